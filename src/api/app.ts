@@ -20,8 +20,10 @@ import type { Engine } from '../temporal/engine.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import type { FitArguments } from '../tools/arguments.ts';
 import type { McpProbe } from '../tools/mcp/probe-service.ts';
+import type { McpSignIns } from '../tools/mcp/sign-in-service.ts';
 import { agentRoutes } from './agents.ts';
 import { alertRoutes } from './alerts.ts';
+import { type Attach, type AttachmentLimits, attaching, attachmentRoutes } from './attachments.ts';
 import { auditRoutes } from './audit.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import { requireCaller } from './auth.ts';
@@ -46,6 +48,7 @@ import { parseJsonBody } from './json-body.ts';
 import { keyRoutes } from './keys.ts';
 import { knowledgeRoutes } from './knowledge.ts';
 import { LOG_SHAPE } from './log-shape.ts';
+import { mcpSignInCallback } from './mcp-sign-in-callback.ts';
 import { mcpRoutes } from './mcps.ts';
 import { meRoutes } from './me.ts';
 import { memoryRoutes } from './memories.ts';
@@ -85,6 +88,7 @@ export interface Services {
   runner: ToolRunner;
   models: ModelLists;
   mcp: McpProbe;
+  mcpSignIns: McpSignIns;
   knowledge: KnowledgeService;
   fitArguments: FitArguments;
   builtin_tools: BuiltinTool[];
@@ -118,6 +122,7 @@ export interface ApiLimits {
   guardrail: GuardrailLimits;
   streams: GateLimit;
   uploads: GateLimit;
+  attachments: AttachmentLimits;
   /** How many values a JSON body may have. */
   json_values: number;
   /** Failed sign-ins per minute and address. */
@@ -205,6 +210,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   metricsRoute(http, { token: settings.metrics_token, waiting, sources: services.metrics });
   const sign_ins = createSignIns(limits.sign_in_failures);
   const { identify, authorityOf, sign_in } = services;
+  mcpSignInCallback(http);
   browserSignInRoutes(http, { ...services, sign_ins }, sign_in);
   await http.register(async (guarded) => {
     refuseIfCrowded(guarded, services.crowded);
@@ -216,7 +222,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    mountResources({ http: guarded, ...shared }, services, settings);
+    const attach = attaching({ ...services, limits: limits.attachments });
+    mountResources({ http: guarded, ...shared }, { ...services, attach }, settings);
     await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, services));
     mcpEndpointRoutes({ http: guarded, ...shared }, services, settings.version);
     // Unknown paths under /api require the token first, like known ones.
@@ -251,7 +258,7 @@ function closingOf(http: FastifyInstance): AbortSignal {
 const trusted = (proxy: ApiSettings['trust_proxy']) =>
   typeof proxy === 'number' ? (_address: string, hop: number) => hop < proxy : proxy;
 
-function mountResources(api: Api, services: Services, { shared_write, limits }: ApiSettings): void {
+function mountResources(api: Api, services: Services & { attach: Attach }, { shared_write, limits }: ApiSettings): void {
   meRoutes(api, services);
   keyRoutes(api, services);
   auditRoutes(api, services);
@@ -266,6 +273,7 @@ function mountResources(api: Api, services: Services, { shared_write, limits }: 
   builtinToolRoutes(api, services);
   tokenRoutes(api, services);
   customToolRoutes(api, services, shared_write);
+  attachmentRoutes(api, { store: services.store, limits: limits.attachments });
   workflowRoutes(api, services);
   versionRoutes(api, services.store, shared_write);
   taskRoutes(api, services);

@@ -1,32 +1,27 @@
-import {
-  type McpEntry,
-  type McpServer,
-  McpServerCreate,
-  type McpServerValues,
-  mcps,
-  StdioConfig,
-  UrlConfig,
-} from '../contracts/mcps.ts';
+import { type McpServer, type McpServerValues, mcps, StdioConfig, UrlConfig } from '../contracts/mcps.ts';
 import type { ImportResult } from '../contracts/transfer.ts';
 import { AppError, type FieldError } from '../domain/errors.ts';
 import { tokensIn } from '../domain/secrets.ts';
 import type { Store } from '../store/index.ts';
 import type { Records } from '../store/resource.ts';
 import type { McpProbe } from '../tools/mcp/probe-service.ts';
+import { type McpSignIns, shownSignIn } from '../tools/mcp/sign-in-service.ts';
 import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
 import { unreadIn } from './fields.ts';
+import { entryDoubts, serverOfEntry, transportOfEntry } from './mcp-import.ts';
 import { type Api, mount } from './mount.ts';
-import { tokenNeeds } from './needs.ts';
+import { type TokenNeeds, tokenNeeds } from './needs.ts';
 import { clearedIn } from './secrets.ts';
-import { judged, validated } from './validate.ts';
+import { judged } from './validate.ts';
 
 /** Connects to MCP servers. `server` has its secrets masked; they are opened by its id. */
 interface Services {
   store: Store;
   mcp: McpProbe;
+  mcpSignIns: McpSignIns;
 }
 
-export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: SharedWrite): void {
+export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.mcpServers, mcps.noun);
   const resource: Records<McpServer, NewRecord<McpServerValues>, Partial<McpServerValues>> = {
     ...store.mcpServers,
@@ -35,10 +30,14 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
       if (!('connection_config' in values || 'transport_type' in values)) return store.mcpServers.update(id, values, by);
       const { transport_type, connection_config } = await found(id);
       const connection = withConnection({ transport_type, connection_config, ...values });
-      return store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null }, by);
+      const before = await store.mcpServers.opened(id);
+      const changed = await store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null }, by);
+      const after = await store.mcpServers.opened(id);
+      if (urlIn(before) !== urlIn(after)) await store.mcpSignIns.removeAll(id);
+      return changed;
     },
   };
-  const needs = tokenNeeds(store, connectionTokens);
+  const needs = withSignIns(store, tokenNeeds(store, connectionTokens));
   mountCrud(api, mcps, {
     store: resource,
     list: (query) => store.mcpServers.list(query),
@@ -59,19 +58,30 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
   mount(api, mcps.tools, async ({ params: { id } }, caller) => ({ tools: await mcp.tools(await found(id), caller) }));
   mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
     refuseForeign({ record: await found(id), noun: mcps.noun, shared_write }, caller);
-    return shownTo(caller, await store.mcpServers.update(id, { allowed_tools }, caller.key));
+    const [changed] = await needs.shown([await store.mcpServers.update(id, { allowed_tools }, caller.key)], caller);
+    return shownTo(caller, changed as McpServer);
+  });
+  mount(api, mcps.beginSignIn, async ({ params: { id } }, caller) => mcpSignIns.begin(await found(id), caller));
+  mount(api, mcps.finishSignIn, ({ body }, caller) => mcpSignIns.finish(body, caller));
+  mount(api, mcps.endSignIn, async ({ params: { id } }, { key: principal }) => {
+    await found(id);
+    await store.mcpSignIns.remove({ server_id: id, principal });
   });
   mount(api, mcps.import, async ({ body: { mcpServers }, warn }, caller) => {
     for (const [name, entry] of Object.entries(mcpServers)) {
-      const { type: _, transport: __, ...connection_config } = entry;
+      const { type: _, transport: __, disabled: ___, ...connection_config } = entry;
       const doubts = await needs.doubts({ connection_config }, caller);
-      const unread = unreadIn(connectionOf(transportOf(entry)), connection_config, `mcpServers.${name}`);
-      warn(...doubts.map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })), ...unread);
+      const unread = unreadIn(connectionOf(transportOfEntry(entry)), connection_config, `mcpServers.${name}`);
+      warn(
+        ...doubts.map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })),
+        ...unread,
+        ...(await entryDoubts(name, entry, mcp)),
+      );
     }
     const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
     for (const [name, entry] of Object.entries(mcpServers)) {
       try {
-        const values = serverOf(name, entry);
+        const values = serverOfEntry(name, entry);
         const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }), caller.key);
         result.ids.push(server.id);
         result.created += 1;
@@ -84,15 +94,20 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
   });
 }
 
-/** An entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
-function serverOf(name: string, entry: McpEntry) {
-  const { command, args = [], env = {}, url, headers = {} } = entry;
-  const transport_type = transportOf(entry);
-  const connection_config = command ? { command, args, env } : { url, headers };
-  return validated(McpServerCreate, { name, transport_type, connection_config }, name);
+/** Adds the reader's own sign-in at each server. */
+function withSignIns({ mcpSignIns }: Pick<Store, 'mcpSignIns'>, needs: TokenNeeds<Partial<McpServer>>): typeof needs {
+  return {
+    doubts: needs.doubts,
+    async shown(records, caller) {
+      const ids = records.flatMap(({ id = [] }) => id);
+      const signIns = new Map((await mcpSignIns.of(caller.key, ids)).map((one) => [one.server_id, shownSignIn(one)]));
+      const shown = await needs.shown(records, caller);
+      return shown.map((record) => ({ ...record, sign_in: signIns.get(record.id ?? '') ?? null }));
+    },
+  };
 }
 
-const transportOf = ({ type, transport = type, command }: McpEntry) => (command ? 'stdio' : transport === 'sse' ? 'sse' : 'http');
+const urlIn = (server: McpServer | null) => (server?.connection_config as { url?: unknown } | undefined)?.url;
 
 const connectionOf = (transport_type: string) => (transport_type === 'stdio' ? StdioConfig : UrlConfig);
 

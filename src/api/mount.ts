@@ -7,6 +7,7 @@ import type { StreamBudget } from '../events/waiting.ts';
 import { type AuditTrail, madeBy, noteMade } from './audit-trail.ts';
 import type { Caller } from './auth.ts';
 import { unknownFields } from './fields.ts';
+import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
 import { refuseUnpermitted } from './permission.ts';
@@ -63,8 +64,8 @@ export class RawReply {
 type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
 type Answer<R, K> = K extends 'page'
   ? PageReply<R extends z.ZodType ? z.input<R> : never>
-  : K extends 'events'
-    ? Frames
+  : K extends 'events' | 'file'
+    ? { events: Frames; file: FileReply }[K]
     : R extends z.ZodType
       ? z.input<R> | EventReply | RawReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
@@ -242,6 +243,7 @@ function send(
     return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
   }
   if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: goneOf(reply), closing, waiting });
+  if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);
@@ -266,10 +268,10 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
   return reply.type('application/json').send(JSON.stringify(items.map((item) => schema.parse(item))));
 }
 
-/** The record as JSON, without `needs`: that depends on the reader. */
+/** The record as JSON, without what depends on its reader. */
 const stateOf = (record: unknown) =>
   JSON.stringify(record, function (key, value) {
-    return key === 'needs' && this === record ? undefined : value;
+    return (key === 'needs' || key === 'sign_in') && this === record ? undefined : value;
   });
 
 const etagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;

@@ -151,6 +151,8 @@ function headersOf({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject
 }
 
 function successOf({ kind, reply, summary, streamed }: Endpoint): object {
+  if (kind === 'file')
+    return { description: 'The file, with its own type', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
   if (kind === 'none' || !reply) return { description: 'Done' };
   if (kind === 'events') return { description: 'Server-sent events', content: { 'text/event-stream': { schema: reply } } };
   if (kind === 'value') {

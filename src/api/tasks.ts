@@ -1,3 +1,4 @@
+import { type AnswerRequest, questionAnswers } from '../contracts/answers.ts';
 import { runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
@@ -7,6 +8,7 @@ import type { CallDecision } from '../domain/effects.ts';
 import { conflict, unprocessable } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
+import { answerFaults, type FormQuestion } from '../domain/questions.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { BundleOf } from '../replay/bundles.ts';
 import type { Store } from '../store/index.ts';
@@ -133,12 +135,46 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
     await dispatch.continueRun(id).catch(() => {});
     return taskView(await owned(id, caller));
   });
+  mount(api, questionAnswers.give, async ({ params: { id, call_id }, body }, caller) => {
+    const { workflow_id } = await owned(id, caller);
+    const { question_id, action } = body;
+    const waiting = await store.ledger.question({ task_id: id, call_id });
+    if (waiting?.question?.id !== question_id) throw notAsked(call_id);
+    const { key, schema } = waiting.question;
+    const content = acceptedContent(body, schema);
+    const answer = { question_id, key, action, ...(content ? { content } : {}) };
+    const events = [questionAnswered({ id, call_id }, body, caller)];
+    if (!(await store.ledger.answerQuestion({ task_id: id, call_id, workflow_id }, { answer, by: caller.key, events })))
+      throw notAsked(call_id);
+    return taskView(await owned(id, caller));
+  });
   mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
 }
 
 function refuseUnknownBuiltins({ builtin_tools }: { builtin_tools?: string[] | undefined } = {}): void {
   const faults = builtin_tools ? unknownBuiltins({ builtin_tools }) : [];
   if (faults.length > 0) throw unprocessable(faults.map((fault) => ({ ...fault, path: `changes.${fault.path}` })));
+}
+
+const notAsked = (call_id: string) =>
+  conflict(`The call ${call_id} of this task is not waiting for an answer to this question`, 'nothing_to_answer');
+
+/** The content of an answer; throws if it does not fit the question. */
+function acceptedContent({ action, content }: AnswerRequest, schema: FormQuestion['schema']): AnswerRequest['content'] {
+  if (action !== 'accept') {
+    if (content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
+    return undefined;
+  }
+  const faults = answerFaults(schema, content ?? {});
+  if (faults.length > 0) throw unprocessable(faults.map((fault) => ({ ...fault, path: `content.${fault.path}` })));
+  return content ?? {};
+}
+
+/** Without the content, which is for the server only. */
+function questionAnswered({ id, call_id }: { id: string; call_id: string }, answer: AnswerRequest, { login }: Caller) {
+  const { log } = eventsOf(id, () => new Date().toISOString());
+  const { question_id, action: outcome } = answer;
+  return log('question_answered', `${login} answered: ${outcome}`, { call_id, question_id, outcome, by: login });
 }
 
 function continuityDecided(id: string, decision: ContinuityDecision, { login }: Caller) {

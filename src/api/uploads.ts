@@ -5,12 +5,14 @@ import { AppError, unprocessable } from '../domain/errors.ts';
 
 export interface Upload {
   filename: string;
+  /** As its sender declares it. */
+  media_type: string;
   content: Buffer;
   /** The form's other fields. */
   fields: Record<string, string>;
 }
 
-export const NO_UPLOAD: Upload = { filename: '', content: Buffer.alloc(0), fields: {} };
+export const NO_UPLOAD: Upload = { filename: '', media_type: '', content: Buffer.alloc(0), fields: {} };
 
 /** The file and fields of a complete form. A form that ends early fails with 400. */
 export async function uploadOf(request: FastifyRequest): Promise<Upload> {
@@ -52,7 +54,8 @@ async function partsOf(request: FastifyRequest): Promise<{ file: Omit<Upload, 'f
   const fields = new Map<string, string>();
   try {
     for await (const part of request.parts()) {
-      if (part.type === 'file' && part.fieldname === 'file') file = { filename: part.filename, content: await part.toBuffer() };
+      if (part.type === 'file' && part.fieldname === 'file')
+        file = { filename: part.filename, media_type: part.mimetype, content: await part.toBuffer() };
       else fields.set(part.fieldname, textOf(part, fields));
     }
   } catch (error) {

@@ -59,7 +59,7 @@ export function settled(body: unknown, schemas: { body: z.ZodType | null; reply:
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }
 
-const NEVER_WARNED_OF = new Set(['warnings', 'updated_at']);
+const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in']);
 
 /** The fields of the record in a reply. */
 export const shapeOf = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

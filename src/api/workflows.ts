@@ -8,6 +8,7 @@ import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Schedules } from '../temporal/schedules.ts';
+import { type Attach, askedFiles } from './attachments.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { sharedFrames } from './event-frames.ts';
@@ -19,6 +20,7 @@ import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
   store: Store;
+  attach: Attach;
   following: FollowSource;
   dispatch: Dispatch;
   engine: Engine;
@@ -128,7 +130,7 @@ function skillRoutes(
   });
 }
 
-function runRoutes(api: Api, { store, following, dispatch }: Services): void {
+function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
   const framesOf = sharedFrames();
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
@@ -141,6 +143,7 @@ function runRoutes(api: Api, { store, following, dispatch }: Services): void {
       owner_login,
       access_token,
       prompt,
+      attachments: await attach(askedFiles(body.attachments), owner),
       reasoning_effort,
       on_busy,
       trigger: 'prompt',

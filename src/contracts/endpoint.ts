@@ -4,8 +4,8 @@ import { FilterQuery, Id } from './common.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** How the reply leaves: one JSON value, a page of a list, a stream of server-sent events, or nothing. */
-export type ReplyKind = 'value' | 'page' | 'events' | 'none';
+/** How the reply leaves: one JSON value, a page of a list, a stream of server-sent events, a file, or nothing. */
+export type ReplyKind = 'value' | 'page' | 'events' | 'file' | 'none';
 
 export interface Endpoint<
   P extends z.ZodType = z.ZodType,

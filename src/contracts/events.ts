@@ -18,6 +18,8 @@ const LOG_EVENTS = [
   'reconciliation_decided',
   'client_call_requested',
   'client_call_answered',
+  'question_asked',
+  'question_answered',
   'record_behind',
   'continuity_decided',
   'retry',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonRecord, Name, Needs, patchOf, protective, Tags } from './common.ts';
+import { Id, JsonRecord, Name, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ImportResult } from './transfer.ts';
 
@@ -13,8 +13,15 @@ const Texts = z.record(z.string(), z.string()).default({});
 export const StdioConfig = z
   .object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: Texts })
   .meta({ id: 'StdioConnection' });
+const OAuthClient = z
+  .object({
+    client_id: z.string().min(1).optional(),
+    client_secret: z.string().min(1).optional(),
+    scope: z.string().min(1).optional(),
+  })
+  .meta({ id: 'McpOAuthClient' });
 export const UrlConfig = z
-  .object({ url: z.union([z.url({ protocol: /^https?$/ }), z.literal(MASK)]), headers: Texts })
+  .object({ url: z.union([z.url({ protocol: /^https?$/ }), z.literal(MASK)]), headers: Texts, oauth: OAuthClient.optional() })
   .meta({ id: 'UrlConnection' });
 
 export const McpServerCreate = z
@@ -23,11 +30,12 @@ export const McpServerCreate = z
     description: z.string().default(''),
     transport_type: z.enum(TRANSPORTS),
     connection_config: z.record(z.string(), z.unknown()).meta({
-      description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ${MASK}; sending the mask back leaves them unchanged.`,
+      description: `stdio: command, args, env; http and sse: url, headers, and for people's sign-ins oauth (client_id, client_secret, scope; without a client_id, Perdura registers itself). Values may hold {{token:NAME}} of a stored token. Secret values are returned as ${MASK}; sending the mask back leaves them unchanged.`,
       example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
     }),
     allowed_tools: protective(z.array(z.string())).default([]).meta({ description: 'Empty: all' }),
     tags: Tags,
+    is_enabled: z.boolean().default(true).meta({ description: 'Whether runs get its tools' }),
     network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
     paths: z.array(z.string().max(4_096)).max(64).default([]).meta({
       description:
@@ -39,12 +47,21 @@ export type McpServerValues = z.output<typeof McpServerCreate>;
 
 export const McpServerUpdate = patchOf(McpServerCreate).meta({ id: 'McpServerUpdate' });
 
+const McpSignIn = z
+  .object({
+    signed_in_at: Timestamp,
+    expires_at: Timestamp.nullable().meta({ description: 'When the access token expires; null: the server did not say' }),
+    renews: z.boolean().meta({ description: 'Whether it is renewed before it expires' }),
+  })
+  .meta({ id: 'McpSignIn' });
+
 export const McpServer = z
   .object({
     ...JsonRecord,
     ...McpServerCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),
+    sign_in: McpSignIn.nullable().default(null).meta({ description: "The caller's own sign-in at the server; null: none" }),
     needs: Needs,
   })
   .meta({ id: 'McpServer' });
@@ -74,6 +91,7 @@ const McpEntry = z.object({
   env: z.record(z.string(), z.string()).optional(),
   url: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
+  disabled: z.boolean().optional(),
 });
 export type McpEntry = z.output<typeof McpEntry>;
 
@@ -118,11 +136,56 @@ export const mcps = {
     reply: McpServer,
     refuses: [403],
   }),
+  beginSignIn: endpoint('POST /api/mcps/{id}/sign-in', {
+    operation: 'begin_mcp_sign_in',
+    access: 'run',
+    tag,
+    summary: 'Begin to sign in to a server',
+    description:
+      'For servers that take only people who signed in (OAuth). Open `authorization_url` in a browser: the server asks for consent and ' +
+      'sends the browser back to the dashboard, which calls `finish_mcp_sign_in`. Only the caller’s own runs and requests use the sign-in.',
+    params: IdParams,
+    reply: z
+      .object({
+        authorization_url: z.string(),
+        expires_at: Timestamp.meta({ description: 'Until when the sign-in can be finished' }),
+      })
+      .meta({ id: 'McpSignInBegun' }),
+    status: 201,
+    refuses: [409, 502],
+  }),
+  finishSignIn: endpoint('POST /api/mcps/sign-in', {
+    operation: 'finish_mcp_sign_in',
+    access: 'run',
+    tag,
+    summary: 'Finish to sign in to a server',
+    description:
+      'Takes what the server sent the browser back with. A `state` is taken once, and only from the person and access token that began.',
+    body: z
+      .object({
+        state: z.string().min(1).max(200),
+        code: z.string().min(1).max(8_192),
+        iss: z.string().max(2_000).optional().meta({ description: 'The issuer, if the server sent it' }),
+      })
+      .meta({ id: 'McpSignInAnswer', example: { state: 'as-the-browser-got-it', code: 'as-the-browser-got-it' } }),
+    reply: McpSignIn.extend({ server_id: Id }).meta({ id: 'McpSignInFinished' }),
+    refuses: [403, 409, 502],
+  }),
+  endSignIn: endpoint('DELETE /api/mcps/{id}/sign-in', {
+    operation: 'end_mcp_sign_in',
+    access: 'run',
+    tag,
+    summary: "Delete the caller's sign-in at a server",
+    description: 'Its tokens are deleted here. To end them at the server, too, use the pages of the server.',
+    params: IdParams,
+  }),
   import: endpoint('POST /api/mcps/import', {
     operation: 'import_mcp_servers',
     tag,
     summary: 'Create servers from the common mcpServers JSON',
-    description: 'Each entry is created separately; entries that fail are listed in `errors`.',
+    description:
+      'Each entry is created separately; entries that fail are listed in `errors`. `disabled: true` makes a disabled server. ' +
+      '`warnings` names what will not work here as it did in another client.',
     body: McpImport,
     reply: ImportResult,
     status: 201,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Attachment } from './attachments.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom, ToolCallRecord } from './tasks.ts';
@@ -127,6 +128,7 @@ export const RunBundle = z
       workflow_id: Id,
       trigger: z.string(),
       prompt: z.string(),
+      attachments: z.array(Attachment).optional().meta({ description: 'Without their content' }),
       forked_from: ForkedFrom.nullable(),
       budget: BundledDefinition.shape.budget,
       created_at: Timestamp,

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
+import { Attachment } from './attachments.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkChanges } from './fork-changes.ts';
+import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
@@ -25,6 +27,7 @@ export const Task = z
     model: z.string().nullable(),
     status: z.enum(TASK_STATUSES),
     prompt: z.string(),
+    attachments: z.array(Attachment).meta({ description: 'Files that its model is given with the prompt' }),
     trigger: z.string(),
     scheduled_agent_id: Id.nullable(),
     response: z.unknown().meta({ description: 'The final answer: a JSON value, or text for markdown; null before' }),
@@ -66,7 +69,16 @@ export const ToolCallRecord = z
     arguments: z.string().meta({ description: "The model's own text" }),
     effect: z.enum(['read', 'idempotent', 'write']),
     approval: z.boolean(),
-    status: z.enum(['planned', 'started', 'done', 'denied', 'waiting_approval', 'waiting_reconciliation', 'waiting_client']),
+    status: z.enum([
+      'planned',
+      'started',
+      'done',
+      'denied',
+      'waiting_approval',
+      'waiting_reconciliation',
+      'waiting_client',
+      'waiting_answer',
+    ]),
     attempts: z.int(),
     errors: z.int(),
     failed: z.boolean().nullable(),
@@ -74,6 +86,7 @@ export const ToolCallRecord = z
     answered_by: z.enum(['recorded', 'stub', 'refused']).nullable().meta({
       description: 'In a fork: what answered the call, if this run did not call the tool',
     }),
+    question: CallQuestion.nullable(),
     decided_by: z.string().nullable(),
     stdout: z.string().nullable(),
     stderr: z.string().nullable(),

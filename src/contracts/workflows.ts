@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
+import { AttachmentOrders } from './attachments.ts';
 import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
@@ -180,7 +181,6 @@ export const Workflow = z
   })
   .meta({ id: 'Workflow' });
 export type Workflow = z.output<typeof Workflow>;
-
 const PromptRequest = z
   .object({
     prompt: z.string().min(1).optional(),
@@ -188,6 +188,7 @@ const PromptRequest = z
       .record(z.string(), z.unknown())
       .optional()
       .meta({ description: 'Instead of `prompt`: its JSON text is the prompt' }),
+    attachments: AttachmentOrders,
     reasoning_effort: z.enum(REASONING_EFFORTS).nullable().optional(),
     on_busy: z.enum(ON_BUSY).optional(),
   })

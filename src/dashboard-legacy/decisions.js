@@ -31,7 +31,10 @@ export async function questionsOf(api, task_id, decided) {
   const [task, steps] = await Promise.all([api.send('GET', path), api.send('GET', `${path}/steps`)]);
   const calls = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => QUESTIONS[status]);
   const ask = { api, path, decided };
-  const questions = [...(task.record_behind ? [aboutRecord(task, ask)] : []), ...calls.map((call) => aboutCall(call, ask))];
+  const asked = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ question }) => question);
+  const forms = asked.map(({ name, question }) => `${name} asks: ${question.message} Answer in the full dashboard.`);
+  const decisions = [...(task.record_behind ? [aboutRecord(task, ask)] : []), ...calls.map((call) => aboutCall(call, ask))];
+  const questions = [...decisions, ...forms];
   return questions.length > 0 ? questions : ['The budget is used up. Raise it in the full dashboard to resume the run.'];
 }
 

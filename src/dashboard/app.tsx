@@ -25,6 +25,7 @@ const Chat = lazy(() => import('./chat/chat.tsx'));
 const Audit = lazy(() => import('./audit/audit.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
 const Shortcuts = lazy(() => import('./shell/shortcuts.tsx'));
+const McpSignIn = lazy(() => import('./resources/mcp-sign-in.tsx'));
 const Transfer = lazy(() => import('./transfer/transfer.tsx'));
 
 const CreateDialog = lazy(() => import('./resources/create-dialog.tsx'));
@@ -58,6 +59,7 @@ function Screens() {
       <Route path="/tasks/:id/playground" element={<Playground />} />
       <Route path="/runs/compare" element={<Compare />} />
       {/* Before the pages of single records: a route that is listed first wins. */}
+      <Route path="/mcps/sign-in" element={<McpSignIn />} />
       <Route path="/:resource/new" element={<CreatePage />} />
       <Route path="/workflows/:id" element={<WorkflowPage />} />
       <Route path="/datasets/:id" element={<DatasetPage />} />

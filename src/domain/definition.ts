@@ -101,6 +101,8 @@ export interface PinnedMcpServer {
   paths: string[];
   /** If it is unreachable, the run fails. */
   required: boolean;
+  /** Somebody disabled it: the run does not ask it. Absent: nobody did. */
+  disabled?: true;
 }
 
 /** A tool listed by an MCP server when the run began; the run keeps this version even if the server changes it later. */

@@ -1,7 +1,8 @@
 import type { ToolEffect } from './definition.ts';
 
 export type WaitingCall = 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
-export type CallStatus = 'planned' | 'started' | 'done' | 'denied' | WaitingCall;
+/** `waiting_answer`: the call is in progress, and its tool has asked a person something. */
+export type CallStatus = 'planned' | 'started' | 'waiting_answer' | 'done' | 'denied' | WaitingCall;
 
 /** What a person decided about a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
 export interface CallDecision {
@@ -32,7 +33,7 @@ export function moveOf({ status, effect, approval, attempts, restored, decision 
   if (decision && decision.decision !== 'approve' && decision.decision !== 'retry') return 'settle';
   const asked = status === 'waiting_reconciliation';
   if (approval && attempts === 0 && !asked && decision?.decision !== 'approve') return 'ask_approval';
-  const unsure = status === 'started' || asked || restored;
+  const unsure = status === 'started' || status === 'waiting_answer' || asked || restored;
   if (unsure && effect === 'write' && decision?.decision !== 'retry') return 'ask_reconciliation';
   return 'run';
 }

@@ -62,16 +62,24 @@ const TOKEN_MISSING = 'token_missing';
 /** A stored token that something names does not exist; the sentence says what to do. */
 export const tokenMissing = (message: string) => new AppError('conflict', message, { code: TOKEN_MISSING });
 
+const MCP_SIGN_IN_NEEDED = 'mcp_sign_in_needed';
+
+/** An MCP server takes only people who have signed in there; the sentence says who has to sign in, and where. */
+export const mcpSignInNeeded = (message: string) => new AppError('conflict', message, { code: MCP_SIGN_IN_NEEDED });
+
+export const isMcpSignInNeeded = (error: unknown): boolean =>
+  error instanceof Error && (error as { code?: unknown }).code === MCP_SIGN_IN_NEEDED;
+
 export const isSecretNotGranted = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === SECRET_NOT_GRANTED;
 
-/** The code of an error about a stored token that only a person can resolve. Null for every other error. */
+/** The code of an error about a stored token or a sign-in that only a person can resolve. Null for every other error. */
 export const secretRefusal = (error: unknown): string | null => {
   const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
-  return code === SECRET_NOT_GRANTED || code === TOKEN_MISSING ? code : null;
+  return code === SECRET_NOT_GRANTED || code === TOKEN_MISSING || code === MCP_SIGN_IN_NEEDED ? code : null;
 };
 
-/** A refusal inside another sentence, with its code if it is about a stored token. */
+/** A refusal inside another sentence, with its code if only a person can resolve it. */
 export const refusalIn = (error: Error): string => {
   const code = secretRefusal(error);
   return code ? `${code}: ${error.message}` : error.message;

@@ -73,6 +73,8 @@ export const TIMED_LOGS = [
   'reconciliation_decided',
   'client_call_requested',
   'client_call_answered',
+  'question_asked',
+  'question_answered',
   'budget_exhausted',
   'record_behind',
   'continuity_decided',
@@ -158,6 +160,7 @@ const DECIDED: Record<string, string> = {
   approval_requested: 'approval_decided',
   reconciliation_requested: 'reconciliation_decided',
   client_call_requested: 'client_call_answered',
+  question_asked: 'question_answered',
   record_behind: 'continuity_decided',
 };
 
@@ -165,6 +168,7 @@ const WAITS_FOR: Record<string, string> = {
   approval_requested: 'approval',
   reconciliation_requested: 'reconciliation',
   client_call_requested: 'the client',
+  question_asked: 'an answer',
   record_behind: 'a decision after a restore',
   budget_exhausted: 'budget',
 };

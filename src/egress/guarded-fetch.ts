@@ -45,13 +45,19 @@ export function guardedFetch(
       );
     },
   });
-  const dispatcher = agent.compose(rawBytesUpTo(limits.stream));
+  const dispatcher = agent.compose(patientWithStreams, rawBytesUpTo(limits.stream));
   const once = ((input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]) =>
     fetch(input, { ...init, dispatcher }).catch((error: Error) => {
       throw error.message === 'fetch failed' ? new TypeError(reasonOf(error), { cause: error }) : error;
     })) as unknown as typeof globalThis.fetch;
   return { rules, fetch: countedFetch(followingRedirects(once), limits), close: () => agent.destroy() };
 }
+
+/** An event stream may be silent for as long as its reader waits, as when an MCP server asks a person. Readers have limits. */
+const patientWithStreams: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const { accept } = options.headers as Record<string, unknown>;
+  return dispatch(String(accept).includes('text/event-stream') ? { ...options, bodyTimeout: 0 } : options, handler);
+};
 
 /** Limits the compressed bytes of a body: they may unpack to nothing, and would then be counted nowhere else. */
 const rawBytesUpTo =

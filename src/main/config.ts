@@ -47,8 +47,16 @@ const protocolOf = (text: string): string => (URL.canParse(text) ? new URL(text)
 /** Where the API listens if PERDURA_PORT is not set; `npm start` takes the next free one if this is taken. */
 export const DEFAULT_PORT = 8080;
 
+const SigningSecret = z.string().regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'whsec_ and at least 24 bytes in base64');
+const WebhookUrl = z
+  .string()
+  .refine(
+    (text) => /^https?:$/.test(protocolOf(text)) && !new URL(text).username,
+    'https://host.example/path, without a password',
+  );
+
 /** Every variable that Perdura reads. `.env.example` lists them with their meaning. */
-const Environment = z.object({
+const Variables = z.object({
   PERDURA_HOME: z
     .string()
     .default('.perdura')
@@ -131,10 +139,7 @@ const Environment = z.object({
   MODEL_SILENCE_SECONDS: z.coerce.number().positive().max(3_600).default(120),
   MODEL_TOTAL_SECONDS: z.coerce.number().positive().max(7_200).default(1_800),
   MODEL_RETRY_AFTER_MAX_SECONDS: z.coerce.number().positive().max(86_400).default(120),
-  WEBHOOK_SECRET: z
-    .string()
-    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'whsec_ and at least 24 bytes in base64')
-    .optional(),
+  WEBHOOK_SECRET: SigningSecret.optional(),
   DEFAULT_CONTEXT_WINDOW: z.coerce.number().int().min(1_000).default(128_000),
   PATH: z.string().default('/usr/local/bin:/usr/bin:/bin'),
   REPO_CA_FILE: z.string().optional(),
@@ -164,6 +169,9 @@ const Environment = z.object({
   STREAMS_PER_PRINCIPAL: z.coerce.number().int().min(1).default(100),
   STREAMS_OPEN: z.coerce.number().int().min(1).default(4_000),
   STORED_BYTES_PER_PRINCIPAL: z.coerce.number().int().min(1).default(2_147_483_648),
+  ATTACHMENT_MAX_MB: z.coerce.number().positive().max(25).default(10),
+  ATTACHMENTS_MAX_MB: z.coerce.number().positive().max(100).default(20),
+  ATTACHMENTS_PER_PROMPT: z.coerce.number().int().min(0).max(100).default(10),
   UPLOADS_PER_PRINCIPAL: z.coerce.number().int().min(1).default(8),
   UPLOADS_IN_PROGRESS: z.coerce.number().int().min(1).default(32),
   WORKSPACE_MB: z.coerce.number().int().min(1).default(2_048),
@@ -181,10 +189,20 @@ const Environment = z.object({
   READ_SECONDS: z.coerce.number().positive().default(30),
   RECONCILE_SECONDS: z.coerce.number().int().min(5).default(60),
   AUDIT_LOG: z.stringbool().default(false),
+  AUDIT_WEBHOOK_URL: WebhookUrl.optional(),
+  AUDIT_WEBHOOK_SECRET: SigningSecret.optional(),
   AUDIT_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   ENGINE_RETENTION_DAYS: z.coerce.number().min(0.05).max(3_650).default(1),
 });
+
+const Environment = Variables.refine(
+  ({ AUDIT_WEBHOOK_URL, AUDIT_WEBHOOK_SECRET }) => !AUDIT_WEBHOOK_URL || AUDIT_WEBHOOK_SECRET,
+  {
+    path: ['AUDIT_WEBHOOK_SECRET'],
+    message: 'whsec_ and at least 24 bytes in base64, with which AUDIT_WEBHOOK_URL is signed',
+  },
+);
 
 export type Config = z.output<typeof Environment>;
 

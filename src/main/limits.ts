@@ -9,6 +9,11 @@ export const apiLimitsOf = (config: Config): ApiLimits => ({
   },
   streams: { each: config.STREAMS_PER_PRINCIPAL, together: config.STREAMS_OPEN },
   uploads: { each: config.UPLOADS_PER_PRINCIPAL, together: config.UPLOADS_IN_PROGRESS },
+  attachments: {
+    bytes_each: config.ATTACHMENT_MAX_MB * 1024 ** 2,
+    bytes_together: config.ATTACHMENTS_MAX_MB * 1024 ** 2,
+    count: config.ATTACHMENTS_PER_PROMPT,
+  },
   json_values: config.JSON_VALUES,
   sign_in_failures: config.SIGN_IN_FAILURES_PER_MINUTE,
   request_seconds: config.REQUEST_SECONDS,

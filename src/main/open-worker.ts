@@ -3,7 +3,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { takeLock } from '../embedded/lock-file.ts';
 import { keepPrepared, missingParts, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts } from '../temporal/ports/index.ts';
-import { slotsWithin } from '../temporal/slots.ts';
+import { slotsOf } from '../temporal/slots.ts';
 import { polledRoles, type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { type Config, hasRole } from './config.ts';
 import type { RunControl, SharedServices } from './core.ts';
@@ -26,7 +26,7 @@ export async function openWorker(
     task_queue: config.TEMPORAL_TASK_QUEUE,
     roles,
     cache_dir: `${config.PERDURA_HOME}/cache`,
-    max_activities: config.WORKER_MAX_ACTIVITIES ?? Math.ceil(slotsWithin() / roles.length),
+    max_activities: slotsOf(config.WORKER_MAX_ACTIVITIES, roles.length),
     cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
     build_id: config.WORKER_BUILD_ID ?? null,

@@ -4,10 +4,12 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
+import { auditSender } from '../api/audit-sender.ts';
 import { auditTrail } from '../api/audit-trail.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
 import { chatRepliesOf } from '../chat/ask-model.ts';
 import { openEgress } from '../egress/places.ts';
+import { webhookSender } from '../egress/webhook-sender.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
 import { withSharedPages } from '../events/shared-pages.ts';
@@ -27,6 +29,7 @@ import { bundlesOf } from '../replay/bundles.ts';
 import { stepRequestsOf } from '../replay/step-requests.ts';
 import { modelListsOf } from '../runtimes/model-list-service.ts';
 import { isPriced } from '../runtimes/prices.ts';
+import type { AuditStore } from '../store/audit.ts';
 import { connectionTo, openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
 import { noteActiveKey, requireKeys } from '../store/key-check.ts';
@@ -52,6 +55,7 @@ import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mcpProbe } from '../tools/mcp/probe-service.ts';
+import { mcpSignIns } from '../tools/mcp/sign-in-service.ts';
 import { argumentFitter } from '../tools/parsed.ts';
 import { workspacesOf } from '../tools/workspaces.ts';
 import { browserSignInOf } from './browser-sign-in.ts';
@@ -228,7 +232,7 @@ export async function openApi(
     identify,
     authorityOf,
     sign_in: browserSignInOf(core),
-    audit: auditTrail({ store: store.audit, stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
+    audit: auditTrail({ store: auditSent(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
     secrets: core.secrets,
     models: modelListsOf(core),
     checks: checksOf(core, driver),
@@ -244,6 +248,7 @@ export async function openApi(
     knowledge: knowledgeServiceOf(core),
     fireNow: (row: ScheduleRow, fire: Fire) => serve(firePortsOf(core, driver), row, fire),
     mcp: mcpProbe(core),
+    mcpSignIns: mcpSignIns(core),
     bundleOf: bundlesOf(core),
     requestOf: stepRequestsOf(core),
     isPriced,
@@ -272,4 +277,18 @@ export async function openApi(
     for (const address of app.addresses()) if (typeof address === 'object') core.egress.own_ports.add(address.port);
   });
   return resources.hold(app, (it) => it.close());
+}
+
+/** Where entries of the audit are added; with a webhook they are sent from there. */
+function auditSent({ store, setting: { config }, egress, log }: SharedServices, resources: Resources): Pick<AuditStore, 'add'> {
+  const { AUDIT_WEBHOOK_URL: url, AUDIT_WEBHOOK_SECRET: secret } = config;
+  if (!url || !secret) return store.audit;
+  const sendWebhook = webhookSender({ fetch: egress.installation, secretsOf: async () => [secret] });
+  const sender = resources.hold(auditSender({ queue: store.auditQueue, sendWebhook, url, log }), (it) => it.stop());
+  return {
+    async add(entries) {
+      await store.audit.add(entries, { queued: true });
+      sender.wake();
+    },
+  };
 }

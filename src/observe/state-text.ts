@@ -8,7 +8,12 @@ interface StateSources {
 }
 
 const RUNS = ['pending', 'running', 'waiting'] as const;
-const CALLS = { approval: 'waiting_approval', reconciliation: 'waiting_reconciliation' } as const;
+const CALLS = {
+  approval: 'waiting_approval',
+  reconciliation: 'waiting_reconciliation',
+  answer: 'waiting_answer',
+  client: 'waiting_client',
+} as const;
 
 /**
  * What the installation has to do, from the record and the engine, in Prometheus' text format. Every process that serves it reports
@@ -29,7 +34,7 @@ export async function stateText({ workload, backlogs }: StateSources): Promise<s
 
 type MakeGauge = <L extends string>(name: string, help: string, labelNames?: readonly L[]) => Gauge<L>;
 
-function addWorkload({ runs, calls, webhooks, oldest_webhook }: Workload, gauge: MakeGauge): void {
+function addWorkload({ runs, calls, webhooks, oldest_webhook, unsent_audit }: Workload, gauge: MakeGauge): void {
   const open = gauge('perdura_runs_open', 'Runs that have not ended', ['status', 'trigger']);
   const age = gauge('perdura_runs_oldest_age_seconds', 'Age of the oldest run that has not ended', ['status', 'trigger']);
   for (const status of RUNS) open.set({ status, trigger: 'prompt' }, 0);
@@ -37,11 +42,14 @@ function addWorkload({ runs, calls, webhooks, oldest_webhook }: Workload, gauge:
     open.set({ status, trigger }, count);
     age.set({ status, trigger }, oldest);
   }
-  const waiting = gauge('perdura_calls_waiting', 'Calls of tools that wait for a person', ['reason']);
+  const waiting = gauge('perdura_calls_waiting', 'Calls of tools that wait for a person or for the client that executes them', [
+    'reason',
+  ]);
   for (const [reason, status] of Object.entries(CALLS))
     waiting.set({ reason }, calls.find((call) => call.status === status)?.count ?? 0);
   gauge('perdura_webhooks_pending', 'Webhooks that are not delivered yet').set(webhooks);
   gauge('perdura_webhooks_oldest_age_seconds', 'Age of the oldest webhook that is not delivered yet').set(oldest_webhook);
+  gauge('perdura_audit_entries_unsent', 'Entries of the audit that AUDIT_WEBHOOK_URL has not received yet').set(unsent_audit);
 }
 
 function addBacklogs(queues: readonly QueueBacklog[], gauge: MakeGauge): void {

@@ -132,6 +132,7 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     task_id,
     workflow_id,
     prompt,
+    attachments: task.attachments ?? null,
     owner: '',
     owner_login: '',
     status: 'pending',

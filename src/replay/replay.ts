@@ -145,6 +145,7 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
       call: () => Promise.reject(new RecordEnds('A tool was called outside of a recorded call')),
     }),
     publisher: () => ({ push() {}, async flush() {}, complete: () => true }),
+    filesOf: async () => [],
     workspaces: { open: async () => ({ commit: null }) },
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},

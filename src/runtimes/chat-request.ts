@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { isImage, type ModelFile } from '../domain/attachments.ts';
 import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
@@ -11,12 +12,16 @@ type Request = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
 
 /** An exchange as a request for streamed chat completions. */
 export function chatRequest(exchange: Exchange, model: string, dialect: Dialect): Request {
-  const { instructions, transcript, tools, reasoning_effort, call_settings = {} } = exchange;
+  const { instructions, transcript, tools, reasoning_effort, files = [], call_settings = {} } = exchange;
   const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
   const shown = dialect.strict_calls ? withinResults(transcript) : transcript;
+  const prompt = files.length > 0 ? shown.find(({ kind }) => kind === 'prompt') : undefined;
   return {
     model,
-    messages: [...system, ...shown.map((message) => messageOf(message, dialect))],
+    messages: [
+      ...system,
+      ...shown.map((message) => (message === prompt ? withFiles(message.content, files) : messageOf(message, dialect))),
+    ],
     stream: true as const,
     ...(dialect.asks_usage ? { stream_options: { include_usage: true } } : {}),
     ...(tools.length > 0
@@ -54,6 +59,17 @@ function settingsOf(
     ...(stop === undefined ? {} : { stop }),
     ...(parallel_tool_calls === undefined || !has_tools ? {} : { parallel_tool_calls }),
   };
+}
+
+const withFiles = (text: string, files: readonly ModelFile[]): Message => ({
+  role: 'user',
+  content: [{ type: 'text', text }, ...files.map(partOf)],
+});
+
+function partOf(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionContentPart {
+  const url = `data:${file.media_type};base64,${file.data}`;
+  if (isImage(file)) return { type: 'image_url', image_url: { url } };
+  return { type: 'file', file: { filename: file.name, file_data: url } };
 }
 
 function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage, dialect: Dialect): Message {

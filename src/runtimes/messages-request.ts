@@ -1,4 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import { isImage, type ModelFile } from '../domain/attachments.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Exchange } from './runtime.ts';
@@ -18,22 +19,25 @@ export interface MessagesExtra {
 
 /** An exchange as a request of the Messages API. */
 export function messagesRequest(
-  { instructions, transcript, tools, reasoning_effort, call_settings = {} }: Exchange,
+  { instructions, transcript, tools, reasoning_effort, files = [], call_settings = {} }: Exchange,
   model: string,
 ): Request {
   const { temperature, top_p, max_output_tokens, stop, parallel_tool_calls } = call_settings;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
+  // Of a run without tools, nothing but the instructions is sent twice.
+  const continues = tools.length > 0 || transcript.some(({ role }) => role === 'assistant');
   return {
     model,
     max_tokens: max_output_tokens ?? MOST_TOKENS,
-    ...(instructions ? { system: instructions } : {}),
-    messages: turnsOf(transcript),
+    ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
+    messages: turnsOf(transcript, { files, kept: continues ? KEPT_TURNS : 0 }),
     ...(tools.length > 0
       ? {
-          tools: tools.map(({ name, description, parameters }) => ({
+          tools: tools.map(({ name, description, parameters }, index) => ({
             name,
             description: description || name,
             input_schema: { ...parameters, type: 'object' as const },
+            ...(instructions || index < tools.length - 1 ? {} : CACHED),
           })),
         }
       : {}),
@@ -47,19 +51,36 @@ export function messagesRequest(
   };
 }
 
+/** The vendor keeps what a request has up to this place for some minutes: tools first, then the system prompt, then the messages. */
+const CACHED = { cache_control: { type: 'ephemeral' as const } };
+
+/** How many turns the vendor is asked to keep: the last one, and the one that it kept at the last request, in case much came after it. */
+const KEPT_TURNS = 2;
+
+/** The last block of a turn, marked. */
+const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...content.at(-1), ...CACHED } as Block);
+
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
-function turnsOf(transcript: readonly TranscriptMessage[]): Anthropic.MessageParam[] {
+function turnsOf(
+  transcript: readonly TranscriptMessage[],
+  { files, kept }: { files: readonly ModelFile[]; kept: number },
+): Anthropic.MessageParam[] {
   const used = calledIn(transcript);
+  const prompt = transcript.find(({ kind }) => kind === 'prompt');
   const turns: Turn[] = [];
   for (const message of transcript) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = blocksOf(message, used);
+    const content = [...(message === prompt ? files.map(fileBlock) : []), ...blocksOf(message, used)];
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
-  return turns.map(({ role, content }) => ({ role, content: plain(content) }));
+  const marked = kept > 0 ? turns.filter(({ role }) => role === 'user').slice(-kept) : [];
+  return turns.map((turn) => ({
+    role: turn.role,
+    content: marked.includes(turn) ? withBreakpoint(turn.content) : plain(turn.content),
+  }));
 }
 
 /** One text needs no list. */
@@ -76,6 +97,13 @@ function blocksOf(message: TranscriptMessage, called: ReadonlySet<string>): Bloc
   // A chat has no tools, and a result without its call is refused.
   if (!call_id || !called.has(call_id)) return [];
   return [{ type: 'tool_result', tool_use_id: call_id, content: content || '(no content)', is_error: kind === 'denial' }];
+}
+
+/** The vendor advises to put files before the text that is about them. */
+function fileBlock(file: ModelFile): Block {
+  const { media_type, data, name: title } = file;
+  if (!isImage(file)) return { type: 'document', title, source: { type: 'base64', media_type: 'application/pdf', data } };
+  return { type: 'image', source: { type: 'base64', media_type: media_type as Anthropic.Base64ImageSource['media_type'], data } };
 }
 
 const textBlocks = (text: string): Block[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);

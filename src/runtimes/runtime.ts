@@ -1,3 +1,4 @@
+import type { ModelFile } from '../domain/attachments.ts';
 import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { ToolSpec } from '../domain/definition.ts';
 import { shortened } from '../domain/outside.ts';
@@ -11,6 +12,8 @@ export interface Exchange {
   instructions: string;
   /** In order; replies carry their calls, results follow them. */
   transcript: TranscriptMessage[];
+  /** Images and PDF files of the prompt; absent: none. */
+  files?: readonly ModelFile[];
   /** Empty if the model must answer without tools. */
   tools: ToolSpec[];
   reasoning_effort: string | null;

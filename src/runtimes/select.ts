@@ -120,9 +120,10 @@ function vendorRuntime(
 
 const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
-/** The address of a server that the vendor can call directly; servers with secrets are called from here. */
-function plainUrlOf({ transport_type, connection_config }: PinnedMcpServer): string | null {
-  const { url, headers = {} } = connection_config as { url?: unknown; headers?: object };
+/** The address of a server that the vendor can call directly; servers with secrets or people's sign-ins are called from here. */
+function plainUrlOf({ transport_type, connection_config, disabled }: PinnedMcpServer): string | null {
+  const { url, headers = {}, oauth } = connection_config as { url?: unknown; headers?: object; oauth?: object };
+  if (disabled || oauth) return null;
   const plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');
   return plain && Object.keys(headers).length === 0 ? (url as string) : null;
 }

@@ -9,7 +9,7 @@ import { sealedResource } from './sealed-resource.ts';
 export const KNOWLEDGE_SOURCE = 'knowledge-source';
 
 /** Configuration fields that are sent to the address or looked up there; every other field counts as part of the address. */
-const SENT_TO_SERVER = ['headers', 'env'];
+const SENT_TO_SERVER = ['headers', 'env', 'oauth'];
 const SENT_TO_SOURCE = ['collection', 'table', 'text_field', 'text_column', 'embedding_column', 'user', 'database'];
 
 const without = (config: unknown, names: readonly string[]) =>

@@ -7,7 +7,8 @@ import { exchangeLimitsOf, type PinnedGuardrail } from '../domain/definition.ts'
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { alertStore } from './alerts.ts';
-import { auditStore } from './audit.ts';
+import { attachmentStore } from './attachments.ts';
+import { auditQueueStore, auditStore } from './audit.ts';
 import { browserSessionStore } from './browser-sessions.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
@@ -28,6 +29,7 @@ import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
+import { mcpSignInStore } from './mcp-sign-ins.ts';
 import { memoryStore } from './memories.ts';
 import { personSettings } from './person-settings.ts';
 import { pinnedProvider, snapshotOf } from './pin.ts';
@@ -87,6 +89,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       ...connections.mcpServers,
       ...granting.writes('mcp_server', (on) => connectionStores(on, keys).mcpServers),
     },
+    mcpSignIns: mcpSignInStore({ pool, prisma }, keys),
     knowledgeSources: {
       ...connections.knowledgeSources,
       ...granting.writes('knowledge_source', (on) => connectionStores(on, keys).knowledgeSources),
@@ -95,6 +98,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
     versions: versionStore({ pool, prisma, snapshot, sealer: connections.mcpServers.sealer }),
+    attachments: attachmentStore(prisma),
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),
@@ -122,6 +126,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     settings: personSettings(prisma),
     serviceKeys: serviceKeyStore(prisma),
     audit: auditStore({ pool: quick, prisma }),
+    auditQueue: auditQueueStore({ pool, prisma }),
     quotas: quotaStore(pool),
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),

@@ -10,6 +10,9 @@ const TIMED = [{ type: 'status' }, { type: 'log', OR: TIMED_LOGS.map(named) }];
 
 const MOST_FORKS = 100;
 
+/** What a person is asked and answers while a call is in progress. */
+const QUESTIONS = { question: true, answers: true } as const;
+
 type TaskStatus = (typeof TASK_STATUSES)[number];
 
 export type RunRecord = Awaited<ReturnType<InspectionStore['record']>>;
@@ -25,7 +28,7 @@ export function inspectionStore(prisma: PrismaClient) {
         prisma.task.findUniqueOrThrow({ where: { id: task_id } }),
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: { task_id }, orderBy: order }),
-        prisma.toolCall.findMany({ where: { task_id }, orderBy: order }),
+        prisma.toolCall.findMany({ where: { task_id }, orderBy: order, omit: QUESTIONS }),
         prisma.event.findMany({ where: { task_id, type: 'log', OR: REPORTED }, orderBy: { seq: 'asc' } }),
       ]);
       return { task, steps, messages, calls, events };
@@ -39,7 +42,7 @@ export function inspectionStore(prisma: PrismaClient) {
         prisma.task.findUnique({ where: { id: task_id }, select: { fork_step: true } }),
         prisma.taskStep.findMany({ where: of(at), orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: of(at - 1, at), orderBy: order }),
-        prisma.toolCall.findMany({ where: of(at), orderBy: order }),
+        prisma.toolCall.findMany({ where: of(at), orderBy: order, omit: { answers: true } }),
       ]);
       const messagesOf = Map.groupBy(messages, ({ step }) => step);
       const callsOf = Map.groupBy(calls, ({ step }) => step);
@@ -61,7 +64,11 @@ export function inspectionStore(prisma: PrismaClient) {
           select: { status: true, completed_at: true, fork_step: true },
         }),
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
-        prisma.toolCall.findMany({ where: { task_id }, orderBy: order, omit: { arguments: true, stdout: true, stderr: true } }),
+        prisma.toolCall.findMany({
+          where: { task_id },
+          orderBy: order,
+          omit: { ...QUESTIONS, arguments: true, stdout: true, stderr: true },
+        }),
         prisma.event.findMany({ where: { task_id, OR: TIMED }, orderBy: { seq: 'asc' } }),
       ]);
       return timelineOf({ task, steps, calls, events: events as unknown as TimedEvent[] });
@@ -92,17 +99,21 @@ export function inspectionStore(prisma: PrismaClient) {
   };
 }
 
+/** A question of a lost attempt is not asked any more. */
+const openQuestion = ({ status }: Pick<ToolCall, 'status'>) => (status === 'waiting_answer' ? {} : { question: null });
+
 interface StepParts {
   copied: boolean;
   /** Of the step before. */
   before: TaskMessage[];
   messages: TaskMessage[];
-  calls: ToolCall[];
+  calls: Omit<ToolCall, 'answers'>[];
 }
 
 function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts) {
   const { total_in, total_out, cache_read, cache_write, cost, ...step } = row;
-  const resultOf = ({ call_id }: ToolCall) => messages.find((message) => message.call_id === call_id)?.content ?? null;
+  const resultOf = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
+    messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {
     ...wire(step),
     copied,
@@ -110,6 +121,6 @@ function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts)
     duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
     input: before.filter(({ role }) => role !== 'assistant'),
     output: messages.find(({ position }) => position === 0)?.content ?? null,
-    tool_calls: calls.map((call) => ({ ...wireAs<ToolCallRecord>()(call), result: resultOf(call) })),
+    tool_calls: calls.map((call) => ({ ...wireAs<ToolCallRecord>()(call), ...openQuestion(call), result: resultOf(call) })),
   };
 }

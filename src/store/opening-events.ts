@@ -5,9 +5,9 @@ import type { NewTask } from './tasks.ts';
 const EXCERPT = 200;
 
 /** The first events of a task. */
-export function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
+export function openingEvents({ task_id, prompt, attachments = [], seed: from }: NewTask, at: string): NewEvent[] {
   const { log } = eventsOf(task_id, () => at);
-  const received = log('prompt_received', excerpt(prompt), { task_id });
+  const received = log('prompt_received', excerpt(prompt), { task_id, ...(attachments.length > 0 ? { attachments } : {}) });
   if (!from) return [received];
   const { step, effects, changes } = from;
   const forked_from = { task_id: from.task_id, step, effects };

@@ -1,6 +1,7 @@
 import { firstUuidOf } from '../domain/uuid.ts';
 import { type Database, inTransaction, type Queryable, row, rows } from './database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from './idempotency.ts';
+import { lockAttachments, removeUnusedAttachments } from './statements/attachments.ts';
 import * as audit from './statements/audit.ts';
 import * as events from './statements/event-partitions.ts';
 import { findFact, writeFact } from './statements/installation.ts';
@@ -28,6 +29,8 @@ const START: SweepPlace = { at: new Date(0), id: '00000000-0000-0000-0000-000000
 const EVENTS = 5_000;
 /** Deltas are only needed while their text is being streamed, and by readers who return soon. */
 const DELTAS_KEPT_MS = 24 * 3_600_000;
+/** A file that no task refers to may be that of a prompt which is being written. */
+const UNUSED_ATTACHMENTS_KEPT_MS = 24 * 3_600_000;
 const DELTAS_PLACE = 'deltas_removed_until';
 /** Partitions are made so early that events have theirs although no worker runs for some days. */
 const PARTITIONS_AHEAD_DAYS = 8;
@@ -67,6 +70,8 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         taking(async (on) => {
           return oneBatch(await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) })));
         }),
+      attachments: (after = START) => taking((on) => attachments(on, now, after)),
+      mcp_sign_in_attempts: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeMcpSignInAttempts({ now })))),
       browser_sessions: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeBrowserSessions({ now })))),
     }),
     /** Entries of the audit from before a time. */
@@ -153,4 +158,14 @@ async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Sw
   const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
   await rows(on, events.removeEvents(ids(gone)));
   return { removed: gone.length, next: last };
+}
+
+/** Files without a task. Looks at all old ones again each time: a task may have been removed since. */
+async function attachments(on: Queryable, now: Date, { id: after_id }: SweepPlace): Promise<Swept> {
+  const before_id = firstUuidOf(now.getTime() - UNUSED_ATTACHMENTS_KEPT_MS);
+  const locked = await rows<{ id: string }>(on, lockAttachments({ before_id, after_id }));
+  const ids = locked.map(({ id }) => id);
+  // A separate statement, which sees the tasks that were made until the lock was granted.
+  const gone = ids.length > 0 ? await rows<{ id: string }>(on, removeUnusedAttachments({ ids })) : [];
+  return { removed: gone.length, next: ids.length === sql.BATCH ? { at: START.at, id: ids.at(-1) as string } : null };
 }

@@ -4,6 +4,7 @@ import { renewEvaluations } from './evaluations.ts';
 import { grantKeys } from './grant-keys.ts';
 import { forgetOtherKeys } from './key-check.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import { mcpSignInStore } from './mcp-sign-ins.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import type { ConfigSealer } from './sealed-config.ts';
 import * as sql from './statements/rotation.ts';
@@ -17,6 +18,7 @@ interface Rotated {
   schedules: number;
   evaluations: number;
   connections: number;
+  mcp_sign_ins: number;
   definitions: number;
   runs: number;
   webhook_secrets: number;
@@ -32,6 +34,7 @@ export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'pris
     schedules: await scheduleStore({ pool, prisma, keys }).rotate(),
     evaluations: await renewEvaluations(prisma, keys),
     connections: (await mcpServers.rotate()) + (await knowledgeSources.rotate()),
+    mcp_sign_ins: await mcpSignInStore({ pool, prisma }, keys).rotate(),
     definitions: await renewDefinitions(pool, mcpServers.sealer),
     runs: await renewCallers(pool, keys),
     webhook_secrets: await webhookSecretStore({ pool, prisma }, keys).renew(),

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
+import type { AttachedFile } from '../domain/attachments.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
@@ -20,6 +21,8 @@ export interface OpenRun extends Usage {
   owner: string;
   owner_login: string;
   prompt: string;
+  /** Null: none. */
+  attachments: AttachedFile[] | null;
   status: string;
   /** A halt was requested, and the engine has the request. */
   halt_requested: boolean;

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
+import type { AttachedFile } from '../domain/attachments.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { PromptParts } from '../domain/conversation.ts';
@@ -12,10 +13,11 @@ import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
-import { type Evaluated, markAsEvaluated, type Seed, seed } from './forks.ts';
+import type { Evaluated, Seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { openingEvents } from './opening-events.ts';
 import { wireAs } from './page.ts';
+import { prepared, preparing } from './preparing.ts';
 import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
 import * as sql from './statements/tasks.ts';
@@ -30,6 +32,8 @@ export interface NewTask {
   prompt: string;
   /** The messages that the prompt was made of; absent: it is one message. */
   prompt_parts?: PromptParts | undefined;
+  /** The files that its model is given; absent: none. */
+  attachments?: readonly AttachedFile[] | undefined;
   definition: Definition;
   /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
   config?: VersionConfig | null;
@@ -206,20 +210,6 @@ export function taskStore({
   };
 }
 
-type Prepare = (on: Queryable) => Promise<void>;
-
-/** What is written with a task that does not start from nothing. */
-function preparing({ task_id, seed: from, evaluated }: NewTask): Prepare | null {
-  if (from) return (on) => seed(on, task_id, from);
-  return evaluated ? (on) => markAsEvaluated(on, task_id, evaluated) : null;
-}
-
-async function prepared<T>(on: Queryable, { prepare, write }: { prepare: Prepare; write(on: Queryable): Promise<T> }) {
-  const created = await write(on);
-  if (created) await prepare(on);
-  return created;
-}
-
 interface Fresh {
   task_id: string;
   created_at: Date;
@@ -234,6 +224,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     owner_login,
     prompt,
     prompt_parts,
+    attachments = [],
     definition,
     config = null,
     on_busy,
@@ -252,6 +243,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     owner_login,
     prompt,
     prompt_parts: prompt_parts ? JSON.stringify(prompt_parts) : null,
+    attachments: attachments.length > 0 ? JSON.stringify(attachments) : null,
     on_busy,
     trigger,
     scheduled_agent_id,
@@ -279,11 +271,12 @@ function wiredTask(task: Row) {
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
   const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
-  const { continuity: _decision, prompt_parts, ...shown } = seen;
+  const { continuity: _decision, prompt_parts, attachments, ...shown } = seen;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Task>()(shown),
     prompt_parts: prompt_parts as PromptParts | null,
+    attachments: (attachments ?? []) as unknown as AttachedFile[],
     forked_from: forked_from
       ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
       : null,

@@ -4,6 +4,7 @@ import type { CallDecision, CallStatus, LedgerEntry, WaitingCall } from '../doma
 import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
+import type { GivenAnswer, OpenQuestion } from '../domain/questions.ts';
 import { type Queryable, row, rows } from './database.ts';
 import type { Publish } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
@@ -68,6 +69,15 @@ interface DecisionMade {
   events: NewEvent[];
 }
 
+/** What a call in progress has asked. */
+interface AskedOfPerson {
+  status: CallStatus;
+  attempts: number;
+  /** Null if it has been answered, or none was asked. */
+  question: OpenQuestion | null;
+  answers: GivenAnswer[];
+}
+
 /** A call that a client executes. */
 export interface ClientCall {
   call_id: string;
@@ -127,6 +137,34 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     park: (call: OpenCall, { status, events }: { status: WaitingCall; events: NewEvent[] }) =>
       write(sql.parkCall({ ...seenParameters(call, events), status }), call, events),
 
+    /** Puts a question of a call in progress to a person; the run waits. False if another attempt has taken over, or the task has ended. */
+    ask: (call: OpenCall, { question, events }: { question: OpenQuestion; events: NewEvent[] }) =>
+      write(sql.askQuestion({ ...attemptParameters(call, events), question: JSON.stringify(question) }), call, events),
+
+    /** The question of a call and its answers; undefined if there is no such call. */
+    question: ({ task_id, call_id }: Pick<CallPlace, 'task_id' | 'call_id'>) =>
+      row<AskedOfPerson>(pool, sql.readQuestion({ task_id, call_id })),
+
+    /** Writes a person's answer. False if the call does not wait for an answer to this question. */
+    answerQuestion: (
+      call: CallPlace,
+      { answer, by: answered_by, events }: { answer: GivenAnswer; by: string; events: NewEvent[] },
+    ) =>
+      write(
+        sql.answerQuestion({
+          ...callParameters(call, events),
+          question_id: answer.question_id,
+          answer: JSON.stringify(answer),
+          answered_by,
+        }),
+        call,
+        events,
+      ),
+
+    /** Lets a call continue that has its answer (`answered`), or needs none any more. False if that is not so. */
+    closeQuestion: (call: OpenCall, { answered, events }: { answered: boolean; events: NewEvent[] }) =>
+      write(sql.closeQuestion({ ...attemptParameters(call, events), answered }), call, events),
+
     /** Resumes the run once none of its calls waits for a person. */
     resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
 
@@ -176,8 +214,12 @@ const runParameters = ({ task_id, workflow_id }: CallPlace, events: NewEvent[]) 
 
 const callParameters = (call: CallPlace, events: NewEvent[]) => ({ ...runParameters(call, events), call_id: call.call_id });
 
-const seenParameters = (call: OpenCall, events: NewEvent[]) => ({
+const attemptParameters = (call: OpenCall, events: NewEvent[]) => ({
   ...callParameters(call, events),
-  seen_status: call.status,
   seen_attempts: call.attempts,
+});
+
+const seenParameters = (call: OpenCall, events: NewEvent[]) => ({
+  ...attemptParameters(call, events),
+  seen_status: call.status,
 });

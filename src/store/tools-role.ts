@@ -48,6 +48,8 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   grant_keys: ['SELECT'],
   token_uses: ['SELECT', 'INSERT'],
   principals: ['SELECT'],
+  // Sign-ins at the MCP servers whose tools are called; renewed tokens replace the ones before.
+  mcp_sign_ins: ['SELECT', 'UPDATE (sealed, key_id, expires_at, renews, lease, leased_until)', 'DELETE'],
   // The built-in tools that know something.
   memories: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   knowledge_sources: ['SELECT'],

@@ -1,4 +1,5 @@
 import { v7 as uuid } from 'uuid';
+import type { AttachedFile } from '../domain/attachments.ts';
 import type { PromptParts } from '../domain/conversation.ts';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
@@ -11,6 +12,7 @@ import type { Store } from '../store/index.ts';
 import type { AskedOfRun, Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { VersionConfig } from '../store/versions.ts';
+import { textsToAdmit } from './attached-files.ts';
 import { carryOut } from './continuity.ts';
 import type { Engine, RunLabels } from './engine.ts';
 import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
@@ -25,6 +27,8 @@ interface PromptOrder extends AskedOfRun {
   owner_login: string;
   prompt: string;
   prompt_parts?: PromptParts | undefined;
+  /** Files of the owner. */
+  attachments?: readonly AttachedFile[] | undefined;
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
@@ -35,7 +39,10 @@ interface PromptOrder extends AskedOfRun {
 }
 
 /** A run that is to begin at a step of another run. */
-type ForkOrder = Omit<PromptOrder, 'prompt' | 'prompt_parts' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'> &
+type ForkOrder = Omit<
+  PromptOrder,
+  'prompt' | 'prompt_parts' | 'attachments' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
+> &
   ForkAt;
 
 /** A run of an evaluation: in a separate workflow, so that it waits for no other run. */
@@ -82,7 +89,7 @@ export interface Dispatch {
 export interface DispatchOptions {
   /** Makes a task if its owner may have one more; refuses by throwing. */
   admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
-  store: Pick<Store, 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
+  store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
@@ -211,16 +218,19 @@ export function createDispatch({
     async prompt(order) {
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order);
-      await admit(definition, promptOf(order), order.owner);
+      for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])
+        await admit(definition, text, order.owner);
       return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
     },
     async fork(order) {
       const snapshot = await snapshotFor(order);
       const { definition, prompt, said, seed, state } = await plannedFork(store, order);
+      const { attachments } = order.source;
+      const texts = [...said, ...(await textsToAdmit(store, definition, attachments))];
       // Also refuses whatever the workflow refuses by now.
       for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
-        for (const text of said) await admit(rules, text, order.owner);
-      return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
+        for (const text of texts) await admit(rules, text, order.owner);
+      return launch({ ...order, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
     async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);
@@ -261,6 +271,7 @@ function newTask(order: PromptOrder, { definition, config, on_busy, seed, evalua
     workflow_id,
     prompt,
     prompt_parts: order.prompt_parts,
+    attachments: order.attachments,
     owner,
     owner_login,
     trigger,

@@ -5,6 +5,7 @@ import { engineIsOutOfReach } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
 import type { DueDelivery } from '../store/webhooks.ts';
 import {
+  type Asking,
   deliveryIdOf,
   type RunInput,
   runIdOf,
@@ -46,6 +47,8 @@ export interface Engine {
   halt(task_id: string): Promise<boolean>;
   /** Notifies a run that a person has decided about a call. False if the engine has no such run. */
   decide(task_id: string, call_id: string): Promise<boolean>;
+  /** Shows that a call in progress waits for an answer of a person, or no longer does. False if the engine has no such run. */
+  asking(task_id: string, question: Asking): Promise<boolean>;
   /** Lets a queued run proceed. */
   proceed(task_id: string): Promise<boolean>;
   /** Notifies a run that waits for its budget that the budget was raised. */
@@ -128,6 +131,7 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
     },
     halt: (task_id) => soon(() => known(handle(task_id).cancel())),
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
+    asking: (task_id, question) => soon(() => known(handle(task_id).signal('asking', question))),
     proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
     raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
     async deliver({ id, owner }, { restart = false } = {}) {

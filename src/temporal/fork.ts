@@ -1,3 +1,4 @@
+import type { AttachedFile } from '../domain/attachments.ts';
 import { type Definition, isVendor } from '../domain/definition.ts';
 import { type FieldError, unprocessable } from '../domain/errors.ts';
 import { type ForkEffects, stateBefore } from '../domain/fork.ts';
@@ -12,6 +13,7 @@ export interface ForkSource {
   id: string;
   workflow_id: string;
   prompt: string;
+  attachments: readonly AttachedFile[];
   definition_hash: string;
 }
 

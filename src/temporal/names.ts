@@ -57,6 +57,12 @@ export const rulesOf = ({ max_turns, auto_memory, bypass_memory }: RunSettings) 
  */
 export const WORKFLOW_TASK_TIMEOUT = '4s' as const;
 
+/** Whether a call in progress waits for an answer of a person. */
+export interface Asking {
+  call_id: string;
+  is_asking: boolean;
+}
+
 export interface RunEnd {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;

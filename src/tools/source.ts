@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../domain/definition.ts';
 import { shortened } from '../domain/outside.ts';
+import type { Answer, FormQuestion } from '../domain/questions.ts';
 import { storable } from '../domain/transcript.ts';
 
 /** The run a call belongs to. */
@@ -15,6 +16,12 @@ export interface RunContext {
   workspace(signal: AbortSignal): Promise<string>;
 }
 
+/**
+ * Asks the person of a run while its tool runs, and resolves with the answer; `cancel` if nobody answers in time. Rejects with
+ * `QuestionRefused` if it is not put to anyone. The signal withdraws the question.
+ */
+export type AskPerson = (question: FormQuestion, signal: AbortSignal) => Promise<Answer>;
+
 export interface ToolCall {
   call_id: string;
   name: string;
@@ -24,6 +31,8 @@ export interface ToolCall {
   run: RunContext;
   /** Publishes the progress of a long call. */
   progress?: ((text: string, data?: Record<string, unknown>) => void) | undefined;
+  /** Absent: nobody can be asked. */
+  ask?: AskPerson | undefined;
 }
 
 export interface ToolOutcome {

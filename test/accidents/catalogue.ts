@@ -314,4 +314,18 @@ export const ACCIDENTS: readonly Accident[] = [
     accident: 'The worker of an evaluation is killed',
     tests: tests('test/accidents/evaluation-losses.test.ts', 'an evaluation whose worker is killed continues with another one'),
   },
+  {
+    id: 'asked-and-lost',
+    accident: "A worker is killed while an MCP server's question waits for an answer",
+    tests: [
+      ...tests(
+        'test/temporal/mcp-questions.test.ts',
+        'an idempotent call is repeated, and takes the answer that was given meanwhile',
+      ),
+      ...tests(
+        'test/temporal/mcp-questions.test.ts',
+        'a call that writes is asked about first, and then asks the same question again',
+      ),
+    ],
+  },
 ];

@@ -1,6 +1,7 @@
 import OpenAI, { type APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { asks, says } from '../support/model-server.ts';
 
 let here: TestInstallation;
@@ -45,6 +46,7 @@ describe('a function of the client, in completions', () => {
     expect(here.model.requests.at(-1)?.tools?.map((tool) => tool.function)).toMatchObject([{ name: 'add', parameters }]);
     const task = await here.alice.ok(here.alice.get(`/api/tasks/${taskOf(completion.id)}`));
     expect(task.status).toBe('waiting');
+    expect((await metricsOf(here.url)).sum('perdura_calls_waiting', { reason: 'client' })).toBe(1);
     const next = await alice.chat.completions.create({ model, messages, tools });
     expect(next.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'It is 42.' } });
     expect(next.id).toBe(completion.id);

@@ -44,6 +44,11 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'knowledge-items': () => ({ source_id: ids['knowledge-sources'], name: unique('item'), content: 'text' }),
     memories: () => ({ agent_id: ids.agents, key: unique('key'), value: 'x' }),
     tokens: () => ({ name: unique('token'), value: 'x' }),
+    attachments: () => {
+      const form = new FormData();
+      form.set('file', new File(['text'], 'note.txt'));
+      return form;
+    },
     datasets: () => ({ name: unique('dataset') }),
     keys: () => ({ name: unique('key'), scopes: ['read'] }),
     providers: () => ({
@@ -67,7 +72,16 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'mcps',
     'guardrails',
   ];
-  for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens', 'datasets', 'keys'])
+  for (const collection of [
+    ...ORDER,
+    'knowledge-sources',
+    'knowledge-items',
+    'memories',
+    'tokens',
+    'datasets',
+    'keys',
+    'attachments',
+  ])
     ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
   here.model.always(says('ok'));
   ids.tasks = await here.prompt(ids.workflows as string, 'x');
@@ -88,6 +102,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/scheduled-agents/{sa_id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
     'POST /api/import': { version: '1.0' },
     'POST /api/mcps/import': { mcpServers: {} },
+    'POST /api/mcps/sign-in': { state: 'made up', code: 'made up' },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
     'POST /api/providers/test': { provider_type: 'openai_compatible', base_url: here.model.url },
     'POST /api/tokens/{id}/grants': { resource_type: 'provider', resource_id: ids.providers as string, destination: 'x' },

@@ -148,6 +148,9 @@ const OTHERWISE: Record<string, number> = {
   'POST /api/workflows/{id}/halt': 409,
   'POST /api/tasks/{id}/stop': 409,
   'GET /api/mcps/{id}/tools': 502,
+  'POST /api/mcps/{id}/sign-in': 502,
+  // Nobody began it.
+  'POST /api/mcps/sign-in': 409,
   // For administrators.
   'GET /api/audit': 403,
   // Nothing asks for the token of this world.

@@ -43,6 +43,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<number | boolean | nul
 /** Of a run, whichever attempt it is; and what only reads. */
 const OF_A_RUN = ['open', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
 
+const question = { id: 'q-1', server: 'asking', message: 'Which one?', fields: [], asked_at: new Date().toISOString() };
 const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1 } as const;
 const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   start: (call) => here.core.store.ledger.start(call, eventsFor(call)),
@@ -50,6 +51,7 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   answer: (call) =>
     here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: eventsFor(call) } as never),
   park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: eventsFor(call) }),
+  ask: (call) => here.core.store.ledger.ask(call, { question: question as never, events: eventsFor(call) }),
   release: (call) => here.core.store.ledger.release(call, { reached: false, events: eventsFor(call) }),
 };
 const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
@@ -58,7 +60,17 @@ const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
 /** A statement that waits for a write and drops its answer. */
 const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(\w+)\(/gm;
 /** Of a call as it is, of its run, or of a person. */
-const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'setTodos', 'decide', 'lastCalls'];
+const OF_ANY_CALL = [
+  'open',
+  'openAndStart',
+  'resume',
+  'publish',
+  'setTodos',
+  'decide',
+  'lastCalls',
+  'question',
+  'answerQuestion',
+];
 
 /** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
 async function twice() {
@@ -100,7 +112,7 @@ describe('an attempt that was taken for lost', () => {
     const { runs, ledger, workspaceLayers } = here.core.store;
     expect(Object.keys(workspaceLayers).sort()).toEqual([...Object.keys(OF_ITS_WORKSPACE), 'first', 'forget', 'of'].sort());
     expect(Object.keys(runs).sort()).toEqual([...Object.keys(OF_A_STEP), ...OF_A_RUN].sort());
-    expect(Object.keys(ledger).sort()).toEqual([...Object.keys(OF_A_CALL), ...OF_ANY_CALL].sort());
+    expect(Object.keys(ledger).sort()).toEqual([...Object.keys(OF_A_CALL), ...OF_ANY_CALL, 'closeQuestion'].sort());
   });
 
   it.each(Object.entries(OF_A_STEP))('writes nothing of a step after its successor has begun: %s', async (_, write) => {
@@ -123,6 +135,16 @@ describe('an attempt that was taken for lost', () => {
       expect(await write(later)).toBeTruthy();
     },
   );
+
+  it('does not close a question of its successor', async () => {
+    const { ledger } = here.core.store;
+    const { stale, later } = await callTwice();
+    expect(await ledger.ask(later, { question: question as never, events: eventsFor(later) })).toBe(true);
+    const before = await kept(stale.task_id);
+    expect(await ledger.closeQuestion(stale, { answered: false, events: eventsFor(stale) })).toBe(false);
+    expect(await kept(stale.task_id)).toBe(before);
+    expect(await ledger.closeQuestion(later, { answered: false, events: eventsFor(later) })).toBe(true);
+  });
 
   it('gives a workspace its first layer once, and only if it has none', async () => {
     const { workspaceLayers } = here.core.store;

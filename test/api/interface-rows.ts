@@ -166,6 +166,9 @@ export const SETTLED: Row[] = [
     ['GET', '/api/mcps/{id}/tools', '', '200; tools'],
     ['PUT', '/api/mcps/{id}/tools', 'allowed_tools', '200'],
     ['POST', '/api/mcps/import', 'mcpServers', '201; ImportResult'],
+    ['POST', '/api/mcps/{id}/sign-in', '', '201; authorization_url, expires_at'],
+    ['POST', '/api/mcps/sign-in', 'state, code, iss', '200; the sign-in'],
+    ['DELETE', '/api/mcps/{id}/sign-in', '', '204'],
   ]),
   ...rowsOf('Guardrails', [
     ['POST', '/api/guardrails', 'the fields', '201'],

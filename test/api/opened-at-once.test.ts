@@ -55,7 +55,15 @@ const TASK_STATUSES = [...LIVE, 'completed', 'halted'] as const;
 
 describe('a call that is opened', () => {
   const CALLS = combinations({
-    status: ['planned', 'started', 'done', 'denied', 'waiting_approval', 'waiting_reconciliation'] as CallStatus[],
+    status: [
+      'planned',
+      'started',
+      'done',
+      'denied',
+      'waiting_approval',
+      'waiting_reconciliation',
+      'waiting_answer',
+    ] as CallStatus[],
     attempts: [0, 1],
     approval: [false, true],
     decision: [null, { decision: 'approve' }] as (CallDecision | null)[],

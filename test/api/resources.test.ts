@@ -119,13 +119,51 @@ describe('MCP servers', () => {
     const result = await alice.ok(alice.post('/api/mcps/import', { mcpServers }), 201);
     expect(result).toMatchObject({ created: 3, ids: Array(3).fill(expect.any(String)) });
     expect(result.errors).toEqual([expect.stringMatching(/^broken: .*url/)]);
-    expect(result.warnings).toMatchObject([
-      { path: 'mcpServers.unknown.connection_config', message: expect.stringContaining('nowhere') },
-    ]);
+    expect(result.warnings).toContainEqual({
+      path: 'mcpServers.unknown.connection_config',
+      message: expect.stringContaining('nowhere'),
+    });
     const first = await alice.ok(alice.get(`/api/mcps/${result.ids[0]}`));
     expect(first).toMatchObject({ transport_type: 'stdio', connection_config: { command: 'npx', env: { API_KEY: '********' } } });
     const allowed = await alice.ok(alice.put(`/api/mcps/${first.id}/tools`, { allowed_tools: ['read'] }));
     expect(allowed.allowed_tools).toEqual(['read']);
+  });
+
+  it('imports a disabled entry as a disabled server, and names what will not work here', async () => {
+    const { alice } = here;
+    const placeholder = (name: string) => '$'.concat(`{${name}}`);
+    const [off, local, remote] = [unique('off'), unique('local'), unique('remote')];
+    const mcpServers = {
+      [off]: { url: 'https://mcp.example.com', disabled: true },
+      [local]: {
+        command: 'no-such-command',
+        args: ['/no/such/folder', `${placeholder('workspaceFolder')}/x`],
+        env: { KEY: placeholder('env:KEY') },
+        cwd: '.',
+      },
+      [remote]: { type: 'sse', url: 'https://mcp.example.com/sse', headers: { 'X-Key': 'abc', Other: '{{token:other}}' } },
+    };
+    const { ids, warnings } = await alice.ok(alice.post('/api/mcps/import', { mcpServers }), 201);
+    const enabled = ids.map(async (id: string) => (await alice.ok(alice.get(`/api/mcps/${id}`))).is_enabled);
+    expect(await Promise.all(enabled)).toEqual([false, true, true]);
+    const said = (name: string) =>
+      (warnings as { path: string; message: string }[])
+        .filter(({ path }) => path.startsWith(`mcpServers.${name}.`))
+        .map(({ path, message }) => `${path.slice(`mcpServers.${name}.`.length)}: ${message}`);
+    expect(said(off)).toEqual([]);
+    expect(said(local).sort()).toEqual([
+      expect.stringMatching(/^args\.0: There is nothing at \/no\/such\/folder/),
+      expect.stringMatching(/^args\.1: Its placeholder is not filled in here/),
+      expect.stringMatching(/^command: There is no command no-such-command/),
+      expect.stringMatching(/^command: This installation starts no commands/),
+      expect.stringMatching(/^cwd: `cwd` is not a field/),
+      expect.stringMatching(/^env\.KEY: Its placeholder is not filled in here/),
+    ]);
+    expect(said(remote).sort()).toEqual([
+      expect.stringMatching(/^connection_config: You have no stored token named other/),
+      expect.stringMatching(/^headers: The values of X-Key are stored encrypted/),
+      expect.stringMatching(/^type: `sse` is the older transport/),
+    ]);
   });
 
   it('refuses a connection that does not fit the transport', async () => {

@@ -6,7 +6,7 @@ import { allStatements } from '../support/statements.ts';
 
 let database: Database;
 let filled: Set<string>;
-const OF_RETENTION = ['retention.ts', 'event-partitions.ts', 'audit.ts'];
+const OF_RETENTION = ['retention.ts', 'event-partitions.ts', 'audit.ts', 'attachments.ts'];
 const statements = (await allStatements()).filter(({ file }) => OF_RETENTION.includes(file));
 
 /** Rows of each of the tables that grow with every run. */
@@ -14,7 +14,7 @@ const TASKS = 20_000;
 const GROWING = [
   ...['definitions', 'events', 'idempotency_keys', 'memories', 'schedule_fires', 'secret_grants', 'task_messages', 'task_steps'],
   ...['tasks', 'token_uses', 'tool_calls', 'webhook_attempts', 'webhook_deliveries', 'workflows'],
-  ...['audit_entries', 'browser_sessions'],
+  ...['audit_entries', 'browser_sessions', 'mcp_sign_in_attempts', 'attachments', 'task_attachments'],
 ];
 
 /** Ids that grow with `n`, as those of new records do. */
@@ -31,6 +31,8 @@ const FILL = [
   `INSERT INTO task_steps (task_id, step) SELECT id, s FROM tasks, generate_series(1, 3) s`,
   `INSERT INTO task_messages (task_id, step, position, role, kind, content) SELECT id, s, 0, 'r', 'k', 'c' FROM tasks, generate_series(1, 3) s`,
   `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect) SELECT id, '1', 1, 1, 'n', '{}', 'read' FROM tasks`,
+  `INSERT INTO attachments (id, name, media_type, size, sha256, content, created_by) SELECT id, 'n', 'm', 1, 'h', 'x', 'o' FROM tasks`,
+  `INSERT INTO task_attachments (task_id, position, attachment_id) SELECT id, 1, id FROM tasks`,
   `INSERT INTO webhook_deliveries (id, task_id, url, payload, status) SELECT id, id, 'u', '{}', 'delivered' FROM tasks`,
   `INSERT INTO webhook_attempts (delivery_id, attempt) SELECT id, 1 FROM tasks`,
   `INSERT INTO token_uses (id, token_name, principal, purpose, task_id, granted) SELECT id, 't', 'p', 'x', id, true FROM tasks`,
@@ -43,6 +45,9 @@ const FILL = [
     SELECT id, completed_at, 'o', 'o', 'p', 'run', '/', 'tasks', 200, 'r', 'a' FROM tasks`,
   `INSERT INTO browser_sessions (hash, provider, subject, login, expires_at)
     SELECT decode(md5(id::text), 'hex'), 'p', 's', 'l', completed_at FROM tasks`,
+  `INSERT INTO mcp_servers (id, name, transport_type, created_by) VALUES (uuidv7(), 's', 'http', 'o')`,
+  `INSERT INTO mcp_sign_in_attempts (hash, server_id, principal, session_hash, sealed, key_id, expires_at)
+    SELECT decode(md5(id::text), 'hex'), (SELECT id FROM mcp_servers), 'p', '', '', 'k', completed_at FROM tasks`,
   `INSERT INTO idempotency_keys (principal, key, request_hash, created_at) SELECT 'p', id::text, 'h', completed_at FROM tasks`,
 ];
 

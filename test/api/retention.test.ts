@@ -32,12 +32,14 @@ const has = async (task_id: string) => (await found('SELECT 1 FROM tasks WHERE i
 
 /** What is removed when it is old: the table, and which of its rows. */
 const REMOVED: Record<string, string> = {
+  attachments: `name = 'unused'`,
   definitions: 'true',
   events: 'true',
   idempotency_keys: 'true',
   memories: `scope = 'session'`,
   schedule_fires: 'true',
   secret_grants: 'superseded_at IS NOT NULL',
+  task_attachments: 'true',
   task_messages: 'true',
   task_scores: 'true',
   task_steps: 'true',
@@ -58,6 +60,7 @@ const KEPT: Record<string, string> = {
   alert_events: 'the newest 200 of each alert; older ones go as new ones come',
   alerts: 'configuration',
   audit_entries: 'by AUDIT_RETENTION_DAYS: test/api/audit.test.ts',
+  audit_queue: 'empties itself; goes with its entries: test/api/audit-webhook.test.ts',
   browser_sessions: 'removed when they expire: test/api/browser-sign-in.test.ts',
   chat_messages: 'deleted by the owner of the chat',
   chat_sessions: 'deleted by their owner',
@@ -75,6 +78,8 @@ const KEPT: Record<string, string> = {
   knowledge_items: 'knowledge',
   knowledge_sources: 'configuration',
   mcp_servers: 'configuration',
+  mcp_sign_in_attempts: 'removed when they expire: test/temporal/mcp-sign-in.test.ts',
+  mcp_sign_ins: 'one row a principal and server',
   person_settings: 'one row a principal',
   principals: 'one row a principal',
   provider_rates: 'one row a provider',
@@ -93,6 +98,7 @@ async function madeAt(at: Date): Promise<void> {
   const home = await aged.workflow(at);
   const task_id = await aged.task(at, home);
   await aged.partsOf(at, task_id);
+  await aged.attachment(at, 'unused');
   await aged.tokenUse(at, task_id);
   await aged.grant(at, at);
   await aged.grant(at, null);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyRing } from '../../src/store/key-ring.ts';
+import { mcpSignInStore } from '../../src/store/mcp-sign-ins.ts';
 import { rotateKeys } from '../../src/store/rotation.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
@@ -49,6 +50,18 @@ it('everything that is sealed opens with the new key alone once keys were rotate
   await alice.ok(alice.post(`/api/datasets/${dataset}/items`, { prompt: 'x' }), 201);
   await alice.ok(alice.post(`/api/datasets/${dataset}/runs`, { workflow_id, graders: [{ type: 'exact' }] }), 201);
 
+  const place = { server_id: mcp_server, principal: 'local:alice' };
+  const secrets = {
+    url: 'https://mcp.example',
+    client: { client_id: 'c' },
+    discovery: { authorizationServerUrl: 'https://auth.example' },
+  };
+  const tokens = { access_token: 'of-the-sign-in', token_type: 'bearer' };
+  const { mcpSignIns } = here.core.store;
+  await mcpSignIns.save(place, { ...secrets, tokens });
+  const begun = { ...place, state: 's', session: 'x', expires_at: new Date(Date.now() + 60_000) };
+  await mcpSignIns.begin({ ...begun, secrets: { ...secrets, verifier: 'v' } });
+
   const before = await sealedPlaces();
   // A place that is new here needs a line above that fills it, or the rotation is not shown to reach it.
   expect(Object.keys(before)).toEqual([
@@ -57,12 +70,18 @@ it('everything that is sealed opens with the new key alone once keys were rotate
     'grant_keys.key_id',
     'knowledge_sources.connection_config',
     'mcp_servers.connection_config',
+    'mcp_sign_in_attempts.key_id',
+    'mcp_sign_ins.key_id',
     'scheduled_agents.caller_key_id',
     'stored_tokens.key_id',
     'tasks.caller_key_id',
     'webhook_secrets.key_id',
   ]);
-  await rotateKeys(here.core.database, keyRing(`fresh:${randomBytes(32).toString('base64')},${setting.encryption_keys}`));
+  const fresh = `fresh:${randomBytes(32).toString('base64')}`;
+  await rotateKeys(here.core.database, keyRing(`${fresh},${setting.encryption_keys}`));
   const after = Object.fromEntries(Object.keys(before).map((place) => [place, ['fresh']]));
   expect(await sealedPlaces()).toEqual(after);
+  const renewed = mcpSignInStore(here.core.database, keyRing(fresh));
+  expect((await renewed.find(place))?.tokens).toEqual(tokens);
+  expect(await renewed.take('s', { principal: 'local:alice', session: 'x' })).toMatchObject({ verifier: 'v' });
 });

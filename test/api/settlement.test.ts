@@ -148,6 +148,7 @@ describe('the end of a task', () => {
     ['was begun', { status: 'started' }, {}, OUTCOME_UNKNOWN],
     ['waits for approval', { status: 'waiting_approval' }, {}, NOT_CALLED],
     ['waits for its outcome', { status: 'waiting_reconciliation' }, {}, OUTCOME_UNKNOWN],
+    ['waits for an answer of a person', { status: 'waiting_answer' }, {}, OUTCOME_UNKNOWN],
     ['is to be made again after it may have run', { may_have_run: true }, {}, OUTCOME_UNKNOWN],
     ['was not begun in a run that was restored', {}, { restored_at: new Date() }, OUTCOME_UNKNOWN],
     ['was not begun in a run whose record is behind', {}, { record_behind: 'step 2' }, OUTCOME_UNKNOWN],

@@ -36,6 +36,7 @@ const FREE: Record<string, string> = {
   metadata: "the client's own facts about a record",
   request: "the client's own JSON, handed to the model as it is",
   arguments: 'arguments of a tool, judged against its schema when it is called',
+  content: 'an answer, judged against the fields of its question',
   parameters_schema: 'a JSON Schema',
   output_schema: 'a JSON Schema',
   tool_definitions: 'a definition for the model alone, passed on as it is',

@@ -16,6 +16,7 @@ const screens = [
   '/chat',
   '/usage',
   '/shortcuts',
+  '/mcps/sign-in',
   '/transfer',
   '/audit',
   '/make',

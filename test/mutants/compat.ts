@@ -222,7 +222,7 @@ export default [
   },
   {
     id: 'compat/client-never-answers',
-    file: 'src/temporal/workflows/agent-run.ts',
+    file: 'src/temporal/workflows/waits.ts',
     text: 'return await condition(until, at_most_ms);',
     replacement: 'await condition(until);',
     harm: 'A client that crashed holds the lane of its workflow forever.',

@@ -179,7 +179,7 @@ export default [
   {
     id: 'continuity/earlier-attempt',
     file: 'src/store/statements/tool-ledger.ts',
-    text: "may_have_run = may_have_run OR status IN ('started', 'waiting_reconciliation')",
+    text: "may_have_run = may_have_run OR status IN ('started', 'waiting_answer', 'waiting_reconciliation')",
     replacement: 'may_have_run = may_have_run',
     harm: 'A call that a lost worker had begun is recorded as never made.',
     tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'may have run: a call that its successor could not make' }],

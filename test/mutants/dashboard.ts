@@ -166,4 +166,12 @@ export default [
     harm: 'The older dashboard says of a run whose record is behind that its budget is used up.',
     tests: [{ file: 'test/browser/legacy.test.ts', name: 'asks whether to resume or fail a run whose record is behind' }],
   },
+  {
+    id: 'dashboard/nullable-in-one-type',
+    file: 'src/dashboard/resources/fields.ts',
+    text: 'if (Array.isArray(whole.type)) {',
+    replacement: 'if (Array.isArray(whole.type) && whole.type.length > 2) {',
+    harm: 'The form asks for JSON where a person chooses between yes, no and the default of the model.',
+    tests: [{ file: 'test/unit/dashboard-fields.test.ts', name: 'asks for JSON only where no simpler control holds the value' }],
+  },
 ] satisfies Mutant[];

@@ -67,8 +67,8 @@ export default [
   {
     id: 'observe/forgotten-approvals',
     file: 'src/store/statements/workload.ts',
-    text: "c.status IN ('waiting_approval', 'waiting_reconciliation')",
-    replacement: "c.status IN ('waiting_reconciliation')",
+    text: "c.status IN ('waiting_approval', 'waiting_reconciliation',",
+    replacement: "c.status IN ('waiting_reconciliation',",
     harm: 'Runs wait for a person, and no metric shows it.',
     tests: [{ file: PORT, name: 'shows what has not ended' }],
   },

@@ -44,4 +44,14 @@ export default [
     harm: "A provider whose base_url is the vendor's site passes its test.",
     tests: check('a web page'),
   },
+  {
+    id: 'providers/nothing-cached',
+    file: 'src/runtimes/messages-request.ts',
+    text: 'kept: continues ? KEPT_TURNS : 0 }',
+    replacement: 'kept: 0 }',
+    harm: 'Each step of a long run pays for the whole transcript at the full price.',
+    tests: [
+      { file: 'test/runtimes/vendors.test.ts', name: 'is everything up to the instructions, and the ends of the last two turns' },
+    ],
+  },
 ] satisfies Mutant[];

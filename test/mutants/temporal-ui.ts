@@ -11,7 +11,7 @@ const PAUSED = {
 export default [
   {
     id: 'temporal-ui/not-running-again',
-    file: 'src/temporal/workflows/agent-run.ts',
+    file: 'src/temporal/workflows/waits.ts',
     text: "show(showsEveryStatus() ? 'running' : null)",
     replacement: 'show(null)',
     harm: 'A run that was approved has no status in the Temporal UI.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'temporal-ui/old-histories',
-    file: 'src/temporal/workflows/agent-run.ts',
+    file: 'src/temporal/workflows/waits.ts',
     text: "const showsEveryStatus = () => patched('every-status');",
     replacement: 'const showsEveryStatus = () => true;',
     harm: 'Runs in progress fail to continue after an upgrade.',

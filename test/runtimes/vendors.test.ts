@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { PinnedProvider } from '../../src/domain/definition.ts';
 import { PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
+import { costOf } from '../../src/domain/usage.ts';
 import { strictCallId } from '../../src/runtimes/call-ids.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
@@ -178,7 +179,7 @@ describe('what belongs to a vendor survives the round trip', () => {
         content: [
           { type: 'tool_result', tool_use_id: '1-1', content: 'seen 0', is_error: false },
           { type: 'tool_result', tool_use_id: '1-2', content: 'seen 1', is_error: false },
-          { type: 'text', text: 'Mind the goal.' },
+          { type: 'text', text: 'Mind the goal.', cache_control: { type: 'ephemeral' } },
         ],
       },
     ]);
@@ -204,6 +205,53 @@ describe('what belongs to a vendor survives the round trip', () => {
   });
 });
 
+describe('what Anthropic is asked to keep', () => {
+  /** The places of a request that are marked. */
+  const markedIn = ({ tools = [], system = [], messages }: Record<string, any>) => {
+    const marked = (blocks: any, place: string) =>
+      (typeof blocks === 'string' ? [] : blocks).flatMap((block: any, index: number) =>
+        block.cache_control ? [`${place}.${index}`] : [],
+      );
+    const said = messages.flatMap(({ content }: { content: unknown }, index: number) => marked(content, `messages.${index}`));
+    return [...marked(tools, 'tools'), ...marked(system, 'system'), ...said];
+  };
+  const answered = (step: number) => [
+    message({ step, role: 'assistant', kind: 'reply', tool_calls: [{ call_id: `${step}-1`, name: 'look', arguments: '{}' }] }),
+    message({ step, position: 1, role: 'tool', kind: 'result', content: 'seen', call_id: `${step}-1` }),
+  ];
+  const sentWith = async (values: Partial<Exchange>) => {
+    await exchangeWith('anthropic', {}, { transcript: [PROMPT], ...values });
+    return markedIn(vendor.requests.at(-1)!);
+  };
+
+  it('is everything up to the instructions, and the ends of the last two turns', async () => {
+    vendor = await startCompatibleVendor(vendors.anthropic);
+    expect(await sentWith({})).toEqual(['system.0', 'messages.0.0']);
+    expect(await sentWith({ instructions: '', tools: [LOOK, { ...LOOK, name: 'see' }] })).toEqual(['tools.1', 'messages.0.0']);
+    const transcript = [PROMPT, ...answered(1), ...answered(2), ...answered(3)];
+    expect(await sentWith({ transcript })).toEqual(['system.0', 'messages.4.0', 'messages.6.0']);
+    expect(vendor.refused()).toBe(0);
+  });
+
+  it('does not include a prompt that is sent once only', async () => {
+    vendor = await startCompatibleVendor(vendors.anthropic);
+    expect(await sentWith({ tools: [] })).toEqual(['system.0']);
+    const transcript = [PROMPT, message({ role: 'assistant', kind: 'reply', content: 'Yes.' }), PROMPT];
+    expect(await sentWith({ tools: [], transcript })).toEqual(['system.0', 'messages.0.0', 'messages.2.0']);
+  });
+
+  it('is counted and priced apart from other input', async () => {
+    vendor = await startCompatibleVendor(vendors.anthropic);
+    const usage = { input_tokens: 10, cache_read_input_tokens: 2_000, cache_creation_input_tokens: 300 };
+    vendor.script(messageAnswer([{ type: 'text', text: 'Done.' }], { usage }));
+    const { reply, prices } = await exchangeWith('anthropic', { default_model: 'claude-sonnet-4-20250514' }, {});
+    expect(reply.usage).toEqual({ total_in: 2_310, total_out: 4, cache_read: 2_000, cache_write: 300 });
+    expect(costOf(reply.usage, 'claude-sonnet-4-20250514', prices)).toBeCloseTo(
+      (10 * 3 + 2_000 * 0.3 + 300 * 3.75 + 4 * 15) / 1e6,
+    );
+  });
+});
+
 /** As the pieces arrive, so that the vendor can compare texts. */
 const ordered = (details: object[]) => [
   Object.fromEntries(['type', 'format', 'index', 'text', 'signature'].map((name) => [name, (details[0] as never)[name]])),
@@ -219,6 +267,8 @@ describe('the id of a call', () => {
     expect(strictCallId('12-3')).toBe('00000c003');
   });
 });
+
+const CACHED_SYSTEM = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }];
 
 describe('settings of a call', () => {
   const call_settings = { temperature: 0.5, top_p: 0.9, max_output_tokens: 50, stop: ['A', 'B'], parallel_tool_calls: true };
@@ -248,12 +298,12 @@ describe('settings of a call', () => {
 
   it('reach Anthropic under its names, with the limit it requires', async () => {
     expect(await sentTo('anthropic', vendors.anthropic)).toEqual({
-      ...{ system: 'Be brief.', max_tokens: 50, temperature: 0.5, top_p: 0.9, stop_sequences: ['A', 'B'] },
+      ...{ system: CACHED_SYSTEM, max_tokens: 50, temperature: 0.5, top_p: 0.9, stop_sequences: ['A', 'B'] },
       tool_choice: { type: 'auto', disable_parallel_tool_use: false },
     });
     await vendor.stop();
     expect(await sentTo('anthropic', vendors.anthropic, { call_settings: {} })).toEqual({
-      system: 'Be brief.',
+      system: CACHED_SYSTEM,
       max_tokens: 8_192,
     });
   });

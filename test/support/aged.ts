@@ -55,6 +55,15 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
   }
 
   /** A row in each table that belongs to a task. */
+  async function attachment(at: Date, name: string): Promise<string> {
+    const id = idAt(at);
+    await sql(
+      `INSERT INTO attachments (id, name, media_type, size, sha256, content, created_by) VALUES ($1, $2, 'text/plain', 1, 'h', 'x', 'local:alice')`,
+      ...[id, name],
+    );
+    return id;
+  }
+
   async function partsOf(at: Date, task_id: string): Promise<void> {
     await events(at, task_id, 3);
     await sql(`INSERT INTO task_steps (task_id, step, started_at) VALUES ($1, 1, $2)`, task_id, at);
@@ -69,6 +78,8 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
       ...[task_id, at],
     );
     await sql(`INSERT INTO task_scores (id, task_id, thumb, created_by) VALUES ($1, $2, 'up', 'local:alice')`, idAt(at), task_id);
+    const file_id = await attachment(at, 'used');
+    await sql(`INSERT INTO task_attachments (task_id, position, attachment_id) VALUES ($1, 1, $2)`, task_id, file_id);
     await sql(`INSERT INTO workspace_layers (task_id, chunks, bytes) VALUES ($1, '{}', 0)`, task_id);
     await sql(
       `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect) VALUES ($1, '1-1', 1, 1, 'n', '{}', 'read')`,
@@ -118,7 +129,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
       ...[idAt(at), agent_id, scope, scope === 'session' ? workflow_id : '', at],
     );
 
-  return { sql, workflow, definition, task, events, partsOf, tokenUse, grant, schedule, fire, memory };
+  return { sql, workflow, definition, task, events, attachment, partsOf, tokenUse, grant, schedule, fire, memory };
 }
 
 interface TaskGiven {

@@ -30,9 +30,9 @@ export const chatAnswer = (
 /** Events of Anthropic's Messages API: whole blocks, each cut into deltas. */
 export function messageAnswer(
   blocks: Json[],
-  { issues, stop = 'end_turn' }: Partial<VendorAnswer> & { stop?: string } = {},
+  { issues, stop = 'end_turn', usage: read = {} }: Partial<VendorAnswer> & { stop?: string; usage?: Json } = {},
 ): VendorAnswer {
-  const usage = { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const usage = { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, ...read };
   const message = { id: 'm', type: 'message', role: 'assistant', model: 'answered', content: [], stop_reason: null, usage };
   return {
     events: [

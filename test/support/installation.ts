@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Connection, Client as TemporalClient } from '@temporalio/client';
+import { Client as TemporalClient } from '@temporalio/client';
 import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/dashboard.ts';
 import { isTerminal } from '../../src/domain/statuses.ts';
@@ -11,6 +11,7 @@ import { textLine } from '../../src/main/log.ts';
 import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring.ts';
+import { lazyConnection } from '../../src/temporal/client-connection.ts';
 import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
@@ -135,7 +136,7 @@ const LEAVING_MS = 5_000;
 
 /** Ends what is left of an installation in the Temporal that all files share: nobody works on its queue any more, and its schedule would continue. */
 async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE: namespace }: Config): Promise<void> {
-  const connection = await Connection.connect({ address: inject('temporal_address') });
+  const connection = lazyConnection({ address: inject('temporal_address') });
   try {
     const { schedule, workflow } = new TemporalClient({ connection, namespace });
     await connection.withDeadline(Date.now() + LEAVING_MS, async () => {

@@ -119,8 +119,9 @@ export function childOf(child: ChildProcess): Child {
   };
 }
 
-/** The variables of this machine's environment that are needed to find programs. */
+/** The variables of this machine's environment that are needed to find programs, and what Node has compiled already. */
 export const baseEnv = () => ({
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '',
   TEMPORAL_CLI_PATH: process.env.TEMPORAL_CLI_PATH ?? '',

@@ -229,6 +229,7 @@ async function mcpServers(): Promise<string[]> {
     'MCP header sealed': http({ headers: { 'x-secret': canary('MCP header sealed') } }),
     'MCP header down': http({ url: `${teller.url}/mcp/down`, headers: { 'x-api-key': canary('MCP header down') } }),
     'MCP url sealed': http({ url: `${teller.url}/moved/nowhere?api_key=${canary('MCP url sealed', { plain: true })}` }),
+    'MCP oauth client': http({ oauth: { client_id: 'perdura', client_secret: canary('MCP oauth client') } }),
     'MCP sse header': {
       transport_type: 'sse',
       connection_config: { url: `${teller.url}/sse`, headers: { 'x-secret': canary('MCP sse header') } },
@@ -475,7 +476,14 @@ describe('the matrix', () => {
       ),
       ...Object.keys({ ...StdioConfig.shape, ...UrlConfig.shape }).map(
         (field) =>
-          ({ command: 'MCP stdio', args: 'MCP stdio args', env: 'MCP stdio env', url: 'MCP url', headers: 'MCP header' })[field],
+          ({
+            command: 'MCP stdio',
+            args: 'MCP stdio args',
+            env: 'MCP stdio env',
+            url: 'MCP url',
+            headers: 'MCP header',
+            oauth: 'MCP oauth',
+          })[field],
       ),
       ...KnowledgeSourceCreate.shape.source_type
         .unwrap()

@@ -15,6 +15,7 @@ export const PLACES: Record<string, readonly string[] | string> = {
     'MCP header by token',
     'MCP header sealed',
     'MCP url sealed',
+    'MCP oauth client',
     'MCP sse header',
     'MCP stdio env',
     'MCP stdio args',

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
 import { afterEach, expect, inject, it } from 'vitest';
+import { lazyConnection } from '../../src/temporal/client-connection.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';
@@ -61,8 +62,8 @@ const LOST = 50;
 
 it('the embedded engine gives no work to a connection that is silent', { timeout: 120_000 }, async () => {
   const proxy = held(await startDroppingProxy(`http://${inject('temporal_address')}`), (it) => it.stop());
-  const open = async (address: string) => held(await Connection.connect({ address }), (it) => it.close());
-  const [cut, good] = [await open(new URL(proxy.url).host), await open(inject('temporal_address'))];
+  const open = (address: string) => held(lazyConnection({ address }), (it) => it.close());
+  const [cut, good] = [open(new URL(proxy.url).host), open(inject('temporal_address'))];
   const client = new Client({ connection: good });
   const taskQueue = `silent-${uuid()}`;
   const poll = (connection: Connection, identity: string, limit_ms: number) =>

@@ -1,13 +1,9 @@
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startHttpMcpServer } from '../support/http-mcp-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks } from '../support/model-server.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
@@ -59,34 +55,12 @@ it('a halt during a call cancels it at a server over HTTP', async () => {
   await stop();
 });
 
-async function waitsOverHttp(seen: string[]) {
-  const sessions = new Map<string, StreamableHTTPServerTransport>();
-  async function opened(): Promise<StreamableHTTPServerTransport> {
-    const mcp = new McpServer({ name: 'waits', version: '1' });
+const waitsOverHttp = (seen: string[]) =>
+  startHttpMcpServer('waits', (mcp) => {
     mcp.registerTool('wait', { description: 'Waits until it is cancelled' }, async ({ signal }) => {
       seen.push('begun');
       await once(signal, 'abort');
       seen.push('cancelled');
       return { content: [{ type: 'text', text: 'stopped' }] };
     });
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: uuid,
-      onsessioninitialized: (id) => void sessions.set(id, transport),
-    });
-    await mcp.connect(transport as never);
-    return transport;
-  }
-  const server = createServer(async (request, response) => {
-    const known = sessions.get(String(request.headers['mcp-session-id']));
-    await (known ?? (await opened())).handleRequest(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
+  });

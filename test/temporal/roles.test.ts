@@ -105,7 +105,7 @@ describe('the database role of tools workers', () => {
     expect((await as(`SELECT sealed FROM stored_tokens WHERE name = '${TOKENS.provider}'`)).rows).toEqual([]);
   });
 
-  it('reads sealed values in no column but those of its tokens and of the key of fingerprints', async () => {
+  it('reads sealed values in no column but those of its tokens, of sign-ins at MCP servers and of the key of fingerprints', async () => {
     const sealed = await asOperator(here.setting.database_url, (operator) =>
       operator.query(
         `SELECT table_name || '.' || column_name AS place, has_column_privilege($1, table_name::regclass, column_name, 'SELECT') AS readable
@@ -117,6 +117,7 @@ describe('the database role of tools workers', () => {
     expect(places.length).toBeGreaterThan(4);
     expect(places.filter(({ readable }) => readable).map(({ place }) => place)).toEqual([
       'grant_keys.sealed',
+      'mcp_sign_ins.sealed',
       'stored_tokens.sealed',
     ]);
   });

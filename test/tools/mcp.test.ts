@@ -72,7 +72,9 @@ describe('the reference server "everything" over HTTP', () => {
   it.each([
     ['http', 'streamableHttp', '/mcp'],
     ['sse', 'sse', '/sse'],
-  ])('%s: is called, and found again after a restart', async (transport_type, mode, path) => {
+    // The older transport, which the server's entry does not name.
+    ['http', 'sse', '/sse'],
+  ])('%s: a server that speaks %s is called, and found again after a restart', async (transport_type, mode, path) => {
     const port = await freePort();
     const server = serverOf({
       transport_type,
@@ -90,6 +92,23 @@ describe('the reference server "everything" over HTTP', () => {
       .toMatchObject({ content: 'Echo: c' });
     await stop();
   });
+});
+
+it('a server that knows neither transport is reported with what it answered to both', async () => {
+  const asked: string[] = [];
+  const nothing = createHttpServer((request, response) => {
+    asked.push(request.method ?? '');
+    response.writeHead(405).end();
+  }).listen(0, '127.0.0.1');
+  await once(nothing, 'listening');
+  const url = `http://127.0.0.1:${(nothing.address() as AddressInfo).port}/mcp`;
+  const { notes } = await found(serverOf({ name: 'nothing', transport_type: 'http', connection_config: { url } }));
+  expect(notes[0]?.detail).toMatch(
+    /^The MCP server nothing cannot be reached: it answered 405 to streamable HTTP, and to the older transport: .*405/,
+  );
+  expect(asked).toEqual(['POST', 'GET']);
+  nothing.closeAllConnections();
+  nothing.close();
 });
 
 describe('the reference server "filesystem"', () => {

@@ -14,7 +14,7 @@ const message = (role: string, content: string, more: object = {}): RunEvent => 
 
 const blank = {
   ...{ kind: 'call', call_id: '1-1', name: 'add', arguments: '', state: 'planned', failed: false, result: null },
-  ...{ restored: false, progress: null, stdout: null, stderr: null, duration_ms: null },
+  ...{ restored: false, question: null, progress: null, stdout: null, stderr: null, duration_ms: null },
 };
 const call = { call_id: '1-1', name: 'add', arguments: '{}' };
 const asked = after(emptyRun, [message('assistant', '', { tool_calls: [call] })]);

@@ -10,6 +10,7 @@ const PLACES = {
   'runtimes/of-installation.ts': ['installation', 'providers'],
   'runtimes/model-list-service.ts': ['installation', 'providers'],
   'tools/mcp/probe-service.ts': ['configuration', 'limits'],
+  'tools/mcp/sign-in-service.ts': ['configuration'],
   'temporal/ports/tools.ts': ['configuration', 'limits'],
   // Repositories; the operator's object store.
   'temporal/ports/workspaces.ts': ['configuration', 'objects'],

@@ -6,7 +6,7 @@ const SRC = resolve(import.meta.dirname, '../../src');
 
 /** Which folder may import values from which; types may come from anywhere, since they vanish. `npm:` names packages, `node:` Node. */
 const MAY: Record<string, string[]> = {
-  contracts: ['contracts', 'domain/statuses', 'npm:zod'],
+  contracts: ['contracts', 'domain/statuses', 'domain/questions', 'npm:zod'],
   domain: ['domain'],
   // The published client: it runs in browsers, too.
   client: ['client', 'domain/statuses', 'npm:eventsource-parser/stream'],
@@ -29,7 +29,7 @@ const MAY: Record<string, string[]> = {
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
   'dashboard-legacy': ['dashboard-legacy'],
-  dashboard: ['dashboard', 'contracts', 'domain/statuses', 'domain/access', 'npm:'],
+  dashboard: ['dashboard', 'contracts', 'domain/statuses', 'domain/questions', 'domain/access', 'npm:'],
 };
 
 interface Import {

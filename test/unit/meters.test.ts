@@ -60,6 +60,7 @@ it('is documented: each metric of the code has a row, and each row a metric', as
     runs: [{ status: 'running', trigger: 'prompt', count: 1, oldest: 1 }],
     calls: [],
     webhooks: 0,
+    unsent_audit: 0,
     oldest_webhook: 0,
   };
   const state = await stateText({ workload: async () => work, backlogs: async () => [] });

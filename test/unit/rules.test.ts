@@ -32,6 +32,7 @@ describe('the rule of tool effects', () => {
     ['a begun read is run again', { status: 'started', attempts: 1, effect: 'read' }, 'run'],
     ['a begun idempotent call is run again', { status: 'started', attempts: 1, effect: 'idempotent' }, 'run'],
     ['a begun write is not', { status: 'started', attempts: 1 }, 'ask_reconciliation'],
+    ['a write that has asked a person is not', { status: 'waiting_answer', attempts: 1 }, 'ask_reconciliation'],
     ['an approved write that was begun is not', { status: 'started', attempts: 1, approval: true }, 'ask_reconciliation'],
     ['a write to be retried is run', { status: 'waiting_reconciliation', attempts: 1, decision: said('retry') }, 'run'],
     ['a write said to be done is settled', { status: 'waiting_reconciliation', attempts: 1, decision: said('done') }, 'settle'],

@@ -200,9 +200,45 @@ export type AlertUpdate = {
   muted_until?: string | null;
 };
 
+export type AnswerRequest = {
+  /** The question that is answered: the call may have asked another one since */
+  question_id: string;
+  action: 'accept' | 'decline' | 'cancel';
+  /** Of `accept`: the fields by name */
+  content?: {
+    [name: string]: string | number | boolean | string[];
+  };
+};
+
 export type ApprovalDecision = {
   decision: 'approve' | 'deny';
   message?: string;
+};
+
+/** A file that a run is given */
+export type Attachment = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  name: string;
+  /** Determined by the content */
+  media_type: string;
+  /** Bytes */
+  size: number;
+  /** Of the content, in hexadecimal digits */
+  sha256: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type AttachmentOrder = {
+  /** Of a file that you uploaded with `POST /api/attachments` */
+  id?: string;
+  /** Of a file within the request */
+  name?: string;
+  /** Has to agree with the content; default: that of `data` */
+  media_type?: string;
+  /** Instead of `id`: the file as a data URL in base64 */
+  data?: string;
 };
 
 export type AuditEntry = {
@@ -275,6 +311,28 @@ export type BundleImportResult = {
   scheduled_agents: ImportResult;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
+};
+
+/** What the tool of a call in progress asks a person; null if it waits for no answer */
+export type CallQuestion = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  message: string;
+  schema: {
+    properties: {
+      [name: string]: {
+        type: string;
+        title?: string;
+        description?: string;
+        [name: string]: unknown;
+      };
+    };
+    required?: string[];
+  };
+  /** ISO 8601, UTC */
+  asked_at: string;
+  /** When the server gets `cancel`, if nobody has answered */
+  expires_at: string;
 };
 
 /** What this run has in the fields that `changes` of a fork can replace */
@@ -1394,6 +1452,7 @@ export type McpImport = {
       headers?: {
         [name: string]: string;
       };
+      disabled?: boolean;
     };
   };
 };
@@ -1409,19 +1468,23 @@ export type McpServer = {
   name: string;
   description: string;
   transport_type: 'stdio' | 'http' | 'sse';
-  /** stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
+  /** stdio: command, args, env; http and sse: url, headers, and for people's sign-ins oauth (client_id, client_secret, scope; without a client_id, Perdura registers itself). Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
   connection_config: {
     [name: string]: unknown;
   };
   /** Empty: all */
   allowed_tools: string[];
   tags: string[];
+  /** Whether runs get its tools */
+  is_enabled: boolean;
   /** Whether a stdio server may reach the network */
   network: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
   paths: string[];
   status: 'registered' | 'connected' | 'error';
   last_error: string | null;
+  /** The caller's own sign-in at the server; null: none */
+  sign_in: McpSignIn | null;
   /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
   needs?: string[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -1432,13 +1495,15 @@ export type McpServerCreate = {
   name: string;
   description?: string;
   transport_type: 'stdio' | 'http' | 'sse';
-  /** stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
+  /** stdio: command, args, env; http and sse: url, headers, and for people's sign-ins oauth (client_id, client_secret, scope; without a client_id, Perdura registers itself). Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
   connection_config: {
     [name: string]: unknown;
   };
   /** Empty: all */
   allowed_tools?: string[];
   tags?: string[];
+  /** Whether runs get its tools */
+  is_enabled?: boolean;
   /** Whether a stdio server may reach the network */
   network?: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -1449,14 +1514,52 @@ export type McpServerUpdate = {
   name?: string;
   description?: string;
   transport_type?: 'stdio' | 'http' | 'sse';
-  /** stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
+  /** stdio: command, args, env; http and sse: url, headers, and for people's sign-ins oauth (client_id, client_secret, scope; without a client_id, Perdura registers itself). Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
   connection_config?: {
     [name: string]: unknown;
   };
   allowed_tools?: string[];
   tags?: string[];
+  is_enabled?: boolean;
   network?: boolean;
   paths?: string[];
+};
+
+export type McpSignIn = {
+  /** ISO 8601, UTC */
+  signed_in_at: string;
+  /** When the access token expires; null: the server did not say */
+  expires_at: string | null;
+  /** Whether it is renewed before it expires */
+  renews: boolean;
+};
+
+export type McpSignInAnswer = {
+  state: string;
+  code: string;
+  /** The issuer, if the server sent it */
+  iss?: string;
+};
+
+export type McpSignInBegun = {
+  authorization_url: string;
+  /** Until when the sign-in can be finished */
+  expires_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type McpSignInFinished = {
+  /** ISO 8601, UTC */
+  signed_in_at: string;
+  /** When the access token expires; null: the server did not say */
+  expires_at: string | null;
+  /** Whether it is renewed before it expires */
+  renews: boolean;
+  /** Identifier issued by the service (UUIDv7) */
+  server_id: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type McpTest = {
@@ -1739,6 +1842,8 @@ export type PromptRequest = {
   request?: {
     [name: string]: unknown;
   };
+  /** Images, PDF files and texts that the model is given with the prompt */
+  attachments?: AttachmentOrder[];
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
 };
@@ -1936,6 +2041,8 @@ export type RunBundle = {
     workflow_id: string;
     trigger: string;
     prompt: string;
+    /** Without their content */
+    attachments?: Attachment[];
     forked_from: ForkedFrom | null;
     budget: {
       max_cost_usd: number | null;
@@ -2065,7 +2172,15 @@ export type RunBundle = {
       arguments: string;
       effect: 'read' | 'idempotent' | 'write';
       approval: boolean;
-      status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
+      status:
+        | 'planned'
+        | 'started'
+        | 'done'
+        | 'denied'
+        | 'waiting_approval'
+        | 'waiting_reconciliation'
+        | 'waiting_client'
+        | 'waiting_answer';
       attempts: number;
       errors: number;
       failed: boolean | null;
@@ -2129,7 +2244,7 @@ export type RunEvent =
   | {
       type: 'log';
       data: {
-        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, client_call_requested, client_call_answered, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, output_rejected, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
+        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, client_call_requested, client_call_answered, question_asked, question_answered, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, output_rejected, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
         event: string;
         detail: string;
         [name: string]: unknown;
@@ -2572,6 +2687,8 @@ export type Task = {
   model: string | null;
   status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
   prompt: string;
+  /** Files that its model is given with the prompt */
+  attachments: Attachment[];
   trigger: string;
   scheduled_agent_id: string | null;
   /** The final answer: a JSON value, or text for markdown; null before */
@@ -2609,6 +2726,8 @@ export type TaskDetail = {
   model: string | null;
   status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
   prompt: string;
+  /** Files that its model is given with the prompt */
+  attachments: Attachment[];
   trigger: string;
   scheduled_agent_id: string | null;
   /** The final answer: a JSON value, or text for markdown; null before */
@@ -2739,13 +2858,22 @@ export type ToolCallRecord = {
   arguments: string;
   effect: 'read' | 'idempotent' | 'write';
   approval: boolean;
-  status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
+  status:
+    | 'planned'
+    | 'started'
+    | 'done'
+    | 'denied'
+    | 'waiting_approval'
+    | 'waiting_reconciliation'
+    | 'waiting_client'
+    | 'waiting_answer';
   attempts: number;
   errors: number;
   failed: boolean | null;
   result: string | null;
   /** In a fork: what answered the call, if this run did not call the tool */
   answered_by: 'recorded' | 'stub' | 'refused' | null;
+  question: CallQuestion | null;
   decided_by: string | null;
   stdout: string | null;
   stderr: string | null;
@@ -3390,6 +3518,16 @@ export interface Operations {
     };
     reply: null;
   };
+  /** Delete a file that no run refers to */
+  'DELETE /api/attachments/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
   /** Delete a custom tool */
   'DELETE /api/custom-tools/{id}': {
     input: {
@@ -3464,6 +3602,16 @@ export interface Operations {
   };
   /** Delete an MCP server */
   'DELETE /api/mcps/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete the caller's sign-in at a server */
+  'DELETE /api/mcps/{id}/sign-in': {
     input: {
       path: {
         /** Identifier issued by the service (UUIDv7) */
@@ -3677,6 +3825,26 @@ export interface Operations {
       };
     };
     reply: AlertEvent[];
+  };
+  /** Describe one of your files */
+  'GET /api/attachments/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Attachment;
+  };
+  /** Download one of your files */
+  'GET /api/attachments/{id}/content': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: string;
   };
   /** List who changed, ran, decided and exported what, newest first */
   'GET /api/audit': {
@@ -4682,6 +4850,8 @@ export interface Operations {
   };
   /** Watch a measure of your runs */
   'POST /api/alerts': { input: { body: AlertCreate }; reply: Alert };
+  /** Upload a file for a prompt */
+  'POST /api/attachments': { input: { body: FormData }; reply: Attachment };
   /** Create a custom tool */
   'POST /api/custom-tools': { input: { body: CustomToolCreate }; reply: CustomTool };
   /** Create a tool from a .py file named after its function */
@@ -4837,6 +5007,18 @@ export interface Operations {
   'POST /api/mcps': { input: { body: McpServerCreate }; reply: McpServer };
   /** Create servers from the common mcpServers JSON */
   'POST /api/mcps/import': { input: { body: McpImport }; reply: ImportResult };
+  /** Finish to sign in to a server */
+  'POST /api/mcps/sign-in': { input: { body: McpSignInAnswer }; reply: McpSignInFinished };
+  /** Begin to sign in to a server */
+  'POST /api/mcps/{id}/sign-in': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: McpSignInBegun;
+  };
   /** Connect to a server and ask for its tools */
   'POST /api/mcps/{id}/test': {
     input: {
@@ -4913,6 +5095,18 @@ export interface Operations {
       body: SkillImport;
     };
     reply: ImportResult;
+  };
+  /** Answer what a tool asks while it runs */
+  'POST /api/tasks/{id}/answers/{call_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        call_id: string;
+      };
+      body: AnswerRequest;
+    };
+    reply: Task;
   };
   /** Approve or deny a tool call that waits for a person */
   'POST /api/tasks/{id}/approvals/{call_id}': {

@@ -28,8 +28,12 @@ export function Waiting() {
 function WaitingTask({ task }: { task: Task }) {
   const steps = useRead(tasks.steps, { params: { id: task.id } });
   const calls = steps.data?.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => status.startsWith('waiting')) ?? [];
-  const reasons = calls.map(({ status, name }) =>
-    status === 'waiting_approval' ? `Approve the call to ${name}?` : `Did the call to ${name} take effect?`,
+  const reasons = calls.map(({ status, name, question }) =>
+    status === 'waiting_approval'
+      ? `Approve the call to ${name}?`
+      : question
+        ? `${name} asks: ${question.message}`
+        : `Did the call to ${name} take effect?`,
   );
   if (task.record_behind) reasons.unshift('The installation was restored. Resume the run from its record?');
   const reason = steps.data ? reasons.join(' ') || 'The budget is used up. Raise it to resume the run.' : '…';

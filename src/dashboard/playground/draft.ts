@@ -27,7 +27,7 @@ const FIELDS: Field[] = fieldsOf(ForkChanges, {
   reasoning_effort: { none: 'model default' },
   top_p: { label: 'Top p' },
   stop: { label: 'Stop texts' },
-  parallel_tool_calls: { label: 'Several tool calls at once' },
+  parallel_tool_calls: { label: 'Several tool calls at once', none: 'model default' },
   messages: { hidden: true },
 });
 

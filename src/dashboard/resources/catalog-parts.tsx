@@ -76,6 +76,7 @@ export const MCPS: EditableScreen = {
   columns: [
     column.status,
     text('Transport', ({ transport_type }) => transport_type),
+    { label: 'Enabled', show: ({ is_enabled }) => <Status of={is_enabled ? 'enabled' : 'off'} /> },
     column.description,
     column.tags,
     column.updated,
@@ -88,9 +89,14 @@ export const MCPS: EditableScreen = {
       nested_overrides: {
         url: { control: 'text', label: 'URL' },
         env: { label: 'Environment (JSON)', description: SECRET },
+        oauth: {
+          label: 'OAuth client (JSON)',
+          description: 'For people who sign in to the server. Without a client_id, Perdura registers itself.',
+        },
         headers: { label: 'Headers (JSON)', description: SECRET, placeholder: '{"Authorization": "Bearer {{token:NAME}}"}' },
       },
     },
+    is_enabled: { label: 'Enabled' },
     network: { label: 'Network access of a stdio server', description: undefined },
     paths: { label: 'Folders of a stdio server' },
     allowed_tools: { description: 'Leave it empty to allow all tools.' },

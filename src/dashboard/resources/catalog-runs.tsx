@@ -51,7 +51,7 @@ export const WORKFLOWS: EditableScreen = {
     },
     top_p: { label: 'Top p' },
     stop: { label: 'Stop texts' },
-    parallel_tool_calls: { label: 'Several tool calls at once' },
+    parallel_tool_calls: { label: 'Several tool calls at once', none: 'model default' },
     budget: { control: 'nested', nested: () => Budget },
     on_busy: { label: 'If a run is in progress' },
     status: { none: 'no change', label: 'Set status' },

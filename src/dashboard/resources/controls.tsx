@@ -80,6 +80,18 @@ function Plain(props: ControlProps) {
     }
     case 'number':
       return <NumberInput {...common} {...bounds(field)} value={(value ?? '') as number} onChange={onChange} />;
+    case 'yes_no': {
+      const data = [{ value: '', label: field.none ?? '—' }, ...Object.keys(YES_NO)];
+      const chosen = typeof value === 'boolean' ? (value ? 'yes' : 'no') : '';
+      return (
+        <NativeSelect
+          {...common}
+          value={chosen}
+          onChange={(event) => onChange(YES_NO[event.currentTarget.value] ?? null)}
+          data={data}
+        />
+      );
+    }
     case 'choice':
       return <NativeSelect {...common} value={text} onChange={typed} data={choicesOf(field)} />;
     case 'suggested':
@@ -110,17 +122,15 @@ function Plain(props: ControlProps) {
     case 'long':
       return <Textarea {...common} autosize minRows={3} maxRows={24} value={text} onChange={typed} />;
     case 'code':
-      return (
-        <Textarea {...common} autosize minRows={12} maxRows={36} value={text} onChange={typed} styles={MONO} spellCheck={false} />
-      );
     case 'json':
-      return (
-        <Textarea {...common} autosize minRows={2} maxRows={24} value={text} onChange={typed} styles={MONO} spellCheck={false} />
-      );
+      return <Textarea {...common} {...ROWS[field.control]} value={text} onChange={typed} styles={MONO} spellCheck={false} />;
     default:
       return <TextInput {...common} value={text} onChange={typed} />;
   }
 }
+
+const ROWS = { code: { autosize: true, minRows: 12, maxRows: 36 }, json: { autosize: true, minRows: 2, maxRows: 24 } };
+const YES_NO: Record<string, boolean> = { yes: true, no: false };
 
 const localTime = ({ description }: Field) => ({
   description: [description, `In your time zone, ${zoneOf(new Date())}.`].filter(Boolean).join(' '),

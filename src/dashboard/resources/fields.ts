@@ -8,6 +8,7 @@ export type Control =
   | 'secret'
   | 'number'
   | 'switch'
+  | 'yes_no'
   | 'choice'
   | 'tags'
   | 'reference'
@@ -55,7 +56,7 @@ export interface Field {
 export type Overrides = Record<string, Partial<Field>>;
 
 interface JsonSchema {
-  type?: string;
+  type?: string | string[];
   format?: string;
   enum?: string[];
   items?: JsonSchema;
@@ -109,7 +110,7 @@ function fieldOf(name: string, property: JsonSchema, defs: Record<string, JsonSc
     label: labelOf(name),
     description: property.description ?? inner.description,
     placeholder: typeof property.example === 'string' ? property.example : undefined,
-    control: controlOf(inner),
+    control: inner.type === 'boolean' && nullable ? 'yes_no' : controlOf(inner),
     required: false,
     nullable,
     fallback: property.default,
@@ -121,6 +122,10 @@ function fieldOf(name: string, property: JsonSchema, defs: Record<string, JsonSc
 
 function unwrapped(property: JsonSchema, defs: Record<string, JsonSchema>): { inner: JsonSchema; nullable: boolean } {
   const whole = resolved(property, defs);
+  if (Array.isArray(whole.type)) {
+    const [type = 'null'] = whole.type.filter((name) => name !== 'null');
+    return { inner: { ...whole, type }, nullable: whole.type.includes('null') };
+  }
   if (!whole.anyOf) return { inner: whole, nullable: false };
   const parts = whole.anyOf.map((part) => resolved(part, defs));
   const inner = parts.find(({ type }) => type !== 'null') ?? {};

@@ -27,6 +27,7 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
       return typeof value === 'string' ? localTime(value) : '';
     case 'secret':
       return '';
+    case 'yes_no':
     case 'switch':
       // A switch without a default is not sent until it is changed.
       return typeof value === 'boolean' ? value : null;

@@ -6,6 +6,7 @@ import { parsedJson } from '../ui/json.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
+import { QuestionForm } from './question-form.tsx';
 import { RaiseBudget } from './raise-budget.tsx';
 import type { CallBlock } from './run-state.ts';
 
@@ -31,6 +32,8 @@ export function Pauses({ task, status, calls, behind }: PausesOf) {
       {open.map((call) =>
         call.state === 'waiting_approval' ? (
           <Approval key={call.call_id} task={task} call={call} />
+        ) : call.question ? (
+          <QuestionForm key={call.question.id} task={task} call={call} question={call.question} />
         ) : (
           <Reconciliation key={call.call_id} task={task} call={call} />
         ),

@@ -16,6 +16,7 @@ type Log = Extract<RunEvent, { type: 'log' }>;
 const WAITS: Record<string, string> = {
   approval_requested: 'approval of',
   reconciliation_requested: 'reconciliation of',
+  question_asked: 'an answer to',
   record_behind: 'a decision after the restore',
   budget_exhausted: 'a higher budget',
 };
@@ -28,7 +29,15 @@ const STARTS: Record<string, Doing['kind']> = {
   ...Object.fromEntries(Object.keys(WAITS).map((event) => [event, 'wait' as const])),
 };
 
-const ENDS = ['model_response', 'tool_result', 'tool_denied', 'approval_decided', 'reconciliation_decided', 'continuity_decided'];
+const ENDS = [
+  'model_response',
+  'tool_result',
+  'tool_denied',
+  'approval_decided',
+  'reconciliation_decided',
+  'question_answered',
+  'continuity_decided',
+];
 
 /** What the run does after a log entry, oldest first. */
 export function doingAfter(doing: readonly Doing[], { data, timestamp: since }: Log): Doing[] {

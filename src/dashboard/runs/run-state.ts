@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../contracts/events.ts';
+import type { CallQuestion } from '../../contracts/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { type Doing, doingAfter } from './run-now.ts';
 
@@ -7,10 +8,20 @@ export interface CallBlock {
   call_id: string;
   name: string;
   arguments: string;
-  state: 'planned' | 'running' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
+  state:
+    | 'planned'
+    | 'running'
+    | 'done'
+    | 'denied'
+    | 'waiting_approval'
+    | 'waiting_reconciliation'
+    | 'waiting_client'
+    | 'waiting_answer';
   failed: boolean;
   /** A person is asked about it because the installation was restored. */
   restored: boolean;
+  /** What its tool asks a person, while it waits for an answer. */
+  question: CallQuestion | null;
   result: string | null;
   progress: string | null;
   stdout: string | null;
@@ -102,6 +113,7 @@ function addCall(run: LiveRun, { call_id, name, arguments: args }: ToolCall): vo
     state: 'planned',
     failed: false,
     restored: false,
+    question: null,
     result: null,
     progress: null,
     stdout: null,
@@ -127,6 +139,7 @@ const NOTES = [
   'output_guardrail_violation',
   'output_rejected',
   'approval_decided',
+  'question_answered',
   'reconciliation_decided',
   'record_behind',
   'continuity_decided',
@@ -151,7 +164,7 @@ function takeLog(run: LiveRun, data: Log): void {
   if (!call_id) return;
   if (data.event === 'tool_call') {
     addCall(run, { call_id, name: data.name as string, arguments: (data.arguments as string) ?? '' });
-    change(run, call_id, { state: 'running' });
+    change(run, call_id, { state: 'running', question: null });
   }
   const facts = factsOf(data);
   if (facts) change(run, call_id, facts);
@@ -173,9 +186,13 @@ function factsOf(data: Log): Partial<CallBlock> | null {
     case 'approval_requested':
       return { state: 'waiting_approval' };
     case 'reconciliation_requested':
-      return { state: 'waiting_reconciliation', restored: data.restored === true };
+      return { state: 'waiting_reconciliation', restored: data.restored === true, question: null };
     case 'client_call_requested':
       return { state: 'waiting_client' };
+    case 'question_asked':
+      return { state: 'waiting_answer', question: data.question as CallQuestion };
+    case 'question_answered':
+      return { state: 'running', question: null };
     case 'client_call_answered':
     case 'approval_decided':
     case 'reconciliation_decided':

@@ -20,7 +20,7 @@ export function ImportReport({ title, result, dry = false }: { title: string; re
       )}
       {warnings.map(({ path, message }) => (
         <Text key={`${path} ${message}`} size="sm" c="dimmed">
-          {message}
+          {message.includes(path) ? message : `${path}: ${message}`}
         </Text>
       ))}
     </Stack>

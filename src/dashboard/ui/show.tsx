@@ -24,6 +24,7 @@ const TONES: Record<string, string> = {
   waiting_approval: 'wait',
   waiting_reconciliation: 'wait',
   waiting_client: 'wait',
+  waiting_answer: 'wait',
   text_only: 'wait',
   skipped: 'wait',
   halted: 'stopped',
@@ -35,6 +36,7 @@ const WORDS: Record<string, string> = {
   waiting_approval: 'waiting for approval',
   waiting_reconciliation: 'waiting for reconciliation',
   waiting_client: 'waiting for the client',
+  waiting_answer: 'waiting for an answer',
   text_only: 'keyword search only',
   not_started: 'not started',
 };

@@ -17,9 +17,10 @@ export default async function runRotateKeys(config: Config): Promise<void> {
     const keys = keyRing(ENCRYPTION_KEYS);
     await requireKeys(database.pool, keys, keySource(config));
     await noteActiveKey(database.pool, keys);
-    const { tokens, schedules, connections, definitions, runs, webhook_secrets } = await rotateKeys(database, keys);
+    const rotated = await rotateKeys(database, keys);
+    const { tokens, schedules, connections, mcp_sign_ins, definitions, runs, webhook_secrets } = rotated;
     process.stdout.write(
-      `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,
+      `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections, ${mcp_sign_ins} sign-ins at MCP servers and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,
     );
   } finally {
     await database.close();

@@ -50,6 +50,10 @@ export async function followed({ client, task_id, show }: Following): Promise<Ta
       show(event);
       if (event.type === 'log' && event.data.event === 'approval_requested')
         note(`It waits for you: perdura approve ${task_id} (or deny)`);
+      if (event.type === 'log' && event.data.event === 'question_asked')
+        note(
+          'It waits for your answer: give it on the page of the run in the dashboard, or with POST /api/tasks/{id}/answers/{call_id}',
+        );
     }
     return await client.tasks.get(task_id);
   } catch (error) {

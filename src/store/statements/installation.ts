@@ -7,7 +7,8 @@ export const sealedSamples = statement(
   `SELECT substr(name, 11) AS key_id, decode(value, 'base64') AS sealed, 'key-check' AS context
       FROM installation_facts WHERE name LIKE 'key\\_check:%'
     UNION ALL SELECT key_id, sealed, 'grant-key' FROM grant_keys
-    UNION ALL (SELECT DISTINCT ON (key_id) key_id, sealed, 'stored-token:' || name FROM stored_tokens)`,
+    UNION ALL (SELECT DISTINCT ON (key_id) key_id, sealed, 'stored-token:' || name FROM stored_tokens)
+    UNION ALL (SELECT DISTINCT ON (key_id) key_id, sealed, 'mcp-sign-in:' || server_id || ':' || principal FROM mcp_sign_ins)`,
 );
 
 export const noteKeyCheck = statement(

@@ -7,6 +7,7 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
     ...['name', 'description', 'system_prompt', 'model', 'mcp_server_ids', 'mcp_server_tags', 'custom_tool_ids', 'builtin_tools'],
     ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'required_mcp_servers'],
   ],
+  attachments: ['name', 'media_type', 'sha256', 'content'],
   custom_tools: ['name', 'description', 'source_code', 'parameters_schema', 'tags', 'env_config', 'effect'],
   dataset_items: ['prompt', 'expected', 'calls'],
   datasets: ['name', 'description'],
@@ -26,8 +27,15 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   task_scores: ['thumb', 'note'],
 };
 
+/** As text they would be read, and counted twice. */
+const BYTES = ['content'];
+
 const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {
-  const size = columns.map((column) => `coalesce(octet_length(${column}::text), 0)`).join(' + ');
+  const size = columns
+    .map(
+      (column) => `coalesce(octet_length(${table === 'attachments' && BYTES.includes(column) ? column : `${column}::text`}), 0)`,
+    )
+    .join(' + ');
   return `SELECT sum(${size}) AS bytes FROM ${table} WHERE created_by = :created_by`;
 });
 

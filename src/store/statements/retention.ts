@@ -162,6 +162,15 @@ export const expireKeys = statement(
     SELECT count(*)::int AS removed FROM gone`,
 );
 
+export const removeMcpSignInAttempts = statement(
+  'remove_mcp_sign_in_attempts',
+  ['now'],
+  `WITH gone AS (
+      DELETE FROM mcp_sign_in_attempts
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM mcp_sign_in_attempts WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
+    SELECT count(*)::int AS removed FROM gone`,
+);
+
 export const removeBrowserSessions = statement(
   'remove_browser_sessions',
   ['now'],

@@ -19,7 +19,7 @@ export const messagesFrom = (
   FROM jsonb_to_recordset(${json}::jsonb) AS m
     (step int, position int, role text, kind text, content text, tool_calls jsonb, call_id text, extra jsonb)`;
 
-const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.halt_requested, t.definition_hash,
+const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
       t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,

@@ -16,6 +16,7 @@ export const createTask = statement(
     'owner_login',
     'prompt',
     'prompt_parts',
+    'attachments',
     'definition_hash',
     'agent_id',
     'agent_name',
@@ -49,9 +50,9 @@ export const createTask = statement(
       SELECT :version_id, :workflow_id, version_count, :definition_hash, :config::jsonb, 'run', :owner, :owner_login, :created_at
       FROM lane WHERE NOT single_use AND NOT ${KNOWN_VERSION} ON CONFLICT (workflow_id, definition_hash) DO NOTHING),
     task AS (
-      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, prompt_parts, definition_hash, agent_id, agent_name, on_busy, trigger,
+      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, prompt_parts, attachments, definition_hash, agent_id, agent_name, on_busy, trigger,
         scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, lane_number, restored_at)
-      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :prompt_parts::jsonb, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
+      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :prompt_parts::jsonb, :attachments::jsonb, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
         :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model, accepted_tasks,
         CASE WHEN :due_at::timestamptz IS NOT NULL THEN (SELECT r.restored_at FROM (
           SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r

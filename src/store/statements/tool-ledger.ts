@@ -46,7 +46,7 @@ export const startCall = statement(
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET status = 'started', attempts = attempts + 1, started_at = now(), decision = NULL,
-        may_have_run = may_have_run OR status IN ('started', 'waiting_reconciliation') WHERE ${SEEN} RETURNING 1)
+        may_have_run = may_have_run OR status IN ('started', 'waiting_answer', 'waiting_reconciliation') WHERE ${SEEN} RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
@@ -71,7 +71,8 @@ export const endCall = statement(
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed,
-        stdout = :stdout, stderr = :stderr, duration_ms = :duration_ms, ended_at = now(), decision = NULL
+        stdout = :stdout, stderr = :stderr, duration_ms = :duration_ms, ended_at = now(), decision = NULL,
+        question = NULL, answers = NULL
       WHERE ${SEEN} RETURNING 1),
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
@@ -117,6 +118,57 @@ export const parkCall = statement(
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
         AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
     call AS (UPDATE tool_calls SET status = :status, decision = NULL WHERE ${SEEN} AND status <> :status RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+);
+
+/** Puts a question of a call in progress to a person. The call continues when it has taken the answer. */
+export const askQuestion = statement(
+  'ask_question',
+  ['task_id', 'workflow_id', 'call_id', 'seen_attempts', 'question', 'events'],
+  `WITH fresh AS (
+      SELECT 1 FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND status = 'started' AND attempts = :seen_attempts),
+    lane AS (
+      UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
+        AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
+    live AS (
+      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+    call AS (
+      UPDATE tool_calls SET status = 'waiting_answer', question = :question::jsonb
+      WHERE task_id = :task_id AND call_id = :call_id AND status = 'started' AND attempts = :seen_attempts
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+);
+
+/** The open question of a call, and the answers that its attempts have been given. */
+export const readQuestion = statement(
+  'read_question',
+  ['task_id', 'call_id'],
+  `SELECT status, attempts, question, coalesce(answers, '[]'::jsonb) AS answers FROM tool_calls
+    WHERE task_id = :task_id AND call_id = :call_id`,
+);
+
+/** Answers are kept until the call ends: if its worker is lost, the next attempt may ask the same. */
+export const answerQuestion = statement(
+  'answer_question',
+  ['task_id', 'workflow_id', 'call_id', 'question_id', 'answer', 'answered_by', 'events'],
+  `WITH ${LIVE_TASK},
+    call AS (
+      UPDATE tool_calls SET question = NULL, answers = coalesce(answers, '[]'::jsonb) || :answer::jsonb, decided_by = :answered_by
+      WHERE task_id = :task_id AND call_id = :call_id AND status = 'waiting_answer' AND question ->> 'id' = :question_id
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+);
+
+/** The call continues: its question was answered, or no longer needs an answer. */
+export const closeQuestion = statement(
+  'close_question',
+  ['task_id', 'workflow_id', 'call_id', 'seen_attempts', 'answered', 'events'],
+  `WITH ${LIVE_TASK},
+    call AS (
+      UPDATE tool_calls SET status = 'started', question = NULL
+      WHERE task_id = :task_id AND call_id = :call_id AND status = 'waiting_answer' AND attempts = :seen_attempts
+        AND (question IS NULL) = :answered AND EXISTS (SELECT 1 FROM live) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 

@@ -14,7 +14,7 @@ import { type ParkBehind, parkedBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
-  ledger: Omit<ToolLedger, 'publish' | 'setTodos' | 'lastCalls'>;
+  ledger: Pick<ToolLedger, 'open' | 'openAndStart' | 'start' | 'end' | 'answer' | 'park' | 'resume' | 'release' | 'decide'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */

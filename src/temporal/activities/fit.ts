@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { fileTokens } from '../../domain/attachments.ts';
 import { terse } from '../../domain/caveman.ts';
 import {
   type Cut,
@@ -55,7 +56,7 @@ export async function fitted(work: FitWork, messages: readonly TranscriptMessage
   const { ports, run, definition, instructions, tools } = work;
   const { infinite_session, tsv_tool_results, caveman } = definition.settings;
   const window = ports.windowOf(definition);
-  const fixed = tokensOf(instructions) + (tools.length > 0 ? tokensOf(JSON.stringify(tools)) : 0);
+  const fixed = tokensOf(instructions) + (tools.length > 0 ? tokensOf(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
   const messageForModel = (message: TranscriptMessage) => shownTo(message, { tsv_tool_results, caveman });
   const fittedFrom = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
     const transcript = read.map(messageForModel);

@@ -21,9 +21,12 @@ import { haltRegistry } from '../activities/attempt.ts';
 import type { ParkBehind } from '../activities/continuity.ts';
 import type { FirePorts } from '../activities/fire.ts';
 import type { ActivityPorts } from '../activities/index.ts';
+import { callQuestions, type QuestionPorts, questionPlaces } from '../activities/questions.ts';
 import { reconcileEvaluations } from '../evaluations.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../reconcile-schedules.ts';
 import { reconcile } from '../reconcile-tasks.ts';
+import { slotsOf } from '../slots.ts';
+import { polledRoles } from '../worker.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { graderCaller } from './graders.ts';
 import { runSecrets } from './secrets.ts';
@@ -57,6 +60,7 @@ export async function activityPorts(
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
     return { ...selected, runtime: measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters) };
   };
+  const asking = questionPorts(core, engine);
   const tidy = tidying(core);
   const sessions = runSessions(core, { definition, runtimeOf });
   const sendWebhook = webhookSender({
@@ -73,12 +77,14 @@ export async function activityPorts(
     runtimeOf,
     answererOf: (run, { provider, exchange_limits }) => runtimeOf(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
+    filesOf: (files) => store.attachments.contents(files.map(({ id }) => id)),
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
     publisher: measuredPublishers(deltaPublishers(), meters),
     longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
     client_wait_ms: setting.config.CLIENT_TOOL_SECONDS * 1_000,
-    async perform({ call_id, name, ...call }, args, signal) {
+    async perform(opened, args, signal) {
+      const { call_id, name, ...call } = opened;
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
@@ -89,7 +95,9 @@ export async function activityPorts(
       const { redact } = secrets;
       const report = progressReporter(core, { task_id, workflow_id, call_id });
       const progress: ToolCall['progress'] = (text, data) => report(redact.text(text), redact.value(data));
-      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
+      const questions = callQuestions(asking, opened, signal);
+      const ask: ToolCall['ask'] = (question, until) => questions.ask(redact.value(question), until);
+      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress, ask };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
       const box = toolsFor(pinned, tools, rules);
       const reads = READERS.includes(name);
@@ -103,7 +111,8 @@ export async function activityPorts(
             };
             return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
           });
-      const released = outcome.finally(() => held.release(reads ? null : { call_id, name, ...call }, signal));
+      const answered = outcome.finally(() => questions.end());
+      const released = answered.finally(() => held.release(reads ? null : { call_id, name, ...call }, signal));
       const measured = timed(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
         meters.toolCalled({ tool: name, outcome: ended, seconds }),
       );
@@ -150,6 +159,19 @@ export async function activityPorts(
   };
   return { ports: core.tracing?.ports(ports) ?? ports, unwatch };
 }
+
+/** How the calls of a worker ask people. */
+const questionPorts = ({ store, bus, setting: { config } }: SharedServices, engine: RunControl['engine']): QuestionPorts => {
+  const roles = polledRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
+  return {
+    ledger: store.ledger,
+    onChange: bus.subscribe,
+    show: ({ task_id, call_id }, is_asking) => engine.asking(task_id, { call_id, is_asking }),
+    enter: questionPlaces(slotsOf(config.WORKER_MAX_ACTIVITIES, roles.length)),
+    wait_ms: config.CLIENT_TOOL_SECONDS * 1_000,
+    now,
+  };
+};
 
 /** Parks the run of the activity that calls it. */
 const parkBehind =

@@ -68,6 +68,10 @@ async function openNamed(
   const sources =
     knowledge_source_ids.length > 0 ? await store.knowledgeSources.openedAll({ id: { in: knowledge_source_ids } }) : [];
   const configs = mcp_servers.map(({ connection_config }) => store.mcpServers.sealer.open(connection_config));
+  await store.mcpSignIns.openForRedaction(
+    owner,
+    mcp_servers.map(({ id }) => id),
+  );
   const names = [
     provider?.api_key_token_name,
     repository?.token_name,

@@ -10,6 +10,7 @@ import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import type { CallPlace } from '../../store/tool-ledger.ts';
 import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
+import { personalFetch } from '../../tools/mcp/bearer.ts';
 import type { OpenServerToken } from '../../tools/mcp/config.ts';
 import { discover } from '../../tools/mcp/discover.ts';
 import { type McpPool, mcpPool } from '../../tools/mcp/pool.ts';
@@ -20,10 +21,11 @@ import type { ToolsAsked } from '../activities/tools-asked.ts';
 const now = () => new Date().toISOString();
 
 /** The MCP connections of a worker. */
-export const openMcpPool = ({ setting, runner, egress, parsers }: SharedServices): McpPool =>
+export const openMcpPool = ({ setting, runner, egress, parsers, store }: SharedServices): McpPool =>
   mcpPool({
     startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
     fetch: egress.configuration.fetch,
+    fetchFor: personalFetch(egress.configuration.fetch, store.mcpSignIns),
     message_bytes: egress.limits.message,
     schemaFaults: schemaJudge(parsers, setting.config),
     version: setting.version,

@@ -1,4 +1,4 @@
-import { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -14,18 +14,17 @@ import {
   isCancellation,
   log,
   ParentClosePolicy,
-  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
   startChild,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
 import {
+  type Asking,
   BUDGET_HALT,
   deliveryIdOf,
   type FinalState,
@@ -34,12 +33,11 @@ import {
   type RunEnd,
   type RunInput,
   runIdOf,
-  type ShownStatus,
   TASK_ENDED,
-  type WaitingStatus,
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
+import { during, type Progress, park, show, showQuestion, showsEveryStatus } from './waits.ts';
 
 /** This run now holds the lane. */
 export const proceed = defineSignal('proceed');
@@ -47,6 +45,8 @@ export const proceed = defineSignal('proceed');
 export const raise = defineSignal('raise');
 /** A person has decided about a call; the decision itself is in the ledger. */
 export const decide = defineSignal<[call_id: string]>('decide');
+/** A call in progress waits for an answer of a person, or no longer does; the question is in the ledger. */
+export const asking = defineSignal<[question: Asking]>('asking');
 
 // Failures of models and tools, and unexpected ones, are counted by the activities, and lost workers by `outliving`. What is left
 // is an unavailable database or engine, for which a run waits as long as it takes.
@@ -58,7 +58,8 @@ const OPTIONS = {
   retry: { ...RETRY, nonRetryableErrorTypes: LOST_ATTEMPTS },
 } as const;
 
-const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '30 minutes' });
+// Beyond the longest call of a tool and the longest CLIENT_TOOL_SECONDS, for which its questions may wait.
+const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '25 hours' });
 // Beyond the longest MODEL_TOTAL_SECONDS, with time for what the model is prepared with.
 const { exchange } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '150 minutes' });
 
@@ -80,7 +81,8 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
 export async function agentRun(input: RunInput): Promise<void> {
   const { task_id, max_turns, renew_after, auto_memory } = input;
   const signals = listen(input);
-  const progress: Progress = { turns: input.state?.turns ?? 0, rounds: 0, acts: [], parked: 0 };
+  const progress: Progress = { turns: input.state?.turns ?? 0, rounds: 0, acts: [], calls: new Map(), parked: 0 };
+  setHandler(asking, (question) => showQuestion(progress, question));
   const scope = new CancellationScope();
   let end: RunEnd = { status: 'completed', error: null, error_code: null };
   try {
@@ -122,46 +124,6 @@ export async function agentRun(input: RunInput): Promise<void> {
 const placeOf = ({ role_queues }: RunInput, role: Role) =>
   role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, role) } : {};
 
-/** The progress of the loop. */
-interface Progress {
-  turns: number;
-  rounds: number;
-  /** Calls of the current round. */
-  acts: Promise<void>[];
-  /** How many waits are open. */
-  parked: number;
-}
-
-const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
-
-const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
-
-/** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
-const showsEveryStatus = () => patched('every-status');
-
-interface Wait {
-  details: string;
-  status: WaitingStatus;
-  until: () => boolean;
-  /** Absent: for as long as it takes. */
-  at_most_ms?: number;
-}
-
-/** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. False: it did not hold in time. */
-async function park(progress: Progress, { details, status, until, at_most_ms }: Wait): Promise<boolean> {
-  setCurrentDetails(details);
-  progress.parked += 1;
-  if (progress.parked === 1) show(status);
-  try {
-    if (at_most_ms !== undefined) return await condition(until, at_most_ms);
-    await condition(until);
-    return true;
-  } finally {
-    progress.parked -= 1;
-    if (progress.parked === 0) show(showsEveryStatus() ? 'running' : null);
-  }
-}
-
 /** Waits, because the record is behind. A person's decision ends this execution: a resumed run gets another one. */
 const parkBehind = (progress: Progress): Promise<boolean> =>
   park(progress, { details: 'waits for a person: the record is older than this run', status: 'waiting', until: () => false });
@@ -200,7 +162,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
     const summary = `${name} (${call_id})`;
     const call = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, [task_id, call_id]);
     while (true) {
-      const state = await outliving(`the call ${summary}`, call);
+      const state = await during(progress, call_id, () => outliving(`the call ${summary}`, call));
       if (state === 'done') return;
       if (state === 'behind') await parkBehind(progress);
       const until = () => signals.take(call_id);

@@ -6,6 +6,13 @@ export type OpenToken = (name: string) => Promise<string>;
 /** The configuration of a server with its sealed values opened. */
 export type OpenServerToken = (name: string, server: McpServerConfig) => Promise<string>;
 
+/** How a server's authorization server knows this installation; without an id, Perdura registers itself there. */
+export interface OAuthClient {
+  client_id?: string;
+  client_secret?: string;
+  scope?: string;
+}
+
 /** A server as it can be connected to: every template filled in. Held in memory only. */
 export interface McpTarget {
   id: string;
@@ -14,7 +21,7 @@ export interface McpTarget {
   paths: string[];
   endpoint:
     | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string> }
-    | { kind: 'http' | 'sse'; url: string; headers: Record<string, string> };
+    | { kind: 'http' | 'sse'; url: string; headers: Record<string, string>; oauth?: OAuthClient };
 }
 
 export type McpServerConfig = Pick<PinnedMcpServer, 'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths'>;
@@ -31,9 +38,12 @@ export async function targetOf(server: McpServerConfig, open: OpenToken): Promis
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);
     return { ...place, endpoint: { kind: 'stdio', command, args: args.map(String), env: textsOf(env) } };
   }
-  const { url, headers = {} } = config as { url?: string; headers?: Record<string, string> };
+  const { url, headers = {}, oauth } = config as { url?: string; headers?: Record<string, string>; oauth?: OAuthClient };
   if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The MCP server ${name} has no valid url`);
-  return { ...place, endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: textsOf(headers) } };
+  return {
+    ...place,
+    endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: textsOf(headers), ...(oauth && { oauth }) },
+  };
 }
 
 const textsOf = (values: Record<string, unknown>) =>

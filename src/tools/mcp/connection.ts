@@ -1,15 +1,25 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ErrorCode,
+  McpError,
+  type Progress,
+  ResultSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
 import { reasonOf } from '../../domain/reason.ts';
 import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
 import { hostPathOf } from '../../toolrunner/index.ts';
+import type { AskPerson } from '../source.ts';
+import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
+import { questionsOf } from './questions.ts';
 import { type CallResult, mcpOutcome } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
 
@@ -33,6 +43,10 @@ interface McpCall {
   arguments: Record<string, unknown>;
   call_key: string;
   onprogress?: ((progress: Progress) => void) | undefined;
+  /** The run of the call. */
+  task_id: string;
+  /** Puts the server's questions to a person. */
+  ask?: AskPerson | undefined;
 }
 
 export interface McpConnection {
@@ -40,6 +54,8 @@ export interface McpConnection {
   closed(): boolean;
   /** All tools, over all pages; listed again after the server announced a change. */
   list(signal: AbortSignal): Promise<Listing>;
+  /** Whether the server has asked a person something. */
+  asked(): boolean;
   call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof mcpOutcome>>;
   /** Throws if the server does not answer. */
   ping(): Promise<void>;
@@ -53,15 +69,42 @@ const CONNECT_MS = 15_000;
 const CALL_MS = 120_000;
 const LONGEST_CALL_MS = 25 * 60_000;
 const PING_MS = 5_000;
+/** The longest time of a timer: calls have a clock that stops while a person is asked. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Connects and initialises. Rejects with a sentence that names the server and the cause. */
+/**
+ * Connects and initialises. Rejects with a sentence that names the server and the cause. A server that does not know streamable HTTP is
+ * reached by the older transport with server-sent events.
+ */
 export async function connect(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
+  const { endpoint } = target;
+  if (endpoint.kind !== 'http') return connectOnce(target, ports, version);
+  return connectOnce(target, ports, version).catch((error: Error) => {
+    const status = refusedPost(error);
+    if (status !== 404 && status !== 405) throw error;
+    const older: McpTarget = { ...target, endpoint: { ...endpoint, kind: 'sse' } };
+    return connectOnce(older, ports, version).catch((second: Error) => {
+      if (isMcpSignInNeeded(second)) throw second;
+      const both = `it answered ${status} to streamable HTTP, and to the older transport: ${shortened(reasonOf(second))}`;
+      throw new Error(`The MCP server ${target.name} cannot be reached: ${both}`, { cause: error });
+    });
+  });
+}
+
+/** The status with which the server refused a POST of streamable HTTP. */
+function refusedPost(error: unknown): number | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause)
+    if (inner instanceof StreamableHTTPError) return inner.code;
+}
+
+async function connectOnce(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
   const refusal = refusalWatch();
   const transport = transportOf(target, {
     ...ports,
     ...(ports.fetch ? { fetch: reportingRefusals(ports.fetch, refusal.report) } : {}),
   });
-  const client = new Client({ name: 'perdura', version }, { capabilities: {} });
+  const client = new Client({ name: 'perdura', version }, { capabilities: { elicitation: { form: {} } } });
+  const questions = questionsOf(client);
   let closed = false;
   client.onclose = () => {
     closed = true;
@@ -75,24 +118,36 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   } catch (error) {
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
+    if (isMcpSignInNeeded(error)) throw error;
     throw new Error(`The MCP server ${target.name} cannot be reached: ${causeOf(error, transport)}`, { cause: error });
   }
   const listing = rememberedListing(client, ports.schemaFaults);
   return {
     closed: () => closed || refusal.happened(),
     list: (signal) => refusal.orElse(listing(signal)),
-    async call({ tool, arguments: args, call_key, onprogress }, signal) {
+    asked: questions.asked,
+    async call({ tool, arguments: args, call_key, onprogress, task_id, ask }, signal) {
       const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
-      const timeout = ports.call_ms ?? CALL_MS;
-      const options: RequestOptions = { signal, timeout, maxTotalTimeout: LONGEST_CALL_MS, resetTimeoutOnProgress: true };
-      if (onprogress) options.onprogress = onprogress;
+      const expiry = new AbortController();
+      const limits = { silence_ms: ports.call_ms ?? CALL_MS, total_ms: LONGEST_CALL_MS };
+      const clock = callClock(limits, () => expiry.abort(new McpError(ErrorCode.RequestTimeout, 'Request timed out')));
+      const options: RequestOptions = {
+        signal: AbortSignal.any([signal, expiry.signal]),
+        timeout: NO_TIMEOUT_MS,
+        onprogress(progress) {
+          clock.progress();
+          onprogress?.(progress);
+        },
+      };
       try {
-        const asked = client.request({ method: 'tools/call', params }, ResultSchema, options);
-        return mcpOutcome((await refusal.orElse(asked)) as CallResult);
+        const work = () => client.request({ method: 'tools/call', params }, ResultSchema, options);
+        return mcpOutcome((await refusal.orElse(questions.during({ task_id, ask, clock }, work))) as CallResult);
       } catch (error) {
         // Anything but a reply from the server means that the connection is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;
         throw error;
+      } finally {
+        clock.end();
       }
     },
     async ping() {
@@ -124,10 +179,13 @@ function transportOf(
     : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
 }
 
-/** The same fetch; a body that is refused is reported at once; the client alone would wait until its time-out. */
+/** The same fetch; a body that is refused, or a request for want of a sign-in, is reported at once; the client alone would wait until its time-out. */
 function reportingRefusals(fetch: typeof globalThis.fetch, report: (error: unknown) => void): typeof globalThis.fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await fetch(input, init).catch((error: unknown) => {
+      if (isMcpSignInNeeded(error)) report(error);
+      throw error;
+    });
     if (!response.body) return response;
     const reader = response.body.getReader();
     const watched = new ReadableStream<Uint8Array>(

@@ -36,6 +36,7 @@ export async function discover(
   const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [] };
   const found = await Promise.allSettled(
     servers.map(async (server) => {
+      if (server.disabled) throw new Error(`The MCP server ${server.name} is disabled; enable it for further runs`);
       const config = await openConfig(server);
       const target = await targetOf(config, (name) => openToken(name, config));
       return pool

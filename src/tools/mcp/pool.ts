@@ -1,17 +1,24 @@
 import { createHash } from 'node:crypto';
+import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { McpTarget } from './config.ts';
 import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
 
-/** A server and the principal in whose name it is used. No connection is shared between principals. */
+/**
+ * A server and the principal in whose name it is used. No connection is shared between principals. Runs share one unless the server has
+ * asked a person something: a question does not show which call it belongs to.
+ */
 interface McpPlace {
   target: McpTarget;
   principal: string;
+  /** The run that calls its tools. */
+  task_id?: string;
 }
 
 export interface McpPool {
   /**
    * Runs `work` with a connection, which stays open until `work` has ended. Throws ToolUnreachable if none can be opened,
+   * `mcp_sign_in_needed` if the principal has to sign in,
    * the signal's reason if aborted, and any error of `work`.
    */
   use<T>(place: McpPlace, work: (connection: McpConnection) => Promise<T>, signal: AbortSignal): Promise<T>;
@@ -20,6 +27,8 @@ export interface McpPool {
 
 export interface PoolOptions extends ConnectPorts {
   version: string;
+  /** `fetch` with the principal's sign-in at the server. */
+  fetchFor?: (place: McpPlace) => typeof globalThis.fetch;
   /** Unused connections are closed after this. */
   idle_ms?: number;
   /** A connection idle for this long is checked before use. */
@@ -48,25 +57,30 @@ const MOST_UNUSED = 64;
 export function mcpPool(options: PoolOptions): McpPool {
   const { idle_ms = IDLE_MS, check_after_ms = CHECK_AFTER_MS } = options;
   const entries = new Map<string, Entry>();
+  const asking = new Set<string>();
   const closing = new AbortController();
 
-  async function connectionOf(entry: Entry, target: McpTarget): Promise<McpConnection> {
+  async function connectionOf(entry: Entry, place: McpPlace): Promise<McpConnection> {
     const known = await entry.connection?.catch(() => null);
     if (known && !known.closed() && (performance.now() - entry.used_at < check_after_ms || (await answers(known)))) return known;
     if (known && entry.connection) void known.close().catch(() => {});
     if (performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
-    entry.connection = opened(entry, target);
+    entry.connection = opened(entry, place);
     return entry.connection;
   }
 
-  async function opened(entry: Entry, target: McpTarget): Promise<McpConnection> {
+  async function opened(entry: Entry, place: McpPlace): Promise<McpConnection> {
     try {
-      const connection = await connect(target, options, options.version);
+      const { fetchFor } = options;
+      const ports = { ...options, ...(fetchFor ? { fetch: fetchFor(place) } : {}) };
+      const connection = await connect(place.target, ports, options.version);
       if (closing.signal.aborted) await connection.close();
       Object.assign(entry, { failures: 0, retry_at: 0 });
       return connection;
     } catch (error) {
       entry.connection = null;
+      // Nothing is wrong with the server, and it is tried again as soon as the person has signed in.
+      if (isMcpSignInNeeded(error)) throw error;
       entry.last_error = (error as Error).message;
       // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =
@@ -97,26 +111,43 @@ export function mcpPool(options: PoolOptions): McpPool {
 
   const joining = new Map<Entry, Promise<McpConnection>>();
   /** One attempt for everyone who waits for the same connection. */
-  function joined(entry: Entry, target: McpTarget): Promise<McpConnection> {
-    const under_way = joining.get(entry) ?? connectionOf(entry, target).finally(() => joining.delete(entry));
+  function joined(entry: Entry, place: McpPlace): Promise<McpConnection> {
+    const under_way = joining.get(entry) ?? connectionOf(entry, place).finally(() => joining.delete(entry));
     joining.set(entry, under_way);
     return under_way;
+  }
+
+  /** `key`: of the connection, which is opened if there is none. */
+  async function over<T>(
+    key: string,
+    { place, signal }: { place: McpPlace; signal: AbortSignal },
+    work: (connection: McpConnection) => Promise<T>,
+  ): Promise<T> {
+    const entry = entries.get(key) ?? { connection: null, users: 0, used_at: 0, failures: 0, retry_at: 0, last_error: '' };
+    entries.set(key, entry);
+    entry.users += 1;
+    try {
+      return await work(await unlessAborted(joined(entry, place), signal));
+    } finally {
+      entry.users -= 1;
+      entry.used_at = performance.now();
+      closeBeyondMost();
+    }
   }
 
   return {
     async use(place, work, signal) {
       if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
-      const key = keyOf(place);
-      const entry = entries.get(key) ?? { connection: null, users: 0, used_at: 0, failures: 0, retry_at: 0, last_error: '' };
-      entries.set(key, entry);
-      entry.users += 1;
-      try {
-        return await work(await unlessAborted(joined(entry, place.target), signal));
-      } finally {
-        entry.users -= 1;
-        entry.used_at = performance.now();
-        closeBeyondMost();
-      }
+      const shared = keyOf(place);
+      const own = place.task_id ? `${shared}:${place.task_id}` : shared;
+      if (asking.has(shared)) return over(own, { place, signal }, work);
+      const asked = await over(shared, { place, signal }, async (connection) => {
+        if (own !== shared && connection.asked()) return { elsewhere: true } as const;
+        return { result: await work(connection) };
+      });
+      if (!('elsewhere' in asked)) return asked.result;
+      asking.add(shared);
+      return over(own, { place, signal }, work);
     },
     async close() {
       closing.abort();

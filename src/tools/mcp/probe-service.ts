@@ -4,6 +4,8 @@ import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { SharedServices } from '../../main/core.ts';
 import { schemaJudge } from '../parsed.ts';
+import { personalFetch } from './bearer.ts';
+import type { McpTarget } from './config.ts';
 import { type ProbeResult, probeMcp } from './probe.ts';
 
 const PATIENCE_MS = 40_000;
@@ -16,6 +18,7 @@ export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: S
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
   const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
+  const personal = personalFetch(egress.configuration.fetch, store.mcpSignIns);
   const ports = { startConfined, ...counted, schemaFaults, version: setting.version };
 
   async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
@@ -23,13 +26,16 @@ export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: S
     if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
-    const said = await probeMcp(server, { ...ports, openToken }, AbortSignal.timeout(PATIENCE_MS));
+    const fetchFor = (target: McpTarget) => personal({ target, principal: caller.key });
+    const said = await probeMcp(server, { ...ports, openToken, fetchFor }, AbortSignal.timeout(PATIENCE_MS));
     const result = secrets.redact.value(said);
     if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
     return result;
   }
 
   return {
+    /** Whether servers that are commands are started. */
+    starts_stdio: setting.config.ALLOW_STDIO_MCP,
     /** Why a path of the host cannot be given to a server; null when it can. */
     pathRefusal: runner.pathRefusal,
     /** Reports in its answer what failed. */

@@ -1,6 +1,6 @@
 import type { ToolEffect } from '../../domain/definition.ts';
-import { isSecretNotGranted } from '../../domain/errors.ts';
-import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
+import { isSecretNotGranted, refusalIn } from '../../domain/errors.ts';
+import { type McpServerConfig, type McpTarget, type OpenToken, targetOf } from './config.ts';
 import { type ConnectPorts, connect } from './connection.ts';
 
 interface ProbedTool {
@@ -20,12 +20,16 @@ interface ProbePorts extends ConnectPorts {
   version: string;
   /** Opens tokens in the caller's name. */
   openToken: OpenToken;
+  /** With the caller's sign-in at the server. */
+  fetchFor?: (target: McpTarget) => typeof globalThis.fetch;
 }
 
 /** Connects to a server, asks for its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant is thrown, since nothing was tried. */
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const connection = await connect(await targetOf(server, ports.openToken), ports, ports.version);
+    const target = await targetOf(server, ports.openToken);
+    const { fetchFor } = ports;
+    const connection = await connect(target, { ...ports, ...(fetchFor && { fetch: fetchFor(target) }) }, ports.version);
     try {
       const { tools, problems } = await connection.list(signal);
       const toolList = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
@@ -40,6 +44,6 @@ export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signa
     }
   } catch (error) {
     if (isSecretNotGranted(error)) throw error;
-    return { success: false, tools: [], error: (error as Error).message };
+    return { success: false, tools: [], error: refusalIn(error as Error) };
   }
 }

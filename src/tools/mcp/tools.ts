@@ -1,7 +1,7 @@
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
-import { refusalIn } from '../../domain/errors.ts';
+import { isMcpSignInNeeded, refusalIn } from '../../domain/errors.ts';
 import { outsideRefusalIn, shortened } from '../../domain/outside.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
 import { type McpServerConfig, targetOf } from './config.ts';
@@ -25,7 +25,11 @@ export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: re
       const target = await targetOf(config, open).catch((error: Error) => error);
       if (target instanceof Error) return { content: refusalIn(target), failed: true };
       const work = (connection: McpConnection) => callOver(connection, { call, found, server }, signal);
-      return ports.pool.use({ target, principal: call.run.owner }, work, signal);
+      const place = { target, principal: call.run.owner, task_id: call.run.task_id };
+      return ports.pool.use(place, work, signal).catch((error: Error) => {
+        if (isMcpSignInNeeded(error)) return { content: refusalIn(error), failed: true };
+        throw error;
+      });
     },
   };
 }
@@ -37,12 +41,14 @@ interface Asked {
 }
 
 async function callOver(connection: McpConnection, { call, found, server }: Asked, signal: AbortSignal): Promise<ToolOutcome> {
-  const { arguments: args, call_key, progress } = call;
+  const { arguments: args, call_key, progress, ask, run } = call;
   const onprogress = progress && progressReporter(progress);
   try {
-    return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress }, signal);
+    const { task_id } = run;
+    return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress, task_id, ask }, signal);
   } catch (error) {
     signal.throwIfAborted();
+    if (isMcpSignInNeeded(error)) throw error;
     const refused = outsideRefusalIn(error);
     if (refused) return { content: `${refused.code}: ${sentence(server, refused.message)}`, failed: true };
     if (wasNotSent(error)) throw new ToolUnreachable(`The MCP server ${server.name} is out of reach`, { cause: error });
@@ -55,9 +61,10 @@ async function callOver(connection: McpConnection, { call, found, server }: Aske
 const sentence = ({ name }: PinnedMcpServer, message: string) =>
   `The MCP server ${name} made the call, but its answer could not be read: ${message}`;
 
-/** Whether the call cannot have taken effect: no connection was made, or the server does not know the session. */
+/** Whether the call cannot have taken effect: no request or connection was made, or the server does not know the session. */
 function wasNotSent(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  if (error instanceof ToolUnreachable) return true;
   return (error instanceof StreamableHTTPError && code === 404) || cause?.code === 'ECONNREFUSED';
 }
 

@@ -5,7 +5,7 @@ const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates',
     'token_uses idempotency_keys installation_facts grant_keys',
-    'usage_runs usage_calls audit_entries',
+    'usage_runs usage_calls audit_entries audit_queue',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -27,6 +27,7 @@ const OWNING: [column: string, rows: string][] = [
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
   ['session_id', 'IN (SELECT id FROM chat_sessions WHERE owner = $1)'],
   ['delivery_id', `IN (SELECT id FROM webhook_deliveries WHERE task_id IN (${TASKS}) OR alert_event_id IN (${ALERT_EVENTS}))`],
+  ['principal', '= $1'],
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],
 ];
 

@@ -15,7 +15,7 @@ const RULES = {
   own: { b: FINE, admin: FINE },
   /** Owned by one principal; administrators have no special rights. */
   private: { b: [403], admin: [403] },
-  /** A workflow's memory; others must not even learn whether it exists. */
+  /** A workflow's memory, or a file; others must not even learn whether it exists. */
   hidden: { b: [403, 404], admin: [403, 404] },
   /** Shared by the installation: everyone reads. */
   read: { b: [200], admin: [200] },
@@ -23,6 +23,10 @@ const RULES = {
   change: { b: [403], admin: FINE },
   /** Shared by the installation and used as the caller: no secret of its creator is opened. */
   use: { b: [200, 403, 502], admin: [200, 403, 502] },
+  /** Shared by the installation; changes only what the caller has there. */
+  each: { b: FINE, admin: FINE },
+  /** Takes a word that only who began has. */
+  begun: { b: [409], admin: [409] },
   /** Stored tokens and service keys: administrators may delete what they may not read. */
   expendable: { b: [403], admin: [204] },
   /** Stored tokens and service keys: administrators see which there are, to delete them. */
@@ -63,7 +67,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/scheduled-agents/preview', 'GET /api/alerts', 'POST /api/alerts', 'GET /api/keys', 'POST /api/keys'],
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
     ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test', 'GET /api/providers/presets'],
-    ...['GET /api/datasets', 'POST /api/datasets'],
+    ...['GET /api/datasets', 'POST /api/datasets', 'POST /api/attachments'],
     ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /mcp'],
   ],
   private: [
@@ -76,7 +80,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['progress', 'steps', 'steps/{step}', 'steps/{step}/request', 'timeline', 'bundle', 'webhooks'].map(
       (part) => `GET /api/tasks/{id}/${part}`,
     ),
-    ...['fork', 'stop', 'budget', 'continuity', 'approvals/{call_id}', 'reconciliations/{call_id}'].map(
+    ...['fork', 'stop', 'budget', 'continuity', 'approvals/{call_id}', 'reconciliations/{call_id}', 'answers/{call_id}'].map(
       (part) => `POST /api/tasks/{id}/${part}`,
     ),
     ...['GET', 'PUT', 'DELETE'].map((method) => `${method} /api/datasets/{id}`),
@@ -100,7 +104,10 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
     ...['DELETE /api/tokens/{id}/grants/{grant_id}', 'POST /api/keys/{id}/rotate'],
   ],
-  hidden: ['GET /api/memories/{id}', 'PUT /api/memories/{id}', 'DELETE /api/memories/{id}'],
+  hidden: [
+    ...['GET /api/memories/{id}', 'PUT /api/memories/{id}', 'DELETE /api/memories/{id}'],
+    ...['GET /api/attachments/{id}', 'GET /api/attachments/{id}/content', 'DELETE /api/attachments/{id}'],
+  ],
   read: [
     ...shared.flatMap(({ read }) => read),
     ...['GET /api/agents/{id}/export', 'GET /api/skills/{id}/export', 'GET /api/knowledge-sources/{id}/export'],
@@ -110,8 +117,10 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   change: [...shared.flatMap(({ change }) => change), ...['PUT /api/mcps/{id}/tools', 'PUT /api/custom-tools/{id}/env-mapping']],
   use: [
     ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'GET /api/mcps/{id}/tools'],
-    ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run'],
+    ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run', 'POST /api/mcps/{id}/sign-in'],
   ],
+  each: ['DELETE /api/mcps/{id}/sign-in'],
+  begun: ['POST /api/mcps/sign-in'],
   expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
   listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit'],
 };
@@ -156,7 +165,8 @@ export const PLAIN = new Set(
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
     'response_format schema verbosity tools tool_choice',
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
-    'temperature top_p max_output_tokens stop parallel_tool_calls',
+    'question_id action state code iss disabled',
+    'temperature top_p max_output_tokens stop parallel_tool_calls attachments media_type data',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -165,6 +175,8 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   'POST /v1/chat/completions model': 'door_model',
   'POST /v1/responses model': 'door_model',
   'PUT /api/me/settings views[].name': 'plain',
+  'POST /api/workflows/{id}/prompt attachments[].id': 'private',
+  'POST /api/workflows/{id}/prompt attachments[].name': 'plain',
   // Names of tools in the record of a run.
   'POST /api/datasets/{id}/items/import steps[].tool_calls[].name': 'plain',
   // An item that names a workflow of someone else is not imported.

@@ -25,6 +25,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/tasks/{id}/budget': () => ({ max_tokens: 5 }),
   'POST /api/tasks/{id}/approvals/{call_id}': () => ({ decision: 'approve' }),
   'POST /api/tasks/{id}/reconciliations/{call_id}': () => ({ decision: 'retry' }),
+  'POST /api/tasks/{id}/answers/{call_id}': () => ({ question_id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be003', action: 'decline' }),
   'POST /api/tasks/{id}/continuity': () => ({ decision: 'fail' }),
   'POST /api/agents/{agent_id}/chat': () => ({ message: 'hello' }),
   'POST /api/import': ({ names, ids }) => ({
@@ -49,6 +50,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
     items: [{ name: `${names['knowledge-sources']}_item`, source_type: 'builtin' }],
   }),
   'POST /api/mcps/import': ({ trap, names }) => ({ mcpServers: { [`${names.mcps}_in`]: { url: `${trap.url}/imported` } } }),
+  'POST /api/mcps/sign-in': () => ({ state: 'made up', code: 'made up' }),
   'PUT /api/mcps/{id}/tools': () => ({ allowed_tools: [] }),
   'POST /api/guardrails/{id}/check': () => ({ text: 'x' }),
   'POST /api/knowledge-items/query': () => ({ query: 'common' }),
@@ -126,6 +128,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
       session_id: ids.session_id,
       task_id: ids.tasks,
       tool_id: ids['custom-tools'],
+      id: ids.attachments,
       skill_ids: ids.skills,
       guardrail_ids: ids.guardrails,
     },

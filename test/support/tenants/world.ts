@@ -91,6 +91,11 @@ export function bodiesOf(
     }),
     // Administrators see their names.
     keys: () => ({ name: name('service_key'), scopes: ['read'] }),
+    attachments: () => {
+      const form = new FormData();
+      form.set('file', new File([hidden], `${hidden}.txt`));
+      return form;
+    },
     datasets: () => ({ name: `${hidden} dataset ${++made}`, description: hidden }),
     memories: () => ({
       ...{
@@ -125,7 +130,17 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   };
   if (making.token) await client.ok(client.post('/api/tokens', { name: making.token, value: making.secret }), 201);
   const order = ['tokens', 'providers', 'custom-tools', 'mcps', 'knowledge-sources', 'knowledge-items', 'skills', 'guardrails'];
-  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'alerts', 'memories', 'datasets', 'keys'])
+  for (const collection of [
+    ...order,
+    'agents',
+    'workflows',
+    'scheduled-agents',
+    'alerts',
+    'memories',
+    'datasets',
+    'keys',
+    'attachments',
+  ])
     ids[collection] = await create(collection);
   ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
   ids.idle_workflow = await create('workflows');

@@ -9,6 +9,7 @@ const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> 
   tool_call: ({ name }) => `Calling ${name}`,
   progress: ({ detail }) => String(detail),
   approval_requested: ({ detail }) => String(detail),
+  question_asked: ({ detail }) => String(detail),
 };
 
 /** Clients give up after a minute without progress, if they were not configured otherwise. */

@@ -10,6 +10,7 @@ import { parsedJson } from '../../ui/json.ts';
 import { Failure } from '../../ui/states.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
+import { McpSignInLine } from './mcp-sign-in-line.tsx';
 import { McpTools } from './mcp-tools.tsx';
 import { TestButton } from './test-button.tsx';
 
@@ -34,6 +35,7 @@ export function McpPanel({ record }: { record: Stored }) {
           {record.last_error}
         </Alert>
       )}
+      {record.transport_type !== 'stdio' && <McpSignInLine record={record} />}
       {asked && <McpTools id={record.id} />}
     </Stack>
   );

@@ -1,12 +1,13 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { isTextFile, quotedFile, textIn } from '../../../domain/attachments.ts';
 import { setCallSettings } from '../../../domain/call-settings.ts';
 import type { PinnedRepository } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
-import { storable } from '../../../domain/transcript.ts';
+import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
-import { type Fitted, fitted } from '../fit.ts';
+import { fitted } from '../fit.ts';
 import { offeredEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
 import type { StartedStep } from './begin.ts';
@@ -29,7 +30,8 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   const held = ports.holdsBack(definition);
   const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
   try {
-    const { reply, cursor } = await selected.runtime.exchange(exchangeOf(work, { ...about, ...fit }), emit, signal);
+    const given = await withFiles(work, fit.transcript);
+    const { reply, cursor } = await selected.runtime.exchange(exchangeOf(work, { ...about, ...given }), emit, signal);
     await publisher.flush();
     const answered = order.tools_off ? { ...reply, calls: [] } : reply;
     return { reply: answered, cursor, offered, selected, published: !held && publisher.complete() };
@@ -50,9 +52,27 @@ async function equip(work: ExchangeAttempt, { begun, first, signal, publish }: S
   return { selected, offered };
 }
 
+/** Adds the texts of the run's files to its prompt; the model is given the others next to it. */
+async function withFiles(
+  { ports, run }: ExchangeAttempt,
+  transcript: TranscriptMessage[],
+): Promise<Pick<Exchange, 'transcript' | 'files'>> {
+  if (!run.attachments?.length) return { transcript };
+  const files = await ports.filesOf(run.attachments);
+  const texts = files.filter(isTextFile).map(({ name, content }) => quotedFile(name, storable(textIn(content) ?? '')));
+  const others = files.filter((file) => !isTextFile(file));
+  const prompt = transcript.findIndex(({ kind }) => kind === 'prompt');
+  return {
+    transcript: transcript.map((message, index) =>
+      index === prompt ? { ...message, content: [message.content, ...texts].join('\n\n') } : message,
+    ),
+    files: others.map(({ name, media_type, content }) => ({ name, media_type, data: Buffer.from(content).toString('base64') })),
+  };
+}
+
 function exchangeOf(
   { run, order, definition: { model, settings, output_schema } }: ExchangeAttempt,
-  { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools'> & Fitted,
+  { instructions, tools, transcript, files }: Pick<Exchange, 'instructions' | 'tools' | 'transcript' | 'files'>,
 ): Exchange {
   const call_settings = setCallSettings(settings);
   return {
@@ -60,6 +80,7 @@ function exchangeOf(
     model,
     instructions,
     transcript,
+    ...(files ? { files } : {}),
     tools,
     reasoning_effort: settings.reasoning_effort,
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),

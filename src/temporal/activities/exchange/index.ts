@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { AttachedFile } from '../../../domain/attachments.ts';
 import { missingFor } from '../../../domain/continuity.ts';
 import type { Definition, WorkspaceOwner } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
@@ -32,6 +33,8 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches. */
   publisher: PublishDeltas;
+  /** Files of a run with their bytes, in this order. */
+  filesOf(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   /** The longest that a provider may ask to be left alone. */
   longest_wait_ms: number;

@@ -1,0 +1,22 @@
+import type { FastifyReply } from 'fastify';
+
+/** A reply with the bytes of somebody's file. */
+export class FileReply {
+  readonly name: string;
+  readonly media_type: string;
+  readonly content: Uint8Array;
+  constructor({ name, media_type, content }: Pick<FileReply, 'name' | 'media_type' | 'content'>) {
+    this.name = name;
+    this.media_type = media_type;
+    this.content = content;
+  }
+}
+
+/** A browser saves the file and does not show it as a page of this service: its content is a stranger's. */
+export function sendFile(reply: FastifyReply, { name, media_type, content }: FileReply): FastifyReply {
+  return reply
+    .header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name).replaceAll(/['()*]/g, escape)}`)
+    .header('content-security-policy', "sandbox; default-src 'none'; frame-ancestors 'none'")
+    .type(media_type)
+    .send(Buffer.from(content));
+}

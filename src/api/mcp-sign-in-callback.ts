@@ -1,0 +1,24 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+/** The page of the dashboard that finishes a sign-in at an MCP server. */
+const PAGE = '/dashboard/mcps/sign-in';
+const PASSED_ON = ['state', 'code', 'iss', 'error', 'error_description'];
+const MOST_CHARACTERS = 8_192;
+
+/**
+ * Where an MCP server's authorization server sends the browser back to. It takes no access token, since a browser sends none here,
+ * and does nothing but pass on what it got: the dashboard finishes the sign-in in the name of the person who uses it. In the fragment,
+ * which no server gets and no log holds.
+ */
+export function mcpSignInCallback(http: FastifyInstance): void {
+  http.get('/api/mcps/sign-in/callback', { logSerializers: { req: withoutQuery } }, async ({ query }, reply) => {
+    const sent = query as Record<string, unknown>;
+    const passed = PASSED_ON.flatMap((name) => {
+      const value = sent[name];
+      return typeof value === 'string' && value.length <= MOST_CHARACTERS ? [[name, value]] : [];
+    });
+    return reply.header('cache-control', 'no-store').redirect(`${PAGE}#${new URLSearchParams(passed)}`);
+  });
+}
+
+const withoutQuery = ({ method, url, host, ip }: FastifyRequest) => ({ method, url: url.split('?')[0], host, remoteAddress: ip });

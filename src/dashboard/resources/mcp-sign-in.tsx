@@ -1,0 +1,38 @@
+import { Alert, Stack } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { mcps } from '../../contracts/mcps.ts';
+import { useAct } from '../api/queries.ts';
+import { Page } from '../ui/page.tsx';
+import { Failure, Loading } from '../ui/states.tsx';
+
+/** Finishes a sign-in at an MCP server with what its authorization server sent the browser back with. */
+export default function McpSignIn() {
+  const { mutate, error } = useAct(mcps.finishSignIn);
+  const [answer] = useState(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+  const navigate = useNavigate();
+  const begun = useRef(false);
+  const { state, code, iss, error: refused, error_description: reason = refused } = answer;
+  useEffect(() => {
+    if (begun.current) return;
+    begun.current = true;
+    // The code is used once, and has no place in the browser's history.
+    history.replaceState(history.state, '', location.pathname);
+    if (!state || !code) return;
+    const body = { state, code, ...(iss === undefined ? {} : { iss }) };
+    mutate({ body }, { onSuccess: ({ server_id }) => void navigate(`/mcps/${server_id}`, { replace: true }) });
+  }, [state, code, iss, mutate, navigate]);
+  return (
+    <Page title="Signing in to an MCP server" parent={{ to: '/mcps', title: 'MCP servers' }}>
+      <Stack>
+        {error && <Failure problem={error} />}
+        {!error && state && code && <Loading what="Finishing the sign-in" />}
+        {!(state && code) && (
+          <Alert color="red" variant="outline" role="alert">
+            The server did not sign you in{reason ? `: ${reason}` : ''}. Open the server and choose Sign in to try again.
+          </Alert>
+        )}
+      </Stack>
+    </Page>
+  );
+}

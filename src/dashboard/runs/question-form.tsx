@@ -1,0 +1,172 @@
+import { Button, Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { questionAnswers } from '../../contracts/answers.ts';
+import type { CallQuestion } from '../../contracts/questions.ts';
+import type { Task } from '../../contracts/tasks.ts';
+import { type AnswerValue, answerFaults, choicesOf, type QuestionField } from '../../domain/questions.ts';
+import { useAct } from '../api/queries.ts';
+import { Failure } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
+import type { CallBlock } from './run-state.ts';
+
+interface QuestionFormProps {
+  task: Task;
+  call: CallBlock;
+  question: CallQuestion;
+}
+
+/** What is in the fields: text as typed, a choice, or choices. */
+type Typed = Record<string, string | boolean | string[]>;
+
+/** The form that an MCP server asks a person to fill in while its tool runs. */
+export function QuestionForm({ task, call, question }: QuestionFormProps) {
+  const { id: question_id, message, schema, expires_at } = question;
+  const answer = useAct(questionAnswers.give);
+  const [initial] = useState(() => mapFields(schema.properties, initialOf));
+  const [typed, setTyped] = useState<Typed>(initial);
+  const [checked, setChecked] = useState(false);
+  useUnsaved(typed !== initial && !answer.isPending && !answer.isSuccess);
+  const content = contentOf(schema.properties, typed);
+  const faults = new Map(answerFaults(schema, content).map((fault) => [fault.path, fault.message]));
+  const send = (body: { action: 'accept'; content: Record<string, AnswerValue> } | { action: 'decline' | 'cancel' }) =>
+    answer.mutate({ params: { id: task.id, call_id: call.call_id }, body: { question_id, ...body } });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setChecked(true);
+    if (faults.size === 0) send({ action: 'accept', content });
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="xs" className="panel">
+        <Text fw={600}>
+          <span className="mono">{call.name}</span> asks
+        </Text>
+        <Text style={{ whiteSpace: 'pre-wrap' }}>{message}</Text>
+        {Object.entries(schema.properties).map(([name, field]) => (
+          <Field
+            key={name}
+            name={name}
+            field={field}
+            required={schema.required?.includes(name) ?? false}
+            value={typed[name]!}
+            change={(value) => setTyped({ ...typed, [name]: value })}
+            error={checked ? faults.get(name) : undefined}
+          />
+        ))}
+        <Text c="dimmed" size="sm">
+          Your answer goes to the MCP server. If nobody answers, the question is cancelled <When at={expires_at} relative />.
+        </Text>
+        <Group gap="xs">
+          <Button type="submit" loading={answer.isPending} data-needs={answer.needs}>
+            Submit
+          </Button>
+          <Button
+            variant="default"
+            loading={answer.isPending}
+            data-needs={answer.needs}
+            onClick={() => send({ action: 'decline' })}
+          >
+            Decline
+          </Button>
+          <Button
+            variant="default"
+            loading={answer.isPending}
+            data-needs={answer.needs}
+            onClick={() => send({ action: 'cancel' })}
+          >
+            Cancel
+          </Button>
+        </Group>
+        {answer.error && <Failure problem={answer.error} />}
+      </Stack>
+    </form>
+  );
+}
+
+interface FieldProps {
+  name: string;
+  field: QuestionField;
+  required: boolean;
+  value: Typed[string];
+  change(value: Typed[string]): void;
+  error: string | undefined;
+}
+
+function Field({ name, field, required, value, change, error }: FieldProps) {
+  const shown = { label: field.title ?? name, description: field.description, error };
+  const choices = choicesOf(field);
+  if (typeof value === 'boolean')
+    return <Checkbox {...shown} checked={value} onChange={(event) => change(event.currentTarget.checked)} />;
+  if (Array.isArray(value))
+    return (
+      <Checkbox.Group {...shown} withAsterisk={required} value={value} onChange={change}>
+        <Group gap="sm" mt={4}>
+          {choices?.map((choice) => (
+            <Checkbox key={choice.value} value={choice.value} label={choice.label} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+    );
+  if (choices)
+    return (
+      <NativeSelect
+        {...shown}
+        withAsterisk={required}
+        value={value}
+        onChange={(event) => change(event.currentTarget.value)}
+        data={[{ value: '', label: '—' }, ...choices]}
+      />
+    );
+  return (
+    <TextInput
+      {...shown}
+      withAsterisk={required}
+      type={inputType(field)}
+      value={value}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
+  );
+}
+
+const INPUT_TYPES = { email: 'email', uri: 'url', date: 'date', 'date-time': 'datetime-local' } as const;
+
+function inputType(field: QuestionField): string {
+  if (field.type === 'number' || field.type === 'integer') return 'number';
+  return field.type === 'string' && field.format ? INPUT_TYPES[field.format] : 'text';
+}
+
+const mapFields = (properties: Record<string, QuestionField>, initial: (field: QuestionField) => Typed[string]): Typed =>
+  Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, initial(field)]));
+
+function initialOf(field: QuestionField): Typed[string] {
+  if (field.type === 'boolean') return field.default ?? false;
+  if (field.type === 'array') return field.default ?? [];
+  if (field.type === 'string' && field.format === 'date-time') return field.default ? localTime(field.default) : '';
+  return field.default === undefined ? '' : String(field.default);
+}
+
+/** An empty field is left out. */
+function contentOf(properties: Record<string, QuestionField>, typed: Typed): Record<string, AnswerValue> {
+  const content: Record<string, AnswerValue> = {};
+  for (const [name, field] of Object.entries(properties)) {
+    const value = typed[name]!;
+    if (value !== '' && !(Array.isArray(value) && value.length === 0)) content[name] = answeredValue(field, value);
+  }
+  return content;
+}
+
+function answeredValue(field: QuestionField, value: Typed[string]): AnswerValue {
+  if (typeof value !== 'string') return value;
+  if (field.type === 'number' || field.type === 'integer') return Number(value);
+  const at = new Date(value);
+  const is_time = field.type === 'string' && field.format === 'date-time' && !Number.isNaN(at.getTime());
+  return is_time ? at.toISOString() : value;
+}
+
+/** As the browser's field for times has it, in local time. */
+function localTime(text: string): string {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) return '';
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,129 @@
+/** What is known of a file that a person gave to a run, without its bytes. */
+export interface AttachedFile {
+  id: string;
+  name: string;
+  /** Determined by its content. */
+  media_type: string;
+  size: number;
+  sha256: string;
+}
+
+/** A file as a model is given it. */
+export interface ModelFile {
+  name: string;
+  media_type: string;
+  /** Base64. */
+  data: string;
+}
+
+const PDF = 'application/pdf';
+const JPEG = 'image/jpeg';
+
+/** How the files that models take begin, and what they have at another place. */
+const SIGNATURES: [media_type: string, begins: string, within?: [place: number, text: string]][] = [
+  ['image/png', '\x89PNG\r\n\x1a\n'],
+  [JPEG, '\xff\xd8\xff'],
+  ['image/gif', 'GIF87a'],
+  ['image/gif', 'GIF89a'],
+  ['image/webp', 'RIFF', [8, 'WEBP']],
+  [PDF, '%PDF-'],
+];
+const SIGNATURE_BYTES = 16;
+
+const TEXT_TYPES = ['application/json', 'application/x-ndjson', 'application/xml', 'application/yaml', 'application/x-yaml'];
+const BY_ENDING: Record<string, string> = {
+  csv: 'text/csv',
+  htm: 'text/html',
+  html: 'text/html',
+  json: 'application/json',
+  markdown: 'text/markdown',
+  md: 'text/markdown',
+  xml: 'application/xml',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+};
+/** Types that clients send if they do not know the type. */
+const UNDECLARED = ['', 'application/octet-stream', 'binary/octet-stream'];
+const SAME: Record<string, string> = {
+  'image/jpg': JPEG,
+  'image/pjpeg': JPEG,
+  'application/x-pdf': PDF,
+  'application/csv': 'text/csv',
+};
+
+/** Whether a file is given to the model as part of the prompt's text. */
+export const isTextFile = ({ media_type }: Pick<AttachedFile, 'media_type'>): boolean =>
+  media_type.startsWith('text/') || TEXT_TYPES.includes(media_type);
+
+export const isImage = ({ media_type }: Pick<AttachedFile, 'media_type'>): boolean => media_type.startsWith('image/');
+
+/** Why a file is not accepted: a sentence for its sender, and a code. */
+interface FileFault {
+  message: string;
+  code: 'media_type_mismatch' | 'unsupported_media_type';
+}
+
+const TAKEN = 'PNG, JPEG, GIF and WebP images, PDF files and UTF-8 text are accepted';
+
+/** The type of a file by its content. The declared type has to agree with it. */
+export function mediaTypeOf(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
+  const said = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  const wanted = SAME[said] ?? said;
+  const found = signedType(content);
+  if (found) return UNDECLARED.includes(wanted) || wanted === found ? found : mismatch(name, declared, found);
+  if (textIn(content) === null)
+    return { message: `${name} is of no type that a run can be given: ${TAKEN}`, code: 'unsupported_media_type' };
+  if (UNDECLARED.includes(wanted)) return BY_ENDING[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text/plain';
+  if (isTextFile({ media_type: wanted })) return wanted;
+  if (SIGNATURES.some(([known]) => known === wanted)) return mismatch(name, declared, 'text');
+  return { message: `Files of type ${declared} cannot be given to a run: ${TAKEN}`, code: 'unsupported_media_type' };
+}
+
+const mismatch = (name: string, declared: string, found: string): FileFault => ({
+  message: `${name} is declared as ${declared}, but its content is ${found}; send the type that it has, or none`,
+  code: 'media_type_mismatch',
+});
+
+function signedType(content: Uint8Array): string | null {
+  const start = Buffer.from(content.subarray(0, SIGNATURE_BYTES)).toString('latin1');
+  const found = SIGNATURES.find(
+    ([, begins, [place, text] = [0, '']]) => start.startsWith(begins) && start.startsWith(text, place),
+  );
+  return found?.[0] ?? null;
+}
+
+/** The text of a file; null if it is not UTF-8 text. */
+export function textIn(content: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(content);
+    return text.includes('\u0000') ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+/** A text file within a prompt. */
+export const quotedFile = (name: string, text: string): string => `<file name=${JSON.stringify(name)}>\n${text}\n</file>`;
+
+const BYTES_PER_TOKEN = 4;
+const IMAGE_TOKENS = 1_600;
+/** Vendors read each page as text and as an image; the number of pages is not known. */
+const PDF_TOKENS = 2_000;
+const PDF_BYTES_PER_TOKEN = 100;
+
+/** About how many tokens a model counts for files. Models differ; the budget is settled with the usage that they report. */
+export const fileTokens = (files: readonly Pick<AttachedFile, 'media_type' | 'size'>[] | null): number =>
+  (files ?? []).reduce((sum, file) => sum + tokensOfFile(file), 0);
+
+function tokensOfFile({ media_type, size }: Pick<AttachedFile, 'media_type' | 'size'>): number {
+  if (isTextFile({ media_type })) return Math.ceil(size / BYTES_PER_TOKEN);
+  return media_type === PDF ? PDF_TOKENS + Math.ceil(size / PDF_BYTES_PER_TOKEN) : IMAGE_TOKENS;
+}
+
+/** A name without directories and control characters, of limited length. */
+export function plainFileName(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
+  const plain = [...last].filter((char) => !/\p{Cc}/u.test(char)).slice(0, LONGEST_NAME);
+  return plain.join('').trim() || 'file';
+}
+const LONGEST_NAME = 200;

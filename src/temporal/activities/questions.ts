@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import {
+  type Answer,
+  type FormQuestion,
+  type GivenAnswer,
+  MOST_QUESTIONS,
+  type OpenQuestion,
+  QuestionRefused,
+  questionFault,
+} from '../../domain/questions.ts';
+import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import type { AskPerson } from '../../tools/source.ts';
+import { staleAttempt, written } from './attempt.ts';
+
+export interface QuestionPorts {
+  ledger: Pick<ToolLedger, 'ask' | 'question' | 'closeQuestion' | 'resume'>;
+  /** Calls the listener when something about a workflow may have changed; it may miss changes. Returns what ends this. */
+  onChange(workflow_id: string, listener: () => void): () => void;
+  /** Shows in the engine that the run waits for an answer, or no longer does. */
+  show(call: Pick<OpenCall, 'task_id' | 'call_id'>, asking: boolean): Promise<unknown>;
+  /** Takes a place for a question of this owner, and returns what frees it; null if too many wait on this worker. */
+  enter(owner: string): (() => void) | null;
+  /** How long all questions of a call may wait together. */
+  wait_ms: number;
+  now(): string;
+}
+
+interface CallQuestions {
+  ask: AskPerson;
+  /** The call has ended: withdraws what is still asked. Resolves when the record no longer waits for an answer. */
+  end(): Promise<void>;
+}
+
+const LOOK_MS = 3_000;
+
+/** The questions of one attempt of a call, put to a person one at a time. `stopped`: the attempt ends, and the record stays as it is. */
+export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: AbortSignal): CallQuestions {
+  const ended = new AbortController();
+  const taken = new Set<string>();
+  let asked = 0;
+  let left_ms = ports.wait_ms;
+  let last: Promise<unknown> = Promise.resolve();
+  let shown: Promise<unknown> = Promise.resolve();
+
+  /** In order, and without waiting for it: the record decides. */
+  function show(asking: boolean): void {
+    shown = shown.then(() => ports.show(call, asking)).catch(() => {});
+  }
+
+  async function askOne(question: FormQuestion, withdrawn: AbortSignal): Promise<Answer> {
+    const over = AbortSignal.any([withdrawn, stopped]);
+    over.throwIfAborted();
+    const fault = questionFault(question);
+    if (fault) throw new QuestionRefused(fault);
+    asked += 1;
+    if (asked > MOST_QUESTIONS) throw new QuestionRefused(`a call may ask at most ${MOST_QUESTIONS} questions`);
+    const key = keyOf(question);
+    const before = await stateOf(ports, call, over);
+    const known = before.answers.find((answer) => answer.key === key && !taken.has(answer.question_id));
+    if (known) return take(known);
+    const leave = ports.enter(call.owner);
+    if (!leave) throw new QuestionRefused('too many questions wait for an answer on this worker; call the tool again later');
+    const start = performance.now();
+    try {
+      const id = before.question?.key === key ? before.question.id : uuid();
+      await open({ ...question, id, key, asked_at: ports.now(), expires_at: later(ports.now(), left_ms) });
+      return await answerTo(id, { over, withdrawn });
+    } finally {
+      left_ms -= performance.now() - start;
+      leave();
+    }
+  }
+
+  async function open(question: OpenQuestion): Promise<void> {
+    const { call_id, name, turns } = call;
+    const { id, message, schema, asked_at, expires_at } = question;
+    const { log, status } = eventsOf(call.task_id, ports.now);
+    const events = [
+      log('question_asked', message, { call_id, name, question: { id, message, schema, asked_at, expires_at } }),
+      status('waiting', turns),
+    ];
+    if (!(await ports.ledger.ask(call, { question, events }))) throw staleAttempt();
+    show(true);
+  }
+
+  async function answerTo(
+    question_id: string,
+    { over, withdrawn }: { over: AbortSignal; withdrawn: AbortSignal },
+  ): Promise<Answer> {
+    const until = performance.now() + left_ms;
+    while (true) {
+      const changed = nextChange(ports, call.workflow_id);
+      try {
+        const { answers, question, status } = await stateOf(ports, call, stopped);
+        const given = answers.find((answer) => answer.question_id === question_id);
+        // An earlier try, whose reply was lost, may have let the call continue.
+        const continues = status === 'started';
+        if (given && (continues || (await proceed(true, [])))) return take(given);
+        if (continues) return { action: 'cancel' };
+        if (question?.id !== question_id) throw staleAttempt();
+        stopped.throwIfAborted();
+        const left = until - performance.now();
+        const outcome = withdrawn.aborted ? 'withdrawn' : left <= 0 ? 'expired' : null;
+        // If this fails, it was answered just now.
+        if (outcome && (await proceed(false, [unanswered(question_id, outcome)]))) return { action: 'cancel' };
+        if (!outcome) await changed.within(Math.min(LOOK_MS, left), over);
+      } finally {
+        changed.end();
+      }
+    }
+  }
+
+  function unanswered(question_id: string, outcome: 'withdrawn' | 'expired'): NewEvent {
+    const { log } = eventsOf(call.task_id, ports.now);
+    const { call_id, name } = call;
+    const detail = outcome === 'expired' ? 'Nobody answered in time' : 'The tool no longer needs an answer';
+    return log('question_answered', detail, { call_id, name, question_id, outcome });
+  }
+
+  /** The call is in progress again, and the run with it unless it waits for something else. */
+  async function proceed(answered: boolean, events: NewEvent[]): Promise<boolean> {
+    if (!(await written(() => ports.ledger.closeQuestion(call, { answered, events }), stopped))) return false;
+    const { status } = eventsOf(call.task_id, ports.now);
+    await written(() => ports.ledger.resume(call, [status('running', call.turns)]), stopped);
+    show(false);
+    return true;
+  }
+
+  function take({ question_id, action, content }: GivenAnswer): Answer {
+    taken.add(question_id);
+    return { action, content };
+  }
+
+  return {
+    ask(question, signal) {
+      const withdrawn = AbortSignal.any([signal, ended.signal]);
+      const mine = last.then(() => askOne(question, withdrawn));
+      last = mine.catch(() => {});
+      return mine;
+    },
+    async end() {
+      ended.abort();
+      await last;
+    },
+  };
+}
+
+/** The record of the call's questions, while this attempt is the one in progress. Waits during an outage. */
+async function stateOf({ ledger }: Pick<QuestionPorts, 'ledger'>, call: OpenCall, signal: AbortSignal) {
+  const state = await written(() => ledger.question(call), signal);
+  const mine = state?.attempts === call.attempts && (state.status === 'started' || state.status === 'waiting_answer');
+  if (!state || !mine) throw staleAttempt();
+  return state;
+}
+
+/** Made before the record is read, so that no change after that is missed. */
+function nextChange({ onChange }: Pick<QuestionPorts, 'onChange'>, workflow_id: string) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = onChange(workflow_id, resolve);
+  return {
+    end,
+    async within(ms: number, signal: AbortSignal): Promise<void> {
+      const timer = setTimeout(resolve, ms);
+      const stop = () => resolve();
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) resolve();
+      await promise;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    },
+  };
+}
+
+const keyOf = (question: FormQuestion) => createHash('sha256').update(JSON.stringify(question)).digest('base64url');
+
+const later = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
+
+/** Places for questions on a worker, where each holds one of its slots: some for everybody, fewer for one owner. */
+export function questionPlaces(slots: number): QuestionPorts['enter'] {
+  const most = Math.max(1, Math.floor(slots / 2));
+  const most_of_one = Math.ceil(most / 4);
+  const open = new Map<string, number>();
+  let all = 0;
+  return (owner) => {
+    const own = open.get(owner) ?? 0;
+    if (all >= most || own >= most_of_one) return null;
+    all += 1;
+    open.set(owner, own + 1);
+    return () => {
+      all -= 1;
+      const left = open.get(owner)! - 1;
+      if (left === 0) open.delete(owner);
+      else open.set(owner, left);
+    };
+  };
+}

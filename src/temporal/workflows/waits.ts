@@ -1,0 +1,73 @@
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { condition, patched, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import type { Asking, ShownStatus, WaitingStatus } from '../names.ts';
+
+/** The progress of the loop. */
+export interface Progress {
+  turns: number;
+  rounds: number;
+  /** Calls of the current round. */
+  acts: Promise<void>[];
+  /** Calls that a worker makes now, and whether they wait for an answer. */
+  calls: Map<string, boolean>;
+  /** How many waits are open. */
+  parked: number;
+}
+
+const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
+
+export const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
+
+/** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
+export const showsEveryStatus = () => patched('every-status');
+
+interface Wait {
+  details: string;
+  status: WaitingStatus;
+  until: () => boolean;
+  /** Absent: for as long as it takes. */
+  at_most_ms?: number;
+}
+
+/** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. False: it did not hold in time. */
+export async function park(progress: Progress, { details, status, until, at_most_ms }: Wait): Promise<boolean> {
+  setCurrentDetails(details);
+  enterWait(progress, status);
+  try {
+    if (at_most_ms !== undefined) return await condition(until, at_most_ms);
+    await condition(until);
+    return true;
+  } finally {
+    leaveWait(progress);
+  }
+}
+
+function enterWait(progress: Progress, status: WaitingStatus): void {
+  progress.parked += 1;
+  if (progress.parked === 1) show(status);
+}
+
+function leaveWait(progress: Progress): void {
+  progress.parked -= 1;
+  if (progress.parked === 0) show(showsEveryStatus() ? 'running' : null);
+}
+
+/** Only shows it: the call continues by itself when it has its answer. A signal may come after the call has ended. */
+export function showQuestion(progress: Progress, { call_id, is_asking }: Asking): void {
+  const was = progress.calls.get(call_id);
+  if (was === undefined || was === is_asking) return;
+  progress.calls.set(call_id, is_asking);
+  if (is_asking) enterWait(progress, 'waiting');
+  else leaveWait(progress);
+}
+
+/** The call as a worker makes it. */
+export async function during<T>(progress: Progress, call_id: string, work: () => Promise<T>): Promise<T> {
+  progress.calls.set(call_id, false);
+  try {
+    return await work();
+  } finally {
+    showQuestion(progress, { call_id, is_asking: false });
+    progress.calls.delete(call_id);
+  }
+}

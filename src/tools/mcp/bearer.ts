@@ -1,0 +1,151 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
+import {
+  OAuthError,
+  ServerError,
+  TemporarilyUnavailableError,
+  TooManyRequestsError,
+} from '@modelcontextprotocol/sdk/server/auth/errors.js';
+import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { mcpSignInNeeded } from '../../domain/errors.ts';
+import { reasonOf } from '../../domain/reason.ts';
+import type { McpSignInSecrets, McpSignInStore } from '../../store/mcp-sign-ins.ts';
+import { ToolUnreachable } from '../source.ts';
+import type { McpTarget } from './config.ts';
+import { oauthFetch, signInUrlOf } from './oauth.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+/** The access token of one person for one server. */
+interface McpBearer {
+  /** Null: the person has not signed in. Renews a token that is about to expire. */
+  token(): Promise<string | null>;
+  /** A token that replaces one that the server refused. Throws `mcp_sign_in_needed` if there is none. */
+  replaced(refused: string): Promise<string>;
+  /** Who has to sign in, as an error. */
+  needed(): Error;
+}
+
+interface BearerOptions {
+  principal: string;
+  store: Pick<McpSignInStore, 'find' | 'lease'>;
+  fetch: Fetch;
+}
+
+/** A token is renewed this long before it expires. */
+const EARLY_MS = 30_000;
+const LOOK_MS = 100;
+/** Longer than the lease of a process that was lost. */
+const PATIENCE_MS = 40_000;
+
+function mcpBearer({ id: server_id, name }: McpTarget, url: string, { principal, store, fetch }: BearerOptions): McpBearer {
+  const place = { server_id, principal };
+  const needed = () =>
+    mcpSignInNeeded(
+      `The MCP server ${name} needs a sign-in of ${principal}: open the server in the dashboard and choose Sign in, or use POST /api/mcps/${server_id}/sign-in`,
+    );
+  const current = async () => {
+    const found = await store.find(place);
+    return found && found.url === url ? found : null;
+  };
+  const isSpent = ({ expires_at }: { expires_at: Date | null }, early_ms: number) =>
+    expires_at !== null && expires_at.getTime() - early_ms <= Date.now();
+
+  /** One process renews; the others wait for what it writes. */
+  async function renewed(spent: string): Promise<string> {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const found = await current();
+      if (!found) throw needed();
+      if (found.tokens.access_token !== spent) return found.tokens.access_token;
+      const lease = await store.lease(place);
+      if (lease) return await renewUnder(lease, spent);
+      if (performance.now() > until)
+        throw new ToolUnreachable(`The sign-in at the MCP server ${name} is being renewed for too long`);
+      await wait(LOOK_MS);
+    }
+  }
+
+  type Lease = NonNullable<Awaited<ReturnType<McpSignInStore['lease']>>>;
+
+  async function renewUnder({ secrets, renew, end, release }: Lease, spent: string): Promise<string> {
+    if (secrets.url !== url || secrets.tokens.access_token !== spent) {
+      await release();
+      return renewed(spent);
+    }
+    if (!secrets.tokens.refresh_token) {
+      await end();
+      throw needed();
+    }
+    try {
+      const tokens = await refresh(secrets, fetch);
+      if (await renew({ ...secrets, tokens })) return tokens.access_token;
+    } catch (error) {
+      if (isRefusal(error)) {
+        await end();
+        throw needed();
+      }
+      await release();
+      throw new ToolUnreachable(`The sign-in at the MCP server ${name} cannot be renewed: ${reasonOf(error)}`);
+    }
+    // The person signed in again or disconnected in the meantime.
+    return renewed(spent);
+  }
+
+  return {
+    needed,
+    replaced: renewed,
+    async token() {
+      const found = await current();
+      if (!found) return null;
+      const { access_token, refresh_token } = found.tokens;
+      return isSpent(found, refresh_token ? EARLY_MS : 0) ? renewed(access_token) : access_token;
+    },
+  };
+}
+
+function refresh({ client, discovery, tokens }: McpSignInSecrets, fetch: Fetch): Promise<OAuthTokens> {
+  const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = discovery;
+  return refreshAuthorization(authorizationServerUrl, {
+    ...(metadata ? { metadata } : {}),
+    clientInformation: client,
+    refreshToken: tokens.refresh_token ?? '',
+    ...(resourceMetadata ? { resource: resourceMetadata.resource } : {}),
+    fetchFn: oauthFetch(fetch),
+  });
+}
+
+const PASSING = [ServerError, TemporarilyUnavailableError, TooManyRequestsError];
+
+/** Whether the authorization server will refuse another attempt, too. */
+const isRefusal = (error: unknown): boolean => error instanceof OAuthError && !PASSING.some((kind) => error instanceof kind);
+
+/** The same fetch with the person's access token. A token that the server refuses is renewed, once. */
+function signedFetch(fetch: Fetch, bearer: McpBearer): Fetch {
+  const send = (input: Parameters<Fetch>[0], init: RequestInit | undefined, token: string) => {
+    const headers = new Headers(init?.headers);
+    headers.set('authorization', `Bearer ${token}`);
+    return fetch(input, { ...init, headers });
+  };
+  return async (input, init) => {
+    const token = await bearer.token();
+    const response = await (token ? send(input, init, token) : fetch(input, init));
+    if (response.status !== 401 || !(token || asksForBearer(response))) return response;
+    await response.body?.cancel();
+    if (!token) throw bearer.needed();
+    const again = await send(input, init, await bearer.replaced(token));
+    if (again.status !== 401) return again;
+    await again.body?.cancel();
+    throw bearer.needed();
+  };
+}
+
+/** A principal's way to a server: with their own sign-in, where people sign in. */
+export const personalFetch =
+  (fetch: Fetch, store: BearerOptions['store']) =>
+  ({ target, principal }: { target: McpTarget; principal: string }): Fetch => {
+    const url = signInUrlOf(target);
+    return url ? signedFetch(fetch, mcpBearer(target, url, { principal, store, fetch })) : fetch;
+  };
+
+const asksForBearer = ({ headers }: Response) => /^\s*bearer\b/i.test(headers.get('www-authenticate') ?? '');

@@ -1,0 +1,50 @@
+export interface CallClock {
+  /** The server has reported progress. */
+  progress(): void;
+  /** Stops the clock while a person is asked. */
+  pause(): void;
+  resume(): void;
+  end(): void;
+}
+
+/** Calls `expire` when a call is silent for too long, or takes too long altogether. */
+export function callClock({ silence_ms, total_ms }: { silence_ms: number; total_ms: number }, expire: () => void): CallClock {
+  let left_ms = total_ms;
+  let since = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let pauses = 0;
+  /** For good: neither progress nor an answer starts it again. */
+  const end = () => {
+    clearTimeout(timer);
+    pauses = Number.POSITIVE_INFINITY;
+  };
+  const over = () => {
+    end();
+    expire();
+  };
+  const start = () => {
+    since = performance.now();
+    timer = setTimeout(over, Math.max(0, Math.min(silence_ms, left_ms)));
+  };
+  const stop = () => {
+    clearTimeout(timer);
+    left_ms -= performance.now() - since;
+  };
+  start();
+  return {
+    progress() {
+      if (pauses > 0) return;
+      stop();
+      start();
+    },
+    pause() {
+      if (pauses === 0) stop();
+      pauses += 1;
+    },
+    resume() {
+      pauses -= 1;
+      if (pauses === 0) start();
+    },
+    end,
+  };
+}

@@ -1,0 +1,73 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ElicitRequestSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { type FormQuestion, QuestionRefused } from '../../domain/questions.ts';
+import type { AskPerson } from '../source.ts';
+import type { CallClock } from './call-clock.ts';
+
+/** A call that a server is working on. */
+interface AskingCall {
+  task_id: string;
+  ask: AskPerson | undefined;
+  clock: CallClock;
+}
+
+export interface Questions {
+  /** Does the work of a call; meanwhile the server may ask questions for it. */
+  during<T>(call: AskingCall, work: () => Promise<T>): Promise<T>;
+  /** Whether the server has ever asked. */
+  asked(): boolean;
+}
+
+/**
+ * Puts the questions of a server to the person of the call that they belong to. The protocol names no call. Over HTTP it is the call
+ * whose reply carries the question; otherwise it is clear only while all calls in progress belong to one run.
+ */
+export function questionsOf(client: Client): Questions {
+  const calls = new Set<AskingCall>();
+  const replying = new AsyncLocalStorage<AskingCall>();
+  let asked = false;
+
+  function askingCall(): AskingCall {
+    const known = replying.getStore();
+    if (known && calls.has(known)) return known;
+    const [call] = calls;
+    if (!call) throw refused('questions are answered only while one of its tools is called');
+    if (new Set([...calls].map(({ task_id }) => task_id)).size > 1)
+      throw refused('several runs call this server now, and it does not show which of them its question belongs to');
+    return call;
+  }
+
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
+    asked = true;
+    if (!('requestedSchema' in params)) throw refused('questions that are answered at a URL are not supported');
+    const { ask, clock } = askingCall();
+    if (!ask) throw refused('nobody can be asked here');
+    const { message, requestedSchema } = params;
+    const { properties, required } = requestedSchema;
+    const question = { message, schema: { properties, ...(required ? { required } : {}) } } as FormQuestion;
+    clock.pause();
+    try {
+      const { action, content } = await ask(question, signal);
+      return { action, ...(content ? { content } : {}) };
+    } catch (error) {
+      throw error instanceof QuestionRefused ? refused(error.message) : error;
+    } finally {
+      clock.resume();
+    }
+  });
+
+  return {
+    async during(call, work) {
+      calls.add(call);
+      try {
+        return await replying.run(call, work);
+      } finally {
+        calls.delete(call);
+      }
+    },
+    asked: () => asked,
+  };
+}
+
+const refused = (reason: string) => new McpError(ErrorCode.InvalidRequest, `Perdura does not ask: ${reason}`);

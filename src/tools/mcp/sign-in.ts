@@ -1,0 +1,174 @@
+import {
+  auth,
+  extractWWWAuthenticateParams,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { AppError } from '../../domain/errors.ts';
+import { shortened } from '../../domain/outside.ts';
+import { reasonOf } from '../../domain/reason.ts';
+import type { McpAttemptSecrets, McpSignInSecrets } from '../../store/mcp-sign-ins.ts';
+import type { McpTarget } from './config.ts';
+import { oauthFetch, signInUrlOf } from './oauth.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+interface Begun {
+  authorization_url: string;
+  secrets: McpAttemptSecrets;
+}
+
+interface BeginOptions {
+  state: string;
+  redirect_url: string;
+  fetch: Fetch;
+}
+
+/** Finds the server's authorization server and makes the address that the person opens. Throws a sentence if there is none. */
+export async function beginSignIn(target: McpTarget, { state, redirect_url, fetch }: BeginOptions): Promise<Begun> {
+  const url = signInUrlOf(target);
+  if (!url || target.endpoint.kind === 'stdio')
+    throw new AppError(
+      'unprocessable',
+      `Nobody signs in to the MCP server ${target.name}: it is a command, or has an Authorization header`,
+      {
+        code: 'mcp_sign_in_not_offered',
+      },
+    );
+  const found: Partial<McpAttemptSecrets> & { authorization_url?: URL } = {};
+  const { oauth = {} } = target.endpoint;
+  const provider: OAuthClientProvider = {
+    ...clientOf(oauth, redirect_url),
+    state: () => state,
+    clientInformation: () => found.client,
+    tokens: () => undefined,
+    saveTokens: () => {},
+    saveCodeVerifier: (verifier) => {
+      found.verifier = verifier;
+    },
+    codeVerifier: () => found.verifier ?? '',
+    saveDiscoveryState: (discovery) => {
+      found.discovery = discovery;
+    },
+    redirectToAuthorization: (address) => {
+      found.authorization_url = address;
+    },
+  };
+  if (oauth.client_id) found.client = configuredClient(oauth);
+  else
+    provider.saveClientInformation = (client) => {
+      found.client = client;
+    };
+  const watched = lastFailure(oauthFetch(fetch));
+  try {
+    await auth(provider, {
+      serverUrl: url,
+      fetchFn: watched.fetch,
+      ...(await challengeOf(url, target.endpoint.headers, watched.fetch)),
+    });
+  } catch (error) {
+    throw new AppError('upstream', notOffered(target, watched.failure() ?? error), { code: 'mcp_sign_in_failed' });
+  }
+  const { authorization_url, client, verifier, discovery } = found;
+  if (!authorization_url || !client || !verifier || !discovery || !/^https?:$/.test(authorization_url.protocol))
+    throw new AppError('upstream', notOffered(target, new Error('its authorization server has no usable address')), {
+      code: 'mcp_sign_in_failed',
+    });
+  return { authorization_url: authorization_url.href, secrets: { url, client, verifier, discovery } };
+}
+
+const notOffered = ({ name }: McpTarget, error: unknown) =>
+  `The sign-in at the MCP server ${name} cannot begin: ${shortened(reasonOf(error))}`;
+
+const clientOf = ({ client_secret, scope }: { client_secret?: string; scope?: string }, redirect_url: string) => ({
+  redirectUrl: redirect_url,
+  clientMetadata: {
+    client_name: 'Perdura',
+    redirect_uris: [redirect_url],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: client_secret ? 'client_secret_post' : 'none',
+    ...(scope ? { scope } : {}),
+  },
+});
+
+const configuredClient = ({ client_id = '', client_secret }: { client_id?: string; client_secret?: string }) => ({
+  client_id,
+  ...(client_secret ? { client_secret } : {}),
+});
+
+/** Where the server's refusal of an anonymous request says that its metadata is, and which scope it wants. */
+async function challengeOf(url: string, headers: Record<string, string>, fetch: Fetch) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  });
+  await response.body?.cancel();
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
+  return { ...(resourceMetadataUrl ? { resourceMetadataUrl } : {}), ...(scope ? { scope } : {}) };
+}
+
+/** The library reports some failed requests as missing metadata; the request's own failure says more. */
+function lastFailure(fetch: Fetch) {
+  let failure: unknown;
+  const watched: Fetch = (input, init) =>
+    fetch(input, init).catch((error: unknown) => {
+      failure = error;
+      throw error;
+    });
+  return { fetch: watched, failure: () => failure };
+}
+
+interface Finish {
+  code: string;
+  /** The issuer that the authorization server named in its answer, if it did. */
+  issuer: string | undefined;
+  redirect_url: string;
+  fetch: Fetch;
+}
+
+/** Exchanges the code for tokens. Throws a sentence if the authorization server refuses it. */
+export async function finishSignIn(
+  { verifier, ...known }: McpAttemptSecrets,
+  { code, issuer, redirect_url, fetch }: Finish,
+): Promise<McpSignInSecrets> {
+  requireIssuer(known.discovery, issuer);
+  let tokens: OAuthTokens | undefined;
+  let { client } = known;
+  const provider: OAuthClientProvider = {
+    ...clientOf(known.client, redirect_url),
+    clientInformation: () => client,
+    saveClientInformation: (bound) => {
+      client = bound;
+    },
+    tokens: () => undefined,
+    saveTokens: (received) => {
+      tokens = received;
+    },
+    saveCodeVerifier: () => {},
+    codeVerifier: () => verifier,
+    discoveryState: () => known.discovery,
+    redirectToAuthorization: () => {},
+  };
+  try {
+    await auth(provider, { serverUrl: known.url, authorizationCode: code, fetchFn: oauthFetch(fetch) });
+  } catch (error) {
+    throw new AppError('upstream', `The authorization server did not accept the sign-in: ${shortened(reasonOf(error))}`, {
+      code: 'mcp_sign_in_failed',
+    });
+  }
+  if (!tokens) throw new AppError('upstream', 'The authorization server sent no tokens', { code: 'mcp_sign_in_failed' });
+  return { ...known, client, tokens };
+}
+
+/** The code of another authorization server is not sent to this one. */
+function requireIssuer({ authorizationServerMetadata: metadata }: OAuthDiscoveryState, issuer: string | undefined): void {
+  const promised = (metadata as { authorization_response_iss_parameter_supported?: unknown } | undefined)
+    ?.authorization_response_iss_parameter_supported;
+  if (issuer === undefined ? promised !== true : issuer === metadata?.issuer) return;
+  throw new AppError('forbidden', 'This sign-in was answered by another authorization server than the one it began at', {
+    code: 'mcp_sign_in_issuer',
+  });
+}

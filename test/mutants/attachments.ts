@@ -1,0 +1,54 @@
+import type { Mutant } from './mutant.ts';
+
+const ATTACHMENTS = 'test/temporal/attachments.test.ts';
+
+export default [
+  {
+    id: 'attachments/everybodys',
+    file: 'src/store/attachments.ts',
+    text: 'table.findMany({ where: { id: { in: distinct }, created_by }, select: FACTS })',
+    replacement: 'table.findMany({ where: { id: { in: distinct } }, select: FACTS })',
+    harm: "Anyone who knows an id gives somebody else's file to a model, and reads the answer.",
+    tests: [{ file: ATTACHMENTS, name: 'are downloaded by their owner only' }],
+  },
+  {
+    id: 'attachments/declared-type',
+    file: 'src/domain/attachments.ts',
+    text: 'UNDECLARED.includes(wanted) || wanted === found ? found : mismatch(name, declared, found)',
+    replacement: 'found',
+    harm: 'A file is taken for another one than its sender says.',
+    tests: [{ file: ATTACHMENTS, name: 'are refused:' }],
+  },
+  {
+    id: 'attachments/removed-in-use',
+    file: 'src/store/statements/attachments.ts',
+    text: 'AND NOT EXISTS (SELECT 1 FROM task_attachments t WHERE t.attachment_id = a.id)',
+    replacement: '',
+    harm: 'No file is removed any more: the first one that a task refers to fails the sweep.',
+    tests: [{ file: ATTACHMENTS, name: 'stay as long as a task refers to them' }],
+  },
+  {
+    id: 'attachments/unjudged-texts',
+    file: 'src/temporal/dispatch.ts',
+    text: 'for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])',
+    replacement: 'for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, []))])',
+    harm: 'What a guardrail forbids in a prompt gets to the model in a text file.',
+    tests: [{ file: ATTACHMENTS, name: 'guardrails read the texts among them' }],
+  },
+  {
+    id: 'attachments/dropped-for-sessions',
+    file: 'src/temporal/attached-files.ts',
+    text: "if (errors.length > 0) throw unprocessable(errors, 'attachments_not_supported');",
+    replacement: '',
+    harm: 'A session at the vendor answers about an image that it was not given.',
+    tests: [{ file: ATTACHMENTS, name: 'is refused images where the conversation is kept by the vendor' }],
+  },
+  {
+    id: 'attachments/fork-without',
+    file: 'src/temporal/dispatch.ts',
+    text: "return launch({ ...order, prompt, attachments, trigger: 'fork' }",
+    replacement: "return launch({ ...order, prompt, trigger: 'fork' }",
+    harm: 'A fork is asked about files that it does not have.',
+    tests: [{ file: ATTACHMENTS, name: 'keeps them in forks' }],
+  },
+] satisfies Mutant[];

@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { sweep } from '../../src/temporal/retention.ts';
+import { GIF, JPEG, PDF, PNG, WEBP } from '../support/attachments.ts';
+import { startCompatibleVendor } from '../support/compatible-vendor.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { fails, hangs, says } from '../support/model-server.ts';
+import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
+import * as vendors from '../support/vendor-rules.ts';
+
+let here: TestInstallation;
+const workers: Child[] = [];
+beforeAll(async () => {
+  here = await startTestInstallation({
+    env: { ATTACHMENT_MAX_MB: '0.01', ATTACHMENTS_MAX_MB: '0.015', ATTACHMENTS_PER_PROMPT: '3' },
+  });
+  here.model.always(says('Seen.'));
+});
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.end('SIGKILL');
+});
+afterAll(() => here?.stop());
+
+const formOf = (name: string, type: string, content: string | Uint8Array) => {
+  const form = new FormData();
+  form.set('file', new File([Buffer.from(content)], name, { type }));
+  return form;
+};
+const upload = (name: string, type: string, content: string | Uint8Array, by = here.alice) =>
+  by.post('/api/attachments', formOf(name, type, content));
+const uploaded = async (...[name, type, content]: [string, string, string | Uint8Array]) =>
+  (await here.alice.ok(upload(name, type, content), 201)) as { id: string };
+const urlOf = (type: string, content: Uint8Array | string) => `data:${type};base64,${Buffer.from(content).toString('base64')}`;
+const promptsOf = (workflow_id: string, body: object, by = here.alice) => by.post(`/api/workflows/${workflow_id}/prompt`, body);
+/** What the model was given with the prompt last. */
+const given = () => here.model.requests.at(-1)!.messages.find(({ role }) => role === 'user')?.content as unknown;
+
+describe('a run that is given files', () => {
+  it('sends images and PDF files to the model, and texts in its prompt', async () => {
+    const id = await here.workflow();
+    const image = await uploaded('cat.png', 'image/png', PNG);
+    const notes = await uploaded('notes.md', '', '# Notes\nBuy milk.');
+    expect(notes).toMatchObject({ name: 'notes.md', media_type: 'text/markdown', size: 17 });
+    const inline = { name: 'bill.pdf', data: urlOf('application/pdf', PDF) };
+    const task_id = await here.prompt(id, 'What is this?', { attachments: [{ id: image.id }, { id: notes.id }, inline] });
+    const task = await here.ended(task_id);
+    expect(task).toMatchObject({ status: 'completed', prompt: 'What is this?' });
+    expect(task.attachments).toEqual([
+      { ...image, media_type: 'image/png', size: PNG.length, sha256: createHash('sha256').update(PNG).digest('hex') },
+      notes,
+      expect.objectContaining({ name: 'bill.pdf', media_type: 'application/pdf', size: PDF.length }),
+    ]);
+    expect(given()).toEqual([
+      { type: 'text', text: 'What is this?\n\n<file name="notes.md">\n# Notes\nBuy milk.\n</file>' },
+      { type: 'image_url', image_url: { url: urlOf('image/png', PNG) } },
+      { type: 'file', file: { filename: 'bill.pdf', file_data: urlOf('application/pdf', PDF) } },
+    ]);
+    const { rows } = await here.core.database.pool.query('SELECT data::text FROM events WHERE task_id = $1', [task_id]);
+    expect(rows.some(({ data }) => data.includes('cat.png'))).toBe(true);
+    expect(JSON.stringify(rows)).not.toContain(PNG.toString('base64').slice(0, 20));
+  });
+
+  it('sends them to Anthropic as its own blocks, with each step', async () => {
+    const vendor = await startCompatibleVendor(vendors.anthropic);
+    try {
+      await here.alice.ok(here.alice.post('/api/tokens', { name: 'vendor-key', value: 'canary-vendor-key' }));
+      const values = { provider_type: 'anthropic_messages', base_url: vendor.url, default_model: 'claude-sonnet-5' };
+      const provider = { name: crypto.randomUUID(), api_key_token_name: 'vendor-key', ...values };
+      const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
+      const id = await here.workflow({ agent: { provider_id, model: null } });
+      const attachments = [{ data: urlOf('image/webp', WEBP) }, { name: 'bill.pdf', data: urlOf('', PDF) }];
+      expect(await here.ended(await here.prompt(id, 'Look.', { attachments }))).toMatchObject({ status: 'completed' });
+      expect(vendor.requests.at(-1)!.messages).toEqual([
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'base64', media_type: 'image/webp', data: WEBP.toString('base64') } },
+            {
+              ...{ type: 'document', title: 'bill.pdf' },
+              source: { type: 'base64', media_type: 'application/pdf', data: PDF.toString('base64') },
+            },
+            { type: 'text', text: 'Look.' },
+          ],
+        },
+      ]);
+    } finally {
+      await vendor.stop();
+    }
+  });
+
+  it('fails with the words of a model that takes no images', async () => {
+    const id = await here.workflow();
+    here.model.script(fails(400, { message: 'this model does not support image input' }));
+    const task = await here.ended(await here.prompt(id, 'Look.', { attachments: [{ data: urlOf('image/gif', GIF) }] }));
+    expect(task).toMatchObject({ status: 'failed', error: expect.stringContaining('does not support image input') });
+  });
+
+  it('is refused images where the conversation is kept by the vendor', async () => {
+    const provider = { name: 'sessions', provider_type: 'anthropic', default_model: 'claude-test' };
+    const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
+    const id = await here.workflow({ agent: { provider_id, model: null } });
+    const refused = await promptsOf(id, { prompt: 'x', attachments: [{ name: 'a.jpg', data: urlOf('image/jpg', JPEG) }] });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'attachments_not_supported' } });
+    expect(refused.body.errors[0]).toMatchObject({ path: 'attachments.0', message: expect.stringContaining('a.jpg') });
+  });
+
+  it('keeps them in forks, and guardrails read the texts among them', async () => {
+    const id = await here.workflow();
+    const attachments = [{ name: 'plan.txt', data: urlOf('text/plain', 'the secret plan') }, { data: urlOf('image/png', PNG) }];
+    const task_id = await here.prompt(id, 'Read.', { attachments });
+    const source = await here.ended(task_id);
+    const fork = await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 1, prompt: 'Again.' }), 201);
+    expect((await here.ended(fork.task_id)).attachments).toEqual(source.attachments);
+    expect(JSON.stringify(given())).toContain('the secret plan');
+    expect(JSON.stringify(given())).toContain('data:image/png');
+    const bundle = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/bundle`));
+    expect(bundle.task.attachments).toEqual(source.attachments);
+
+    const config = { forbidden_patterns: ['secret plan'] };
+    const { id: guardrail } = await here.alice.ok(
+      here.alice.post('/api/guardrails', { name: 'plans', guardrail_type: 'prompt', config }),
+      201,
+    );
+    await here.alice.ok(here.alice.put(`/api/workflows/${id}`, { guardrail_ids: [guardrail] }));
+    const refused = await promptsOf(id, { prompt: 'Read.', attachments });
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'attachments.0' }] } });
+    expect((await here.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 1 })).status).toBe(422);
+  });
+
+  it('gives them to the next worker if one is killed while the model answers', async () => {
+    const there = await startTestInstallation({ worker: false });
+    try {
+      workers.push(await startWorkerProcess(there.setting));
+      const id = await there.workflow();
+      there.model.script(hangs('Half'), says('Whole.'));
+      const task_id = await there.prompt(id, 'Look.', { attachments: [{ data: urlOf('image/png', PNG) }] });
+      await until('the model is asked', async () => there.model.requests.length === 1, 40_000);
+      await workers.shift()!.end('SIGKILL');
+      workers.push(await startWorkerProcess(there.setting));
+      expect(await there.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Whole.' });
+      expect(there.model.requests).toHaveLength(2);
+      expect(there.model.requests[1]!.messages).toEqual(there.model.requests[0]!.messages);
+      expect(JSON.stringify(there.model.requests[1]!.messages)).toContain(PNG.toString('base64'));
+    } finally {
+      await there.stop();
+    }
+  }, 120_000);
+});
+
+describe('files', () => {
+  it('are downloaded by their owner only, as a file that no browser shows as a page', async () => {
+    const { id } = await uploaded('<b>"cat"</b>.png', 'image/png', PNG);
+    const answer = await fetch(`${here.url}/api/attachments/${id}/content`, {
+      headers: { authorization: 'Bearer token-of-alice' },
+    });
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(PNG);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-disposition': "attachment; filename*=UTF-8''b%3E.png",
+      'content-security-policy': expect.stringContaining('sandbox'),
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    });
+    expect((await here.bob.get(`/api/attachments/${id}`)).status).toBe(404);
+    expect((await here.bob.get(`/api/attachments/${id}/content`)).status).toBe(404);
+    expect((await here.bob.del(`/api/attachments/${id}`)).status).toBe(404);
+    const theirs = (
+      await here.bob.ok(here.bob.post('/api/workflows', { agent_id: (await here.alice.get('/api/agents')).body[0].id }), 201)
+    ).id;
+    const refused = await promptsOf(theirs, { prompt: 'x', attachments: [{ id }] }, here.bob);
+    expect(refused).toMatchObject({ status: 404, body: { detail: `No attachment with id ${id}` } });
+    expect((await here.alice.del(`/api/attachments/${id}`)).status).toBe(204);
+    expect((await here.alice.get(`/api/attachments/${id}`)).status).toBe(404);
+  });
+
+  it.each([
+    ['a PNG that is declared as JPEG', 'x.jpg', 'image/jpeg', PNG, 422, 'media_type_mismatch'],
+    ['a text that is declared as PDF', 'x.pdf', 'application/pdf', 'hello', 422, 'media_type_mismatch'],
+    ['an image that is declared as text', 'x.txt', 'text/plain', GIF, 422, 'media_type_mismatch'],
+    ['a drawing that browsers run', 'x.svg', 'image/svg+xml', '<svg/>', 422, 'unsupported_media_type'],
+    ['a program', 'x', '', Buffer.from('7f454c46020101000000', 'hex'), 422, 'unsupported_media_type'],
+    ['nothing', 'x.txt', 'text/plain', '', 422, 'empty_attachment'],
+    ['too much', 'x.txt', 'text/plain', 'x'.repeat(11_000), 413, 'attachment_too_large'],
+  ] as const)('are refused: %s', async (_, name, type, content, status, code) => {
+    expect(await upload(name, type, content)).toMatchObject({ status, body: { code } });
+  });
+
+  it('are refused beyond the limits of a prompt, and then none is stored', async () => {
+    const id = await here.workflow();
+    const stored = async () => (await here.core.database.pool.query('SELECT count(*)::int AS n FROM attachments')).rows[0].n;
+    const before = await stored();
+    const small = { data: urlOf('text/plain', 'x') };
+    const large = { data: urlOf('text/plain', 'x'.repeat(9_000)) };
+    const send = (...attachments: object[]) => promptsOf(id, { prompt: 'x', attachments });
+    expect(await send(small, small, small, small)).toMatchObject({ status: 422, body: { code: 'too_many_attachments' } });
+    expect(await send(large, large)).toMatchObject({ status: 413, body: { code: 'attachments_too_large' } });
+    expect(await send(small, { data: urlOf('image/png', 'x') })).toMatchObject({
+      ...{ status: 422, body: { code: 'media_type_mismatch', errors: [{ path: 'attachments.1' }] } },
+    });
+    expect((await send({ data: 'data:image/png;base64,%%%' })).body.code).toBe('invalid_attachment');
+    expect((await send({ id: crypto.randomUUID(), data: small.data })).status).toBe(422);
+    expect((await send({ data: 'https://example.com/cat.png' })).status).toBe(422);
+    expect(await stored()).toBe(before);
+  });
+
+  it('stay as long as a task refers to them, otherwise for a day', async () => {
+    const id = await here.workflow();
+    const [used, unused] = [await uploaded('used.txt', '', 'used'), await uploaded('unused.txt', '', 'unused')];
+    const task_id = await here.prompt(id, 'x', { attachments: [{ id: used.id }] });
+    await here.ended(task_id);
+    expect(await here.alice.del(`/api/attachments/${used.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'attachment_in_use' },
+    });
+    const sweptAfter = (hours: number) =>
+      sweep(here.core.store.retention.transient(new Date(Date.now() + hours * 3_600_000)), 10_000);
+    const exists = async (file: { id: string }) => (await here.alice.get(`/api/attachments/${file.id}`)).status === 200;
+    await sweptAfter(23);
+    expect([await exists(used), await exists(unused)]).toEqual([true, true]);
+    await sweptAfter(25);
+    expect([await exists(used), await exists(unused)]).toEqual([true, false]);
+    await here.alice.ok(here.alice.del(`/api/workflows/${id}`), 204);
+    await sweptAfter(25);
+    expect(await exists(used)).toBe(false);
+  });
+});

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { answerFaults, choicesOf, type QuestionField, questionFault } from '../../../src/domain/questions.ts';
+
+const faultOf = (field: QuestionField, value: unknown) =>
+  answerFaults({ properties: { it: field } }, { it: value })[0]?.message ?? null;
+
+it.each<[QuestionField, unknown, string | null]>([
+  [{ type: 'boolean' }, false, null],
+  [{ type: 'boolean' }, 'false', 'Must be true or false'],
+  [{ type: 'number', minimum: 0, maximum: 1 }, 0.5, null],
+  [{ type: 'number', minimum: 0 }, -1, 'Must be at least 0'],
+  [{ type: 'number', maximum: 1 }, 2, 'Must be at most 1'],
+  [{ type: 'number' }, '1', 'Must be a number'],
+  [{ type: 'integer' }, 1.5, 'Must be a whole number'],
+  [{ type: 'string', minLength: 2 }, 'é', 'Must have at least 2 characters'],
+  [{ type: 'string', maxLength: 2 }, '👍👍', null],
+  [{ type: 'string', maxLength: 2 }, 'abc', 'Must have at most 2 characters'],
+  [{ type: 'string' }, 'x'.repeat(16_385), 'Must have at most 16384 characters'],
+  [{ type: 'string' }, 7, 'Must be text'],
+  [{ type: 'string', format: 'email' }, 'ada@example.com', null],
+  [{ type: 'string', format: 'email' }, 'ada', 'Must be an email address'],
+  [{ type: 'string', format: 'uri' }, 'https://example.com/a', null],
+  [{ type: 'string', format: 'uri' }, '/a', 'Must be an absolute URI'],
+  [{ type: 'string', format: 'date' }, '2028-02-29', null],
+  [{ type: 'string', format: 'date' }, '2026-02-29', 'Must be a date such as 2026-11-24'],
+  [{ type: 'string', format: 'date-time' }, '2026-11-24T09:30:00.5+01:00', null],
+  [{ type: 'string', format: 'date-time' }, '2026-11-24T09:30', 'Must be a time such as 2026-11-24T09:30:00Z'],
+  [{ type: 'string', format: 'date-time' }, '2026-11-24T25:30:00Z', 'Must be a time such as 2026-11-24T09:30:00Z'],
+  [{ type: 'string', enum: ['a', 'b'] }, 'a', null],
+  [{ type: 'string', enum: ['a', 'b'] }, 'c', 'Must be among a, b'],
+  [{ type: 'string', oneOf: [{ const: 'a', title: 'A' }] }, 'A', 'Must be among a'],
+  [{ type: 'array', items: { enum: ['a', 'b'] }, minItems: 1 }, ['b'], null],
+  [{ type: 'array', items: { enum: ['a', 'b'] }, minItems: 1 }, [], 'Choose at least 1'],
+  [{ type: 'array', items: { enum: ['a', 'b'] }, maxItems: 1 }, ['a', 'b'], 'Choose at most 1'],
+  [{ type: 'array', items: { enum: ['a', 'b'] } }, ['a', 'a'], 'Must be among a, b'],
+  [{ type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } }, 'a', 'Must be a list'],
+])('a field %j with the value %j: %s', (field, value, fault) => {
+  expect(faultOf(field, value)).toBe(fault);
+});
+
+it('an answer lacks no required field, and has no other than those of the question', () => {
+  const schema = { properties: { name: { type: 'string' as const } }, required: ['name'] };
+  expect(answerFaults(schema, { toString: 'x' })).toEqual([
+    { path: 'name', message: 'This field is required' },
+    { path: 'toString', message: 'The question has no such field' },
+  ]);
+});
+
+it('the choices of a field have the titles that the server gave them', () => {
+  expect(choicesOf({ type: 'string', enum: ['a', 'b'], enumNames: ['A'] })).toEqual([
+    { value: 'a', label: 'A' },
+    { value: 'b', label: 'b' },
+  ]);
+  expect(choicesOf({ type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } })).toEqual([{ value: 'a', label: 'A' }]);
+  expect(choicesOf({ type: 'string' })).toBeNull();
+});
+
+it('a question beyond a limit is not put to anyone', () => {
+  const many = Object.fromEntries(Array.from({ length: 31 }, (_, index) => [`f${index}`, { type: 'boolean' as const }]));
+  const question = (values: object) => questionFault({ message: 'Well?', schema: { properties: {} }, ...values });
+  expect(question({})).toBeNull();
+  expect(question({ message: 'x'.repeat(4_001) })).toMatch(/4000 characters/);
+  expect(question({ schema: { properties: many } })).toMatch(/more than 30 fields/);
+  expect(question({ schema: { properties: { ['x'.repeat(101)]: { type: 'boolean' } } } })).toMatch(/name of a field/);
+  expect(question({ schema: { properties: { a: { type: 'string', description: 'x'.repeat(33_000) } } } })).toMatch(/schema/);
+  expect(question({ schema: { properties: {}, required: ['a'] } })).toMatch(/requires "a"/);
+});
