@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { connectTo } from './reachable.ts';
-import { STORED_TEXTS } from './statements/quotas.ts';
+import { countedColumns, STORED_TEXTS } from './statements/quotas.ts';
 
 /**
  * What the calls of tools read and write, by table. Not in it: access tokens of callers and schedules, webhook secrets, chats,
@@ -60,7 +60,7 @@ const PRIVILEGES: Record<string, readonly string[]> = {
 const SEQUENCES = ['workspace_layers_number_seq'];
 
 /** The lengths of what a principal has stored, for the limit of what a tool may store. */
-const LENGTHS = Object.entries(STORED_TEXTS).filter(([table]) => !(table in PRIVILEGES));
+const LENGTHS = Object.keys(STORED_TEXTS).filter((table) => !(table in PRIVILEGES));
 
 /** A token that no tool, connection or workflow was granted is not there for the role. `name` is a column of stored_tokens. */
 const GRANTED = `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = name AND g.resource_kind <> 'provider')`;
@@ -103,7 +103,7 @@ async function statementsFor(client: pg.Client, name: string): Promise<string[]>
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
     ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),
-    ...LENGTHS.map(([table, columns]) => `GRANT SELECT (${['created_by', ...columns].join(', ')}) ON ${table} TO ${role}`),
+    ...LENGTHS.map((table) => `GRANT SELECT (${['created_by', ...countedColumns(table)].join(', ')}) ON ${table} TO ${role}`),
     ...SEQUENCES.map((sequence) => `GRANT USAGE ON SEQUENCE ${sequence} TO ${role}`),
     'ALTER TABLE stored_tokens ENABLE ROW LEVEL SECURITY',
     'DROP POLICY IF EXISTS everyone ON stored_tokens',

@@ -49,12 +49,13 @@ describe('the vendor without a base_url', () => {
     expect(first.text).toBe('Hello from a chat.');
     expect(first.usage).toEqual({ prompt_tokens: 9, completion_tokens: 4 });
     await replyTo({ message: 'And?', session_id: first.session_id });
+    const kept = (text: string) => [{ type: 'text', text, cache_control: { type: 'ephemeral' } }];
     expect(vendor.chats.at(-1)).toMatchObject({
-      ...{ model: 'claude-test', system: 'Be kind.', stream: true },
+      ...{ model: 'claude-test', system: kept('Be kind.'), stream: true },
       messages: [
-        { role: 'user', content: 'Hi' },
+        { role: 'user', content: kept('Hi') },
         { role: 'assistant', content: 'Hello from a chat.' },
-        { role: 'user', content: 'And?' },
+        { role: 'user', content: kept('And?') },
       ],
     });
     vendor.refuse({ status: 401 });

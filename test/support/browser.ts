@@ -67,6 +67,15 @@ const NOTHING_STORED = () => {};
 
 function watch(page: Page, seen: string[]): void {
   page.on('console', (message) => message.type() === 'error' && seen.push(`console: ${message.text()}`));
+  page.on('response', (response) => {
+    if (response.status() < 500) return;
+    const asked = `${response.request().method()} ${response.url()}`;
+    const note = (code: unknown) => void seen.push(`response: ${response.status()} ${code} to ${asked}`);
+    response.json().then(
+      ({ code }) => note(code),
+      () => note('without a code'),
+    );
+  });
   page.on('pageerror', (error) => seen.push(`exception: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? 'unknown';

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { asOperator } from './operator.ts';
+import { databasesInUse } from './second-attempts.ts';
 
 export interface TestDatabase {
   url: string;
@@ -11,9 +12,16 @@ export interface TestDatabase {
 
 /** Creates a migrated, empty database that is dropped at the end. */
 export async function testDatabase(): Promise<TestDatabase> {
-  const database = await createDatabase('template_perdura');
-  for (const file of inject('changed_functions') ?? []) await command(database.url, await readFile(file, 'utf8'));
-  return database;
+  const { url, drop } = await createDatabase('template_perdura');
+  for (const file of inject('changed_functions') ?? []) await command(url, await readFile(file, 'utf8'));
+  databasesInUse.add(url);
+  return {
+    url,
+    drop() {
+      databasesInUse.delete(url);
+      return drop();
+    },
+  };
 }
 
 /** The same, before its first migration. */

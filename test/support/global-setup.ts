@@ -51,9 +51,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+/** Nothing of the tests' own server has to outlive the machine. Those of tests that end their server are others. */
+const UNSYNCED = ['fsync = off', 'full_page_writes = off', 'synchronous_commit = off'];
+
 async function makeTemplate(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
+  for (const setting of UNSYNCED) await client.query(`ALTER SYSTEM SET ${setting}`);
+  await client.query('SELECT pg_reload_conf()');
   await client.query(`CREATE DATABASE ${TEMPLATE}`);
   await client.end();
   const target = new URL(url);

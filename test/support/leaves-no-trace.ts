@@ -1,8 +1,15 @@
-import { afterAll, expect, vi } from 'vitest';
+import { afterAll, beforeEach, expect, vi } from 'vitest';
+import { databasesInUse, freeNames } from './second-attempts.ts';
 
 /** Test files may share a process: each leaves the environment, the folder and the clock as it found them. */
 const found = state();
 afterAll(() => expect(changed(), 'what this file left changed for the files after it').toEqual([]));
+
+let began = new Date();
+beforeEach(async ({ task }) => {
+  if (task.result?.retryCount) for (const url of databasesInUse) await freeNames(url, began);
+  else began = new Date();
+});
 
 function state(): Record<string, string | undefined> {
   const { env } = process;

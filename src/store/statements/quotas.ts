@@ -27,15 +27,15 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   task_scores: ['thumb', 'note'],
 };
 
-/** As text they would be read, and counted twice. */
-const BYTES = ['content'];
+/** Columns whose length another column of their row says: counting does not read them, and needs no right to. */
+const SIZE_OF: Record<string, string> = { 'attachments.content': 'size' };
+
+/** What is read to know how much a table's texts take. */
+export const countedColumns = (table: string): string[] =>
+  STORED_TEXTS[table]!.map((column) => SIZE_OF[`${table}.${column}`] ?? column);
 
 const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {
-  const size = columns
-    .map(
-      (column) => `coalesce(octet_length(${table === 'attachments' && BYTES.includes(column) ? column : `${column}::text`}), 0)`,
-    )
-    .join(' + ');
+  const size = columns.map((column) => SIZE_OF[`${table}.${column}`] ?? `coalesce(octet_length(${column}::text), 0)`).join(' + ');
   return `SELECT sum(${size}) AS bytes FROM ${table} WHERE created_by = :created_by`;
 });
 
