@@ -36,25 +36,30 @@ export const tokenCount = (value: unknown): number =>
 
 /** A reply within bounds, every text of it storable. Throws `OutsideRefused` for what cannot be made so without loss. */
 export function normalReply<R extends Reply>(reply: R): R {
-  const { text, calls, finish, model, usage, extra, made_there } = reply;
+  const { text, calls, finish, extra, made_there } = reply;
   if (text.length > REPLY_CHARACTERS) throw answerTooLarge();
   if (calls.length > MOST_CALLS) throw tooManyCalls();
   return {
     ...reply,
+    ...normalCharge(reply),
     text: storable(text),
     calls: calls.map(normalCall),
     finish: word(finish),
-    model: model === null ? null : word(model),
-    usage: {
-      total_in: tokenCount(usage.total_in),
-      total_out: tokenCount(usage.total_out),
-      cache_read: tokenCount(usage.cache_read),
-      cache_write: tokenCount(usage.cache_write),
-    },
     extra: storableValue(extra, 'model_answer_too_large'),
     ...(made_there ? { made_there: made_there.slice(-MADE_THERE).map(normalMadeThere) } : {}),
   };
 }
+
+/** Who answered, and what the answer costs. */
+export const normalCharge = ({ model, usage }: Pick<Reply, 'model' | 'usage'>): Pick<Reply, 'model' | 'usage'> => ({
+  model: model === null ? null : word(model),
+  usage: {
+    total_in: tokenCount(usage.total_in),
+    total_out: tokenCount(usage.total_out),
+    cache_read: tokenCount(usage.cache_read),
+    cache_write: tokenCount(usage.cache_write),
+  },
+});
 
 export const answerTooLarge = () =>
   new OutsideRefused(`The model's answer was broken off: more than ${REPLY_CHARACTERS} characters`, 'model_answer_too_large');

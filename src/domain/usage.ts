@@ -8,6 +8,12 @@ export interface ExchangeUsage {
   cache_write: number;
 }
 
+/** Who answered, by its own name, and what the answer used. */
+export interface Answered {
+  model: string | null;
+  usage: ExchangeUsage;
+}
+
 export interface Usage extends ExchangeUsage {
   /** US dollars. */
   cost: number;
@@ -35,6 +41,13 @@ export function costOf(usage: ExchangeUsage, model: string | null, prices: Model
   // A table that bypassed the checks may hold anything; the sum must stay a number.
   return Number.isFinite(dollars) && dollars > 0 ? dollars / PER_MILLION : 0;
 }
+
+/** What an answer cost; `asked` is the model that was asked for, if the answer does not name its own. */
+export const spentOn = ({ model, usage }: Answered, { asked, prices }: { asked: string | null; prices: ModelPrices }): Usage => ({
+  ...usage,
+  cost: costOf(usage, model ?? asked, prices),
+  premium_requests: 0,
+});
 
 export const addUsage = (sum: Usage, more: Usage): Usage => ({
   total_in: sum.total_in + more.total_in,

@@ -1,5 +1,6 @@
 import type { ModelPrices } from '../domain/definition.ts';
-import { costOf } from '../domain/usage.ts';
+import { ModelFailure } from '../domain/model-failure.ts';
+import { type Answered, costOf } from '../domain/usage.ts';
 import type { PublishDeltas } from '../events/publisher.ts';
 import type { ModelRuntime } from '../runtimes/runtime.ts';
 import type { WebhookStore } from '../store/webhooks.ts';
@@ -33,11 +34,16 @@ export function measuredRuntime(runtime: ModelRuntime, prices: ModelPrices, mete
     async exchange(input, emit, signal) {
       const asked = runtime.exchange(input, emit, signal);
       const { model } = input;
-      const answer = await timed(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
-      const { usage, model: answered } = answer.reply;
-      const name = answered ?? model;
-      meters.modelAnswered({ model: name, usage, cost: costOf(usage, name, prices) });
-      return answer;
+      const answered = ({ usage, model: by }: Answered) =>
+        meters.modelAnswered({ model: by ?? model, usage, cost: costOf(usage, by ?? model, prices) });
+      try {
+        const answer = await timed(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
+        answered(answer.reply);
+        return answer;
+      } catch (error) {
+        if (error instanceof ModelFailure && error.answer) answered(error.answer);
+        throw error;
+      }
     },
   };
 }

@@ -159,7 +159,6 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
     answerFaults: work.answerFaults,
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
-    isModelFailure: (_error): _error is never => false,
     isUnreachable: (_error): _error is never => false,
   };
 }

@@ -1,10 +1,11 @@
 import type { ExchangeLimits } from '../domain/definition.ts';
+import { ModelFailure } from '../domain/model-failure.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
 import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
 import type { Config } from '../main/config.ts';
 import { refusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
-import { ModelFailure, type ModelRuntime } from './runtime.ts';
+import type { ModelReply, ModelRuntime } from './runtime.ts';
 
 /** How long an exchange may take, and how long it may be silent. */
 export interface ExchangeDeadlines {
@@ -48,13 +49,15 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
         const watch = watchOf({ total_ms, silence_ms }, outer);
         watches.add(watch);
         const text = deltaJoiner(emit);
+        let answer: ModelReply | undefined;
         try {
           const { reply, cursor } = await runtime.exchange(input, text.push, watch.signal);
+          answer = reply;
           text.end();
           return { reply: normalReply(reply), cursor: storableValue(cursor, 'model_answer_too_large') };
         } catch (error) {
           outer.throwIfAborted();
-          throw watch.signal.aborted ? watch.signal.reason : (refusedFailure(error) ?? error);
+          throw watch.signal.aborted ? watch.signal.reason : (refusedFailure(error, answer) ?? error);
         } finally {
           watches.delete(watch);
           watch.end();

@@ -1,10 +1,11 @@
 import OpenAI from 'openai';
+import { ModelFailure } from '../domain/model-failure.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
 import { modelFailureOf } from './failures.ts';
-import { ModelFailure, type ModelRuntime } from './runtime.ts';
+import type { ModelRuntime } from './runtime.ts';
 
 interface ChatCompletionsOptions {
   client: OpenAI;

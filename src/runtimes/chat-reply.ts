@@ -1,7 +1,8 @@
 import type OpenAI from 'openai';
+import { ModelFailure } from '../domain/model-failure.ts';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
-import { ModelFailure, type ModelReply } from './runtime.ts';
+import type { ModelReply } from './runtime.ts';
 
 export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & {
@@ -162,14 +163,15 @@ function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
 
 /** A stream that ends without an error may still lack an answer. */
 function checked(reply: ModelReply): ModelReply {
+  const unusable = (message: string, code: string, recoverable = false) =>
+    new ModelFailure(message, { code, recoverable, answer: reply });
   const silent = reply.calls.length === 0 && reply.text.trim() === '';
-  if (!reply.finish) throw new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
-  if (reply.finish === 'content_filter')
-    throw new ModelFailure("The provider's content filter stopped the answer", { code: 'content_filter', recoverable: false });
+  if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);
+  if (reply.finish === 'content_filter') throw unusable("The provider's content filter stopped the answer", 'content_filter');
   if (reply.finish === 'length' && silent) {
     const message = 'The model used up its output limit before it said anything; lower the reasoning effort or shorten the input';
-    throw new ModelFailure(message, { code: 'model_length', recoverable: false });
+    throw unusable(message, 'model_length');
   }
-  if (silent) throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false });
+  if (silent) throw unusable('The model gave an empty answer', 'empty_answer');
   return reply;
 }

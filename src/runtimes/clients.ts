@@ -3,9 +3,9 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import { isBrowserSession, isServiceKey } from '../domain/access.ts';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
+import { ModelFailure } from '../domain/model-failure.ts';
 import { outageOf } from '../domain/outages.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
-import { ModelFailure } from './runtime.ts';
 import { readableErrors } from './vendor-errors.ts';
 
 /** The caller on whose behalf a model is called. */

@@ -1,7 +1,8 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai';
+import { ModelFailure } from '../domain/model-failure.ts';
 import { ANSWER_TOO_LARGE, outsideRefusalIn } from '../domain/outside.ts';
 import { innermost, reasonOf } from '../domain/reason.ts';
-import { ModelFailure } from './runtime.ts';
+import type { Answered } from '../domain/usage.ts';
 
 const TOO_MANY = 429;
 const TIMEOUTS = [408, 409];
@@ -35,15 +36,17 @@ export function modelFailureOf(error: unknown): unknown {
 
 const MALFORMED = [SyntaxError, TypeError, RangeError, OpenAIError];
 
-/** What was said of a failure already, or what of an answer was refused; null for anything else. */
-export function refusedFailure(error: unknown): ModelFailure | null {
+/** What was said of a failure already, or what of an `answer` was refused; null for anything else. */
+export function refusedFailure(error: unknown, answer?: Answered): ModelFailure | null {
   if (error instanceof ModelFailure) return error;
   const refused = outsideRefusalIn(error);
   if (!refused) return null;
-  if (refused.code !== ANSWER_TOO_LARGE) return new ModelFailure(refused.message, { code: refused.code, recoverable: false });
+  if (refused.code !== ANSWER_TOO_LARGE)
+    return new ModelFailure(refused.message, { code: refused.code, recoverable: false, answer });
   return new ModelFailure(`The model's endpoint sent too much: ${refused.message}`, {
     code: 'model_answer_too_large',
     recoverable: false,
+    answer,
   });
 }
 

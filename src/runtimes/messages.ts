@@ -1,9 +1,10 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import { ModelFailure } from '../domain/model-failure.ts';
 import { jsonText, tokenCount } from '../domain/normalise.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { type MessagesExtra, messagesRequest } from './messages-request.ts';
-import { ModelFailure, type ModelReply, type ModelRuntime } from './runtime.ts';
+import type { ModelReply, ModelRuntime } from './runtime.ts';
 
 const FINISHES: Record<string, string> = {
   tool_use: 'tool_calls',
@@ -44,13 +45,14 @@ function replyOf({ content, stop_reason, usage, model }: Anthropic.Message): Mod
   );
   const finish = FINISHES[stop_reason ?? ''] ?? 'stop';
   const silent = text.trim() === '' && calls.length === 0;
+  const answer = { model, usage: usageOf(usage) };
   if (silent && finish === 'length')
     throw new ModelFailure(
       'The model used up its output limit before it said anything; raise max_output_tokens or lower the reasoning effort',
-      { code: 'model_length', recoverable: false },
+      { code: 'model_length', recoverable: false, answer },
     );
-  if (silent) throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false });
-  return { text, calls, finish, model, usage: usageOf(usage), extra: calls.length > 0 ? extraOf(content) : null };
+  if (silent) throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false, answer });
+  return { ...answer, text, calls, finish, extra: calls.length > 0 ? extraOf(content) : null };
 }
 
 /** Null without thinking: text and calls are on record. */

@@ -4,12 +4,12 @@ import type { Provider, ProviderDraft } from '../contracts/providers.ts';
 import { usesVendorApi } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
+import { ModelFailure } from '../domain/model-failure.ts';
 import type { SharedServices } from '../main/core.ts';
 import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from './clients.ts';
 import { modelLister } from './model-lists.ts';
 import { pricesOf } from './prices.ts';
 import { checkProvider, type ProviderCheck } from './provider-check.ts';
-import { ModelFailure } from './runtime.ts';
 
 /** Lists models on behalf of a caller. */
 export function modelListsOf({

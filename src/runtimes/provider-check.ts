@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { isVendor, type PinnedProvider, usesVendorApi } from '../domain/definition.ts';
+import { ModelFailure } from '../domain/model-failure.ts';
 import { dialectOf } from '../domain/provider-presets.ts';
 import { storable } from '../domain/transcript.ts';
 import { chatCompletions } from './chat-completions.ts';
@@ -16,7 +17,7 @@ import {
   unknownModelFault,
   webPageFault,
 } from './provider-faults.ts';
-import { type Exchange, ModelFailure, type ModelRuntime } from './runtime.ts';
+import type { Exchange, ModelRuntime } from './runtime.ts';
 
 /** The result of a test: the models, or what is wrong and what to do about it. */
 export interface ProviderCheck {

@@ -1,8 +1,7 @@
 import type { ModelFile } from '../domain/attachments.ts';
 import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { ToolSpec } from '../domain/definition.ts';
-import { shortened } from '../domain/outside.ts';
-import { storable, type TranscriptMessage } from '../domain/transcript.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 
 /** The input of one exchange with a model. */
@@ -68,30 +67,4 @@ interface EndedRun {
   /** From the last recorded reply; null if there is none. */
   cursor: unknown;
   started_at: Date | null;
-}
-
-interface FailureFacts {
-  code: string;
-  recoverable: boolean;
-  retry_after_ms?: number | undefined;
-  status?: number | undefined;
-}
-
-/** A failure of a provider, with its own message; `recoverable` failures are retried. */
-export class ModelFailure extends Error {
-  readonly code: string;
-  readonly recoverable: boolean;
-  /** The provider's requested pause before a retry, in milliseconds. */
-  readonly retry_after_ms: number | undefined;
-  /** Of the HTTP response, if the endpoint refused the request. */
-  readonly status: number | undefined;
-
-  constructor(message: string, { code, recoverable, retry_after_ms, status }: FailureFacts) {
-    super(storable(shortened(message)));
-    this.name = 'ModelFailure';
-    this.code = code;
-    this.recoverable = recoverable;
-    this.retry_after_ms = retry_after_ms;
-    this.status = status;
-  }
 }

@@ -100,6 +100,15 @@ export interface Compaction {
   events: NewEvent[];
 }
 
+interface FailedStep {
+  step: number;
+  error: string;
+  /** The model that answered; null if none did. */
+  model: string | null;
+  usage: Usage;
+  events: NewEvent[];
+}
+
 interface Settlement {
   status: TerminalStatus;
   /** Refuse to end the task before its final answer is on record. */
@@ -212,9 +221,11 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(waitForBudget(attemptParameters(run, step, events)), run, events),
 
-    /** Counts a recoverable failure of a step. */
-    noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: NewEvent[] }) =>
-      write(sql.noteError({ ...attemptParameters(run, step, events), error }), run, events),
+    /** Counts a failure of a step, and what was paid for it. False if another attempt owns the step. */
+    noteError(run: OpenRun, { step, error, model, usage, events }: FailedStep) {
+      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
+      return write(sql.noteError({ ...values, error, model }), run, events);
+    },
 
     /** Adds to a run's usage and emits the events. */
     note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>

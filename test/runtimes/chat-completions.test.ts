@@ -154,6 +154,8 @@ describe('a request', () => {
   });
 });
 
+const CHARGED = { usage: { prompt_tokens: 7, completion_tokens: 3 } };
+
 describe('a failure states the cause and whether to retry', () => {
   it.each([
     ['a stream cut in the middle', () => breaksOff('Half'), 'model_stream_cut', true],
@@ -187,6 +189,17 @@ describe('a failure states the cause and whether to retry', () => {
   ] as const)('%s', async (_, answer, code, recoverable) => {
     server.script(answer());
     expect(await failure(reply(at()))).toMatchObject({ code, recoverable });
+  });
+
+  it.each([
+    ['an empty answer', () => says('', CHARGED)],
+    ['a filtered answer', () => says('bad', { ...CHARGED, finish: 'content_filter' })],
+    ['an answer that broke off', () => says('bad', { ...CHARGED, finish: '' })],
+    ['an answer of nothing but thought', () => says('', { ...CHARGED, finish: 'length' })],
+  ])('%s, with what it costs', async (_, answer) => {
+    server.script(answer());
+    const usage = { total_in: 7, total_out: 3, cache_read: 0, cache_write: 0 };
+    expect((await failure(reply(at()))).answer).toEqual({ model: 'scripted', usage });
   });
 
   it('a rate limit, with the requested waiting time', async () => {

@@ -1,6 +1,7 @@
 import type { PinnedProvider } from '../../src/domain/definition.ts';
+import { ModelFailure } from '../../src/domain/model-failure.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
-import { type Exchange, ModelFailure } from '../../src/runtimes/runtime.ts';
+import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
 import type { Answer } from '../support/model-server.ts';
 

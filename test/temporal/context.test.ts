@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
+import { spentOnSteps } from '../support/spent.ts';
 
 let here: TestInstallation;
 let embeddings: Awaited<ReturnType<typeof startDemoModel>>;
@@ -102,6 +103,7 @@ describe('memory in a run', () => {
     const task_id = await here.prompt(id, 'Learn');
     const task = await here.ended(task_id);
     expect(task).toMatchObject({ status: 'completed', response: 'done', usage: { total_in: 20 } });
+    expect(await spentOnSteps(here, task_id)).toMatchObject({ total_in: 20, total_out: 10 });
     const found = (await here.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
     expect(found.map(({ key }: { key: string }) => key).sort()).toEqual(['a', 'b', 'c']);
     expect(found[0].task_id).toBe(task_id);
@@ -112,6 +114,11 @@ describe('memory in a run', () => {
     const id = await here.workflow({ workflow: { auto_memory: true } });
     here.model.script(says('done'), says('no facts here'));
     expect(await here.ended(await here.prompt(id, 'Learn'))).toMatchObject({ status: 'completed', response: 'done' });
+    // An answer of nothing was paid for as well.
+    here.model.script(says('done'), says(''));
+    const task_id = await here.prompt(id, 'Learn');
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'done', usage: { total_in: 20 } });
+    expect(await spentOnSteps(here, task_id)).toMatchObject({ total_in: 20, total_out: 10 });
   });
 });
 

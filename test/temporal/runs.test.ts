@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, fails, hangs, says, sends } from '../support/model-server.ts';
+import { spentOnSteps } from '../support/spent.ts';
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';
 
@@ -10,6 +11,16 @@ beforeAll(async () => {
   here = await startTestInstallation();
 });
 afterAll(() => here.stop());
+
+/** What the scripted model reports of an answer, at two dollars a token. */
+const SPENT = { total_in: 10, total_out: 5, cache_read: 0, cache_write: 0, cost: 30 };
+
+async function paidWorkflow(): Promise<string> {
+  const values = { name: `paid ${here.model.requests.length}`, provider_type: 'openai_compatible', base_url: here.model.url };
+  const price_table = { '*': { input: 2_000_000, output: 2_000_000 } };
+  const { id } = await here.alice.ok(here.alice.post('/api/providers', { ...values, default_model: 'm', price_table }));
+  return here.workflow({ agent: { provider_id: id } });
+}
 
 /** The name under which the installation stored the only tool of an agent. */
 const toolOf = async (workflow_id: string) => {
@@ -126,6 +137,31 @@ def meet(me: str, other: str) -> str:
     expect(task).toMatchObject({ status: 'failed', error_code });
     expect(task.error).toBeTruthy();
     expect(await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'failed' });
+  });
+
+  it.each([
+    ['that is empty', says(''), 'empty_answer'],
+    ['that ends before it begins', says('', { finish: 'length' }), 'model_length'],
+    ['with a tool name too long', asks({ name: 'x'.repeat(300) }), 'tool_name_too_long'],
+    ['that a content filter stops', says('I', { finish: 'content_filter' }), 'content_filter'],
+  ])('counts what an answer cost %s', async (_which, answer, error_code) => {
+    const workflow_id = await paidWorkflow();
+    here.model.script(answer);
+    const task_id = await here.prompt(workflow_id);
+    const task = await here.ended(task_id);
+    expect(task).toMatchObject({ status: 'failed', error_code, usage: SPENT });
+    expect(await spentOnSteps(here, task_id)).toEqual(SPENT);
+    const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+    expect(events.find(({ type }) => type === 'usage')?.data).toMatchObject(SPENT);
+  });
+
+  it('counts an answer that broke off after its usage, and the one after it', async () => {
+    const workflow_id = await paidWorkflow();
+    here.model.script(says('Half', { finish: '' }), says('Whole.'));
+    const task_id = await here.prompt(workflow_id);
+    const twice = Object.fromEntries(Object.entries(SPENT).map(([name, value]) => [name, 2 * value]));
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Whole.', usage: twice });
+    expect(await spentOnSteps(here, task_id)).toEqual(twice);
   });
 
   it('honours Retry-After', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, type ModelRequest, says } from '../support/model-server.ts';
+import { spentOnSteps } from '../support/spent.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -111,6 +112,7 @@ it('compacts older rounds when the window fills, whole rounds at a time, and con
   expect(messages.filter(({ kind }: any) => kind === 'summary')).toHaveLength(summaries.length);
   expect(logs.filter(({ event }: any) => event === 'compaction')).toHaveLength(summaries.length);
   expect(task.usage.total_in).toBe(requests.length * 10);
+  expect(await spentOnSteps(here, task.id)).toMatchObject({ total_in: task.usage.total_in, total_out: task.usage.total_out });
 });
 
 it('fails clearly when the window is full and infinite_session is off', async () => {

@@ -108,14 +108,16 @@ describe('the port of a worker', { timeout: 120_000 }, () => {
       says('Three, of course.', { usage: { prompt_tokens: 100, completion_tokens: 7, total_tokens: 107 } }),
     );
     expect(await here.ended(await here.prompt(workflow_id), 60_000)).toMatchObject({ status: 'completed' });
+    here.model.script(says('', { usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 } }));
+    expect(await here.ended(await here.prompt(await here.workflow()))).toMatchObject({ error_code: 'empty_answer' });
     const metrics = await until('the webhook is given up', async () => {
       const found = await metricsOf(url, TOKEN);
       return found.sum('perdura_webhooks_given_up_total') > 0 && found;
     });
     expect(metrics.sum('perdura_run_duration_seconds_count', { status: 'completed', trigger: 'prompt' })).toBe(1);
     expect(metrics.sum('perdura_model_call_duration_seconds_count', { outcome: 'ok' })).toBe(2);
-    expect(metrics.sum('perdura_model_tokens_total', { model: 'scripted', kind: 'input' })).toBe(110);
-    expect(metrics.sum('perdura_model_tokens_total', { model: 'scripted', kind: 'output' })).toBe(12);
+    expect(metrics.sum('perdura_model_tokens_total', { model: 'scripted', kind: 'input' })).toBe(119);
+    expect(metrics.sum('perdura_model_tokens_total', { model: 'scripted', kind: 'output' })).toBe(13);
     expect(metrics.sum('perdura_tool_call_duration_seconds_count', { outcome: 'ok' })).toBe(1);
     expect(metrics.sum('perdura_mcp_errors_total', { server: 'broken' })).toBeGreaterThan(0);
     expect(metrics.sum('perdura_webhook_attempts_total', { outcome: 'failed' })).toBe(1);
@@ -123,7 +125,7 @@ describe('the port of a worker', { timeout: 120_000 }, () => {
     expect(metrics.sum('perdura_sandbox_starts_total', { kind: 'command' })).toBeGreaterThan(0);
     expect(metrics.sum('perdura_text_lag_seconds_count')).toBeGreaterThan(0);
     // Its SDK's own, in seconds and with the activities of a run.
-    expect(metrics.sum('temporal_activity_execution_latency_seconds_count', { activity_type: 'exchange' })).toBe(2);
+    expect(metrics.sum('temporal_activity_execution_latency_seconds_count', { activity_type: 'exchange' })).toBe(3);
   });
 
   it('shows what has not ended: runs by status, calls that wait for a person, queues and their workers', async () => {

@@ -1,7 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
+import { ModelFailure } from '../../domain/model-failure.ts';
 import { reasonOf } from '../../domain/reason.ts';
 import { ADVICE, refusedFailure, retryAfter } from '../failures.ts';
-import { ModelFailure } from '../runtime.ts';
 
 const CODES: Record<number, string> = {
   401: 'model_unauthorized',

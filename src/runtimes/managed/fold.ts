@@ -1,7 +1,8 @@
 import type { BetaManagedAgentsStreamSessionEvents as SessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions/events';
+import { ModelFailure } from '../../domain/model-failure.ts';
 import { jsonText, tokenCount } from '../../domain/normalise.ts';
 import type { ExchangeUsage } from '../../domain/usage.ts';
-import { type CallMadeThere, ModelFailure, type ModelReply } from '../runtime.ts';
+import type { CallMadeThere, ModelReply } from '../runtime.ts';
 
 type Idle = Extract<SessionEvent, { type: 'session.status_idle' }>;
 type SessionError = Extract<SessionEvent, { type: 'session.error' }>;

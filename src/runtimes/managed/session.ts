@@ -4,8 +4,9 @@ import type {
   BetaManagedAgentsSessionEvent as ListedEvent,
   BetaManagedAgentsStreamSessionEvents as SessionEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions/events';
+import { ModelFailure } from '../../domain/model-failure.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
-import { type Exchange, ModelFailure, type ModelReply, type ModelRuntime } from '../runtime.ts';
+import type { Exchange, ModelReply, ModelRuntime } from '../runtime.ts';
 import { type Hosted, openSessionOf, vendorSession } from './agent.ts';
 import { archive, endSession, isHaltReason, stop } from './end.ts';
 import { vendorFailureOf } from './failures.ts';
@@ -129,7 +130,7 @@ async function converse(
     made_there: fold.made_there(),
   };
   if (calls.length === 0 && reply.text.trim() === '')
-    throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false });
+    throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false, answer: reply });
   return { reply, cursor: { session_id, seen: fold.last(), ...(archived ? { archived } : {}) } };
 }
 

@@ -1,5 +1,5 @@
 import { statement } from '../statement.ts';
-import { LIVE, MESSAGES, messagesFrom } from './runs.ts';
+import { LIVE, MESSAGES, messagesFrom, SPENT } from './runs.ts';
 
 /** Written only by the attempt that owns the step. */
 const MINE = `mine AS (
@@ -22,11 +22,11 @@ export const compactTranscript = statement(
     'events',
   ],
   `WITH ${MINE},
-    run AS (
-      UPDATE tasks SET total_in = total_in + :total_in, total_out = total_out + :total_out, cache_read = cache_read + :cache_read,
-        cache_write = cache_write + :cache_write, cost = cost + :cost WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
+    run AS (UPDATE tasks SET ${SPENT} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
+    step AS (
+      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND step = :step AND (SELECT count(*) FROM run) > 0 RETURNING 1),
     message AS (INSERT INTO ${MESSAGES} ${messagesFrom(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM run) >= 0`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM step) >= 0`,
 );
 
 /** The run waits for its budget to be raised. */

@@ -35,6 +35,10 @@ const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_log
     FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step
     WHERE t.id = :task_id`;
 
+/** Adds what was paid, to a task or to a step. */
+export const SPENT = `total_in = total_in + :total_in, total_out = total_out + :total_out, cache_read = cache_read + :cache_read,
+        cache_write = cache_write + :cache_write, cost = cost + :cost`;
+
 export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
 
 /**
@@ -116,12 +120,10 @@ export const writeReply = statement(
   ],
   `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE),
     claim AS (
-      UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL,
-        total_in = :total_in, total_out = :total_out, cache_read = :cache_read, cache_write = :cache_write, cost = :cost
+      UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
-      UPDATE tasks SET total_in = total_in + :total_in, total_out = total_out + :total_out, cache_read = cache_read + :cache_read,
-        cache_write = cache_write + :cache_write, cost = cost + :cost, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
+      UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
         response = coalesce(:response::jsonb, response)
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING 1),
     messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
@@ -169,21 +171,28 @@ export const appendText = statement(
 
 export const noteError = statement(
   'note_error',
-  ['task_id', 'workflow_id', 'step', 'error', 'events', 'attempt'],
-  `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR SHARE),
+  [
+    ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+  ],
+  `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE),
     step AS (
-      UPDATE task_steps SET errors = errors + 1, error = :error
+      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
-        AND EXISTS (SELECT 1 FROM live) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step`,
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+    run AS (
+      UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model) WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
 );
 
+/** What was paid in addition to the run's steps counts for its last one. */
 export const noteUsage = statement(
   'note_usage',
   ['task_id', 'workflow_id', 'events', 'total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
   `WITH run AS (
-      UPDATE tasks SET total_in = total_in + :total_in, total_out = total_out + :total_out, cache_read = cache_read + :cache_read,
-        cache_write = cache_write + :cache_write, cost = cost + :cost
-      WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
+      UPDATE tasks SET ${SPENT} WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1),
+    step AS (
+      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)
+        AND step = (SELECT max(step) FROM task_steps WHERE task_id = :task_id) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run WHERE (SELECT count(*) FROM step) >= 0`,
 );

@@ -17,7 +17,7 @@ import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
-import { addUsage, costOf } from '../../domain/usage.ts';
+import { addUsage, spentOn } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
 import { staleAttempt, written } from './attempt.ts';
@@ -115,11 +115,7 @@ async function summarised(work: FitWork, { older, step: covered }: Cut, signal: 
   };
   const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
   const content = summaryMessage(storable(reply.text));
-  const spent = {
-    ...reply.usage,
-    cost: costOf(reply.usage, reply.model ?? definition.model, selected.prices),
-    premium_requests: 0,
-  };
+  const spent = spentOn(reply, { asked: definition.model, prices: selected.prices });
   const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
   const { log, usage } = eventsOf(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, spent) };

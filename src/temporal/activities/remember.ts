@@ -1,8 +1,9 @@
 import type { Definition } from '../../domain/definition.ts';
-import { eventsOf } from '../../domain/events.ts';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { EXTRACT_FACTS, factsOf, type Remembered } from '../../domain/memory.ts';
+import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
-import { costOf } from '../../domain/usage.ts';
+import { type Answered, spentOn } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
 import { type Halts, runAttempt } from './attempt.ts';
@@ -41,7 +42,14 @@ export const rememberActivity =
         wants_json: true,
         cursor: null,
       };
-      const { reply } = await runtime.exchange(input, () => {}, signal);
+      const paid = (answer: Answered, events: NewEvent[] = []) =>
+        ports.runs.note(run, { usage: spentOn(answer, { asked: definition.model, prices }), events });
+      const { reply } = await runtime
+        .exchange(input, () => {}, signal)
+        .catch(async (error: unknown) => {
+          if (error instanceof ModelFailure && error.answer) await paid(error.answer);
+          throw error;
+        });
       const facts = factsOf(storable(reply.text));
       const kept: Remembered[] = [];
       const refusals = new Set<string>();
@@ -51,9 +59,8 @@ export const rememberActivity =
         else kept.push(fact);
       }
       const { log } = eventsOf(task_id, ports.now);
-      const usage = { ...reply.usage, cost: costOf(reply.usage, reply.model ?? definition.model, prices), premium_requests: 0 };
       const stored = log('memory_stored', [`${kept.length} facts`, ...refusals].join('; '), { keys: kept.map(({ key }) => key) });
-      await ports.runs.note(run, { usage, events: facts.length > 0 ? [stored] : [] });
+      await paid(reply, facts.length > 0 ? [stored] : []);
       return kept.length;
     });
 

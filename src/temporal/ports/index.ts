@@ -9,7 +9,6 @@ import type { RunControl, SharedServices } from '../../main/core.ts';
 import { measuredPool, measuredPublishers, measuredRuntime, measuredWebhooks, timed } from '../../observe/measured.ts';
 import { runtimeOptionsOf, windowOf } from '../../runtimes/of-installation.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
-import { ModelFailure } from '../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
@@ -149,7 +148,6 @@ export async function activityPorts(
       await sessions.endLeft();
       return { ...done, removed: await tidy() };
     },
-    isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
   const unwatch = async () => {

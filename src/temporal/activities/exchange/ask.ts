@@ -21,6 +21,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
   // Nothing is paid for, and no failure noted, before the record counts this attempt.
   const { offered, selected } = await equip(work, started).finally(() => begun);
+  work.prices = selected.prices;
   const instructions = instructionsOf(definition);
   const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered };
   const fit = await fitted(about, started.transcript, signal);

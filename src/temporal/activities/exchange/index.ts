@@ -1,14 +1,15 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import { missingFor } from '../../../domain/continuity.ts';
-import type { Definition, WorkspaceOwner } from '../../../domain/definition.ts';
+import type { Definition, ModelPrices, WorkspaceOwner } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
+import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
+import { addUsage, NO_USAGE, spentOn } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
-import type { ModelFailure } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../../store/runs.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
@@ -38,7 +39,6 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   /** The longest that a provider may ask to be left alone. */
   longest_wait_ms: number;
-  isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
   /** Why a final answer does not fit the output schema of the run; empty if it does, or if there is none. */
@@ -55,6 +55,8 @@ export interface ExchangeAttempt {
   order: ExchangeOrder;
   /** The number of the event that began the step when the run was opened; null: it is still to be begun. */
   first_event: number | null;
+  /** The prices of the model, once it was selected. */
+  prices?: ModelPrices;
 }
 
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
@@ -84,7 +86,7 @@ export async function exchangeStep(
     const answer = await askModel(work, await beginStep(work, signal));
     return answer === 'waiting' ? answer : await recordReply(work, answer, signal);
   } catch (error) {
-    if (signal.aborted || !ports.isModelFailure(error)) throw error;
+    if (signal.aborted || !(error instanceof ModelFailure)) throw error;
     throw await noteFailure(work, error, signal);
   }
 }
@@ -96,20 +98,27 @@ async function opened({ runs, now }: ExchangePorts, task_id: string, { step, tur
 }
 
 async function noteFailure(
-  { ports, run, order }: ExchangeAttempt,
+  { ports, run, definition, order, prices = {} }: ExchangeAttempt,
   failure: ModelFailure,
   signal: AbortSignal,
 ): Promise<ApplicationFailure> {
-  const { message, code, recoverable, retry_after_ms } = failure;
+  const { message, code, recoverable, retry_after_ms, answer } = failure;
   const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms, most_ms: ports.longest_wait_ms });
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log, usage } = eventsOf(run.task_id, ports.now);
+  const spent = answer ? spentOn(answer, { asked: definition.model, prices }) : NO_USAGE;
   const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
     step: order.step,
     error_code: code,
     wait_ms: delay_ms,
   });
-  const noted = { step: order.step, error: storable(message), events: final ? [] : [retried] };
+  const noted = {
+    step: order.step,
+    error: storable(message),
+    model: answer?.model ?? null,
+    usage: spent,
+    events: [...(answer ? [usage(addUsage(run, spent))] : []), ...(final ? [] : [retried])],
+  };
   if (!(await written(() => ports.runs.noteError(run, noted), signal))) return staleAttempt();
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

@@ -5,7 +5,7 @@ import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
 import { callIdOf, REPAIR_POSITION, responseOf, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
-import { addUsage, costOf } from '../../../domain/usage.ts';
+import { addUsage, spentOn } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, StepRecord } from '../../../store/runs.ts';
@@ -64,13 +64,12 @@ async function entryOf(
   const rejected = final ? await rejectionOf(work, content) : null;
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
-  const model = reply.model ?? definition.model;
-  const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
+  const spent = spentOn(reply, { asked: definition.model, prices: selected.prices });
   const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
   const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {
     step: order.step,
-    model,
+    model: reply.model ?? definition.model,
     finish: reply.finish,
     usage: spent,
     messages: [
