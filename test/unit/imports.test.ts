@@ -29,7 +29,15 @@ const MAY: Record<string, string[]> = {
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
   'dashboard-legacy': ['dashboard-legacy'],
-  dashboard: ['dashboard', 'contracts', 'domain/statuses', 'domain/questions', 'domain/access', 'npm:'],
+  dashboard: [
+    'dashboard',
+    'contracts',
+    'domain/statuses',
+    'domain/questions',
+    'domain/access',
+    'domain/provider-presets',
+    'npm:',
+  ],
 };
 
 interface Import {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ProviderDraft } from '../../contracts/providers.ts';
 import { SAMPLE } from '../../contracts/sample.ts';
+import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
 
 /** The values of the fields of a card. */
 export interface Typed {
@@ -27,31 +28,23 @@ export interface Card {
 const KEY = { label: 'API key', required: true };
 const compatible = (base_url: string): Endpoint => ({ provider_type: 'openai_compatible', base_url });
 
+const presetOf = (id: string) => PROVIDER_PRESETS.find((preset) => preset.id === id)!;
+
+/** A vendor that needs a key and nothing else. */
+function vendorCard(id: string): Card {
+  const { name, provider_type, base_url, key_hint, model_example } = presetOf(id);
+  return {
+    id,
+    title: name,
+    about: `${key_hint}.`,
+    key: KEY,
+    model: model_example,
+    endpoint: () => ({ provider_type, base_url }),
+  };
+}
+
 export const CARDS: readonly Card[] = [
-  {
-    id: 'openai',
-    title: 'OpenAI',
-    about: 'Uses an API key from platform.openai.com.',
-    key: KEY,
-    model: 'gpt-4.1-mini',
-    endpoint: () => ({ provider_type: 'openai' }),
-  },
-  {
-    id: 'anthropic',
-    title: 'Anthropic',
-    about: 'Uses an API key from console.anthropic.com.',
-    key: KEY,
-    model: 'claude-sonnet-4-5',
-    endpoint: () => ({ provider_type: 'anthropic' }),
-  },
-  {
-    id: 'gemini',
-    title: 'Gemini',
-    about: 'Uses an API key from aistudio.google.com.',
-    key: KEY,
-    model: 'gemini-2.5-flash',
-    endpoint: () => compatible('https://generativelanguage.googleapis.com/v1beta/openai'),
-  },
+  ...['openai', 'anthropic', 'gemini', 'mistral'].map(vendorCard),
   {
     id: 'ollama',
     title: 'Ollama',
@@ -60,13 +53,15 @@ export const CARDS: readonly Card[] = [
     model: '',
     endpoint: ({ address }) => served(address),
   },
+  vendorCard('openrouter'),
   {
-    id: 'openrouter',
-    title: 'OpenRouter',
-    about: 'Many vendors with one API key from openrouter.ai.',
-    key: KEY,
-    model: 'openai/gpt-4.1-mini',
-    endpoint: () => compatible('https://openrouter.ai/api/v1'),
+    ...vendorCard('bedrock'),
+    address: {
+      label: 'Address with your Region',
+      placeholder: presetOf('bedrock').base_url!,
+      initial: presetOf('bedrock').base_url!,
+    },
+    endpoint: ({ address }) => served(address),
   },
   {
     id: 'azure',
