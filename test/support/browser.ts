@@ -70,7 +70,7 @@ function watch(page: Page, seen: string[]): void {
   page.on('response', (response) => {
     if (response.status() < 500) return;
     const asked = `${response.request().method()} ${response.url()}`;
-    const note = (code: unknown) => void seen.push(`response: ${response.status()} ${code} to ${asked}`);
+    const note = (code: unknown) => void seen.push(`response: status of ${response.status()}, ${code}, to ${asked}`);
     response.json().then(
       ({ code }) => note(code),
       () => note('without a code'),
