@@ -25,8 +25,9 @@ BEGIN
   END IF;
   SELECT restored_at IS NOT NULL OR record_behind IS NOT NULL INTO restored FROM tasks WHERE id = p_task;
   FOR call IN
-    UPDATE tool_calls SET ended_at = now(), failed = true, decision = NULL,
-      status = CASE WHEN restored OR may_have_run OR status IN ('started', 'waiting_reconciliation') THEN 'done' ELSE 'denied' END
+    UPDATE tool_calls SET ended_at = now(), failed = true, decision = NULL, question = NULL, answers = NULL,
+      status = CASE WHEN restored OR may_have_run OR status IN ('started', 'waiting_answer', 'waiting_reconciliation')
+        THEN 'done' ELSE 'denied' END
       WHERE task_id = p_task AND status NOT IN ('done', 'denied')
       RETURNING call_id, name, step, position, status,
         CASE WHEN status = 'done' THEN p_outcome_unknown ELSE p_not_called END AS content
