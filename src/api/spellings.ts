@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { fieldAliases } from '../contracts/common.ts';
 import { bare } from './fields.ts';
 
+type Shape = Record<string, z.ZodType>;
+
 interface Reading {
   /** In an update, null clears a field or is refused; everywhere else it means an omitted field. */
   keeps_nulls: boolean;
@@ -18,7 +20,7 @@ export function respelt(schema: z.ZodType, value: unknown, { keeps_nulls }: Read
   if (form instanceof z.ZodRecord)
     return Object.fromEntries(Object.entries(known).map(([key, one]) => [key, inner(form.valueType, one)]));
   if (!(form instanceof z.ZodObject)) return known;
-  const shape = form.shape as Record<string, z.ZodType>;
+  const shape = form.shape as Shape;
   const named = Object.entries(known).map(([key, one]): [string, unknown] => [ownName(shape, key, known), one]);
   return Object.fromEntries(
     named
@@ -29,10 +31,23 @@ export function respelt(schema: z.ZodType, value: unknown, { keeps_nulls }: Read
 
 const isLeftOut = (field: z.ZodType) => !field.safeParse(null).success && field.safeParse(undefined).success;
 
-function ownName(shape: Record<string, z.ZodType>, key: string, value: object): string {
+function ownName(shape: Shape, key: string, value: object): string {
   if (Object.hasOwn(shape, key)) return key;
-  const own = Object.keys(shape).find((name) => spelled(shape[name] as z.ZodType).names?.includes(key));
+  const own = respellings(shape).get(key);
   return own === undefined || Object.hasOwn(value, own) ? key : own;
+}
+
+const foreignNames = new WeakMap<Shape, ReadonlyMap<string, string>>();
+
+/** This project's name of each field that other clients name differently. A hostile body has tens of thousands of names to look up. */
+function respellings(shape: Shape): ReadonlyMap<string, string> {
+  const found = foreignNames.get(shape);
+  if (found) return found;
+  const pairs = Object.entries(shape).flatMap(([own, field]) => (spelled(field).names ?? []).map((name) => [name, own] as const));
+  // The first field that claims a name has it.
+  const made = new Map(pairs.reverse());
+  foreignNames.set(shape, made);
+  return made;
 }
 
 const read = (schema: z.ZodType, value: unknown) => spelled(schema).read?.(value) ?? value;

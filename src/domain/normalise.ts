@@ -139,8 +139,11 @@ export function isTooDeep(value: unknown, most = DEEPEST): boolean {
 /** The value with every text of it storable, keys included. */
 export function storableValue<T>(value: T, code: string): T {
   if (isTooDeep(value)) throw new OutsideRefused(`A value is nested deeper than ${DEEPEST} levels`, code);
-  return walked(value) as T;
+  return UNSTORABLE.test(JSON.stringify(value) ?? '') ? (walked(value) as T) : value;
 }
+
+/** How JSON spells the characters that cannot be stored. A text that spells them itself is only looked at more closely. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 
 function walked(value: unknown): unknown {
   if (typeof value === 'string') return storable(value);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
@@ -51,7 +52,11 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
     count += all.length;
     if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');
     const listed = all.slice(0, MOST_TOOLS - listing.tools.length);
-    for (const [index, fault] of (await faultsOf(listed, schemaFaults)).entries()) take(listed[index], fault, listing);
+    for (const [index, fault] of (await faultsOf(listed, schemaFaults)).entries()) {
+      take(listed[index], fault, listing);
+      // A page may hold megabytes of schemas; others are answered between two of them.
+      await setImmediate();
+    }
     if (listed.length < all.length) break;
     if (typeof nextCursor !== 'string' || !nextCursor || nextCursor === cursor) return listing;
     cursor = nextCursor;
@@ -96,7 +101,11 @@ function take(value: unknown, wrong: string | null, { tools, problems, refused }
 /** Model endpoints refuse a whole request because of one bad schema, so each schema is checked before it is offered. */
 async function faultsOf(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
-  const shapes = schemas.map(shapeProblem);
+  const shapes: (string | null)[] = [];
+  for (const schema of schemas) {
+    shapes.push(shapeProblem(schema));
+    await setImmediate();
+  }
   const tried = schemas.filter((_, index) => shapes[index] === null);
   const found = tried.length > 0 ? await schemaFaults(tried) : [];
   const faults = found.values();
