@@ -25,6 +25,8 @@ interface TemporalOptions {
   ui_port?: number;
   /** How long the history of a run that has ended is kept. Applies to runs that end from now on. */
   retention_days?: number;
+  /** The soft limit of its memory. Near it, most of its processor time goes into looking for free memory. */
+  memory_mib?: number;
 }
 
 export interface Temporal extends Restartable {
@@ -79,13 +81,21 @@ const TUNING = [
   '--log-level',
   'error',
 ];
-const MEMORY = ['GOGC=400', 'GOMEMLIMIT=384MiB'];
+interface Tuning {
+  /** Fewer collections for more memory, up to a limit. */
+  environment: string[];
+  flags: string[];
+}
+
 /** What it is started with for its database as it is. */
-const tuningOf = async (database: string): Promise<string[]> => [
-  ...TUNING,
-  ...((await mayBeFair(database)) ? FAIR_QUEUES.flatMap((value) => ['--dynamic-config-value', value]) : []),
-];
-const settingsOf = (tuning: readonly string[]) => [...MEMORY, ...tuning].join(' ');
+const tuningOf = async ({ home, memory_mib = 384 }: Pick<TemporalOptions, 'home' | 'memory_mib'>): Promise<Tuning> => ({
+  environment: ['GOGC=400', `GOMEMLIMIT=${memory_mib}MiB`],
+  flags: [
+    ...TUNING,
+    ...((await mayBeFair(databaseIn(home))) ? FAIR_QUEUES.flatMap((value) => ['--dynamic-config-value', value]) : []),
+  ],
+});
+const settingsOf = ({ environment, flags }: Tuning) => [...environment, ...flags].join(' ');
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
@@ -93,10 +103,10 @@ const DAY_MS = 24 * 3_600_000;
 
 /** Starts the installation's own Temporal server with its web interface on loopback, or takes over the one that still runs. */
 export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
-  const { home, log } = options;
+  const { home } = options;
   const record = join(home, 'temporal/server.json');
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
-  const left = await takeOver(record, { database: databaseIn(home), log });
+  const left = await takeOver(record, options);
   if (left) await keepRuns(left, options);
   let server = left ?? (await launch(options, record));
   const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
@@ -135,10 +145,11 @@ const serves = async (pid: number, database: string) =>
  * The record of a home that was copied names the server of the other home, which is left alone; also if the other home is gone, and the
  * copy has taken its place.
  */
-async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
+async function takeOver(record: string, options: TemporalOptions): Promise<Server | undefined> {
+  const { home, log } = options;
   const server = await readJsonFile<Server>(record);
-  if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
-  const current = server.settings === settingsOf(await tuningOf(database));
+  if (!server || !(await isAlive(server)) || !(await serves(server.pid, databaseIn(home)))) return undefined;
+  const current = server.settings === settingsOf(await tuningOf(options));
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; restarting it`);
   await end(server, record, current ? 2_000 : undefined);
@@ -171,7 +182,8 @@ async function startOnce(options: TemporalOptions, record: string, at: Places): 
   const log_file = logFileOf(home);
   await trimLog(log_file);
   const { port, ui_ip, ui_port, http_port, metrics_port } = at;
-  const server = await spawnServer(executable, { home, log_file, port, ui_ip, ui_port, http_port, metrics_port });
+  const tuning = await tuningOf(options);
+  const server = await spawnServer(executable, { home, log_file, tuning, port, ui_ip, ui_port, http_port, metrics_port });
   await replaceFile(record, JSON.stringify(server));
   if (!(await answersWithin(server, START_LIMIT_MS))) {
     await end(server, record);
@@ -198,10 +210,11 @@ const hiddenAddress = () =>
 interface Launch extends Places {
   home: string;
   log_file: string;
+  tuning: Tuning;
 }
 
 /** In a separate session, so that Ctrl-C reaches only this process, which ends the server after its clients. */
-async function spawnServer(executable: string, { home, log_file, ...places }: Launch): Promise<Server> {
+async function spawnServer(executable: string, { home, log_file, tuning, ...places }: Launch): Promise<Server> {
   const where = [
     '--ip',
     HOST,
@@ -218,11 +231,10 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
     '--db-filename',
     databaseIn(home),
   ];
-  const tuning = await tuningOf(databaseIn(home));
   const output = await open(log_file, 'a', 0o600);
   try {
-    // Through env(1), which adds to the environment: fewer collections for more memory, up to a limit.
-    const child = spawn('env', [...MEMORY, executable, 'server', 'start-dev', ...where, ...tuning], {
+    // Through env(1), which adds to the environment.
+    const child = spawn('env', [...tuning.environment, executable, 'server', 'start-dev', ...where, ...tuning.flags], {
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     });

@@ -29,6 +29,9 @@ export const TEMPLATE = 'template_perdura';
 
 const log = () => {};
 
+/** It counts for each task queue, and each test installation has queues of its own: several hundred MiB by the end. */
+const ENGINE_MIB = 2_048;
+
 /** One real Postgres and one real Temporal for all test files. Each file has its own database and task queue. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const browser = findChromium();
@@ -37,7 +40,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const home = await mkdtemp(join(tmpdir(), 'perdura-tests-'));
   const [postgres, temporal] = await Promise.all([
     startPostgres({ home, log, port: 25_432 }),
-    temporalForTests().then((executable) => startTemporal({ executable, home, log, port: 27_233, ui_port: 28_233 })),
+    temporalForTests().then((executable) =>
+      startTemporal({ executable, home, log, port: 27_233, ui_port: 28_233, memory_mib: ENGINE_MIB }),
+    ),
   ]);
   await makeTemplate(postgres.url);
   project.provide('postgres_url', postgres.url);
