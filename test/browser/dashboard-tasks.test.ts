@@ -17,6 +17,11 @@ beforeAll(async () => {
     here.model.script(answer);
     await here.ended(await here.prompt(office, prompt));
   }
+  const priced = { name: 'priced', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'large' };
+  const price_table = { '*': { input: 100_000, output: 0 } };
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', { ...priced, price_table }), 201);
+  here.model.script(says('Done.'));
+  await here.ended(await here.prompt(await here.workflow({ agent: { provider_id } }), 'Spend a dollar'));
 });
 afterAll(() => here.stop());
 
@@ -25,21 +30,45 @@ describeInBrowser('the list of tasks', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await signInAsAlice(page, `${here.url}/dashboard/tasks`);
     const rows = page.getByRole('row');
-    await expect.poll(() => rows.count()).toBe(4);
-    expect(await rows.nth(1).innerText()).toContain('model_error');
+    await expect.poll(() => rows.count()).toBe(5);
+    expect(await rows.nth(2).innerText()).toContain('model_error');
     const table = page.locator('.table-scroll');
     expect(Number(await table.evaluate((it: any) => it.scrollWidth - it.clientWidth)), 'nothing is cut off').toBe(0);
     await page.getByRole('group', { name: 'Errors' }).getByRole('button', { name: /2$/ }).click();
     await expect.poll(() => rows.count()).toBe(3);
     expect(await axe(page)).toEqual([]);
     await page.getByRole('button', { name: 'Clear filters' }).click();
-    await expect.poll(() => rows.count()).toBe(4);
+    await expect.poll(() => rows.count()).toBe(5);
     await page.getByLabel('Search').fill('plumber');
     await expect.poll(() => rows.count()).toBe(2);
     expect(await rows.nth(1).innerText()).toContain('Pay the invoice');
     await page.getByLabel('Search').fill('no such words');
     await page.getByText('No task matches these filters.').waitFor();
     expect(page.url()).toContain('q=no+such+words');
+  });
+
+  it('keeps what is typed and chosen faster than the page follows', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    const search = page.getByLabel('Search');
+    await search.waitFor();
+    // Two changes and a look at the field, all before the router can apply the first.
+    const typed = await page.evaluate(() => {
+      const { document, HTMLInputElement, Event } = globalThis as any;
+      const field = (label: string) =>
+        document.getElementById([...document.querySelectorAll('label')].find((it: any) => it.textContent === label).htmlFor);
+      const fill = (label: string, text: string) => {
+        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(field(label), text);
+        field(label).dispatchEvent(new Event('input', { bubbles: true }));
+        return field(label).value;
+      };
+      return [fill('Search', 'Spend'), fill('Cost from ($)', '0.5')];
+    });
+    expect(typed).toEqual(['Spend', '0.5']);
+    await expect.poll(() => page.url()).toMatch(/\?q=Spend&min_cost=0\.5$/);
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await search.press('Home');
+    await search.pressSequentially('"a b" or ');
+    await expect.poll(() => search.inputValue()).toBe('"a b" or Spend');
   });
 
   it('orders them', async ({ page }) => {
@@ -49,11 +78,6 @@ describeInBrowser('the list of tasks', () => {
   });
 
   it('filters by model, cost and days', async ({ page }) => {
-    const priced = { name: 'priced', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'large' };
-    const price_table = { '*': { input: 100_000, output: 0 } };
-    const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', { ...priced, price_table }), 201);
-    here.model.script(says('Done.'));
-    await here.ended(await here.prompt(await here.workflow({ agent: { provider_id } }), 'Spend a dollar'));
     await signInAsAlice(page, `${here.url}/dashboard/tasks`);
     const rows = page.getByRole('row');
     await expect.poll(() => rows.count()).toBe(5);

@@ -1,13 +1,13 @@
 import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
-import { useSearchParams } from 'react-router';
+import { useEffect } from 'react';
 import { runInspection } from '../../contracts/run-inspection.ts';
 import type { Task } from '../../contracts/tasks.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
 import { useNow } from '../ui/clock.ts';
 import { Empty, Loaded } from '../ui/states.tsx';
+import { useUrlQuery } from '../ui/url-query.ts';
 import { SpanPanel } from './span-panel.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -25,7 +25,9 @@ export function Steps({ task, status, version }: StepsProps) {
   const query = useRead(runInspection.timeline, { params: { id: task.id } });
   const queries = useQueryClient();
   const now = useNow(!isTerminal(status));
-  const [selected, select] = useSelected();
+  const inUrl = useUrlQuery();
+  const selected = inUrl.query.get('step');
+  const select = (id: string | null) => inUrl.set('step', id);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each thing that is logged may have changed a step
   useEffect(() => {
     const changed = [runInspection.timeline.operation, runInspection.step.operation];
@@ -54,23 +56,4 @@ export function Steps({ task, status, version }: StepsProps) {
       }}
     </Loaded>
   );
-}
-
-/** The selected row, kept in the URL so that it can be linked to. The URL lags behind keys that are pressed quickly. */
-function useSelected() {
-  const [search, setSearch] = useSearchParams();
-  const [selected, setSelected] = useState(() => search.get('step'));
-  const select = (id: string | null) => {
-    setSelected(id);
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        if (id === null) after.delete('step');
-        else after.set('step', id);
-        return after;
-      },
-      { replace: true },
-    );
-  };
-  return [selected, select] as const;
 }

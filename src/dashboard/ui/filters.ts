@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
-import { useLocation, useSearchParams } from 'react-router';
+import { useLocation } from 'react-router';
+import { useUrlQuery } from './url-query.ts';
 
 const placeOf = (path: string) => `perdura list ${path}`;
 
@@ -8,25 +9,16 @@ export const lastSeen = (path: string) => `${path}${sessionStorage.getItem(place
 
 /** The filters of a list, kept in the URL so that they can be linked to. Links back to the list lead to those it had last. */
 export function useFilters() {
-  const [search, setSearch] = useSearchParams();
+  const { query, set, replace } = useUrlQuery();
   const { pathname } = useLocation();
   useEffect(() => {
-    sessionStorage.setItem(placeOf(pathname), search.size > 0 ? `?${search}` : '');
-  }, [pathname, search]);
-  const filters: Record<string, string> = Object.fromEntries(search);
+    sessionStorage.setItem(placeOf(pathname), query.size > 0 ? `?${query}` : '');
+  }, [pathname, query]);
   return {
-    filters,
-    filtered: Object.keys(filters).length > 0,
-    set(name: string, value: string) {
-      setSearch(
-        (before) => {
-          const { [name]: _, ...others } = Object.fromEntries(before);
-          return value ? { ...others, [name]: value } : others;
-        },
-        { replace: true },
-      );
-    },
-    replace: (values: Record<string, string>) => setSearch(values, { replace: true }),
-    clear: () => setSearch({}, { replace: true }),
+    filters: Object.fromEntries(query) as Record<string, string>,
+    filtered: query.size > 0,
+    set,
+    replace: (values: Record<string, string>) => replace(new URLSearchParams(values)),
+    clear: () => replace(new URLSearchParams()),
   };
 }

@@ -1,0 +1,24 @@
+import { startTransition, useOptimistic } from 'react';
+import { useNavigate, useSearchParams } from 'react-router';
+
+/**
+ * The query of the URL. A change shows immediately and keeps the changes before it. The router alone applies changes in a transition: meanwhile
+ * a text field would show its old value and lose letters, and a second change would start from the old query and undo the first.
+ */
+export function useUrlQuery() {
+  const [applied] = useSearchParams();
+  const navigate = useNavigate();
+  const [query, show] = useOptimistic(applied);
+  const replace = (next: URLSearchParams) =>
+    startTransition(async () => {
+      show(next);
+      await navigate(`?${next}`, { replace: true });
+    });
+  const set = (name: string, value: string | null) => {
+    const next = new URLSearchParams(query);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    replace(next);
+  };
+  return { query, set, replace };
+}
