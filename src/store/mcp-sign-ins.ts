@@ -47,8 +47,12 @@ const contextOf = ({ server_id, principal }: McpSignInPlace) => `mcp-sign-in:${s
 const attemptContext = (hash: Uint8Array) => `mcp-sign-in-attempt:${Buffer.from(hash).toString('hex')}`;
 const hashOf = (text: string) => new Uint8Array(createHash('sha256').update(text).digest());
 
+/** A server may send any number; this one is a date that Postgres can store. */
+const LONGEST_SECONDS = 10 * 365 * 86_400;
+const lifetimeOf = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
+
 /** When the access token expires; null: the server did not say. */
-const expiryOf = ({ expires_in }: OAuthTokens) => (expires_in === undefined ? null : new Date(Date.now() + expires_in * 1_000));
+const expiryOf = ({ expires_in }: OAuthTokens) => (expires_in === undefined ? null : new Date(Date.now() + lifetimeOf(expires_in)));
 
 export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
   const table = prisma.mcpSignIn;

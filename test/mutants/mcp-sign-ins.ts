@@ -91,4 +91,12 @@ export default [
     harm: 'Servers of the older transport cannot be reached unless their entry names it.',
     tests: [{ file: 'test/tools/mcp.test.ts', name: 'knows neither transport' }],
   },
+  {
+    id: 'mcp-sign-ins/absurd-lifetime',
+    file: 'src/store/mcp-sign-ins.ts',
+    text: 'Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000',
+    replacement: 'expires_in * 1_000',
+    harm: 'A sign-in at a server whose tokens never expire ends as an internal error.',
+    tests: signIn('tokens that live for'),
+  },
 ] satisfies Mutant[];

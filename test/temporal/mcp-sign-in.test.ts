@@ -203,6 +203,14 @@ it('a token goes only to the address that it was made for, also while its row is
   await other.stop();
 });
 
+it.each([1e300, -1e300])('tokens that live for %s seconds are kept and used', async (seconds) => {
+  remote.expires_in = seconds;
+  await as('alice@remote').finally(() => {
+    remote.expires_in = 3_600;
+  });
+  expect(await tested()).toMatchObject({ success: true });
+});
+
 it('a server that moves gets no tokens of its old address', async () => {
   await as('alice@remote');
   const other = await startOAuthMcpServer();

@@ -26,7 +26,7 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the end of a session of a browser, and of a sign-in in progress':
     /Date\.now\(\) \+ LOGIN_SECONDS|Date\.now\(\) \+ seconds|login\.expires_at > Date\.now\(\)/,
   'the end of a sign-in at an MCP server, and of its tokens':
-    /Date\.now\(\) \+ ATTEMPT_MS|early_ms <= Date\.now\(\)|Date\.now\(\) \+ expires_in/,
+    /Date\.now\(\) \+ ATTEMPT_MS|early_ms <= Date\.now\(\)|Date\.now\(\) \+ lifetimeOf/,
   'the time of a line of the log': /level: 30, time: Date\.now\(\)/,
   'the age of an idempotency key': /const now = Date\.now\(\);|new Date\(Date\.now\(\) - (KEPT|LOST)_MS/,
 };
