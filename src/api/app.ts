@@ -222,10 +222,10 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    const attach = attaching({ ...services, limits: limits.attachments });
-    mountResources({ http: guarded, ...shared }, { ...services, attach }, settings);
-    await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, services));
-    mcpEndpointRoutes({ http: guarded, ...shared }, services, settings.version);
+    const more = { ...services, attach: attaching({ ...services, limits: limits.attachments }) };
+    mountResources({ http: guarded, ...shared }, more, settings);
+    await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, more));
+    mcpEndpointRoutes({ http: guarded, ...shared }, more, settings.version);
     // Unknown paths under /api require the token first, like known ones.
     guarded.all('/api/*', async (request, reply) => refuseRoute(endpoints, request, reply));
   });

@@ -56,10 +56,10 @@ function checkedFile({ name, declared, content }: SentFile, { limits, path }: { 
 }
 
 /** A file of a request: a reference, or the file itself. */
-type AskedFile = { id: string } | SentFile;
+export type AskedFile = { id: string } | SentFile;
 
 /** The content and the type of a data URL in base64; null if it is none. */
-function fileOfDataUrl(url: string): Pick<SentFile, 'declared' | 'content'> | null {
+export function fileOfDataUrl(url: string): Pick<SentFile, 'declared' | 'content'> | null {
   const [, declared, data] = /^data:([^,]*);base64,([\s\S]*)$/i.exec(url) ?? [];
   if (declared === undefined || data === undefined || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(data)) return null;
   return { declared, content: Buffer.from(data, 'base64') };

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { THUMBS } from './scores.ts';
 
-const Part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+const Part = z
+  .looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() })
+  .meta({ description: 'Text, an image (`image_url`, `input_image`) or a file (`file`, `input_file`)' });
 const Content = z.union([z.string(), z.array(Part)]).nullish();
 const Message = z.looseObject({ role: z.string(), content: Content });
 export type CompatMessage = z.output<typeof Message>;
@@ -14,6 +16,15 @@ const Tools = z
   .array(z.looseObject({ type: z.string() }))
   .nullish()
   .meta({ description: 'Functions that the client executes; the run waits for their results' });
+
+const ToolChoice = z.unknown().optional().meta({
+  description: '`auto`, `none`, `required`, or one of `tools` by its name: for the first exchange with the model',
+  example: 'auto',
+});
+const Parallel = z
+  .boolean()
+  .nullish()
+  .meta({ description: '`false`: one call at a time; otherwise the setting of the workflow' });
 
 const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
 const Format = z.looseObject({
@@ -30,12 +41,13 @@ const ModelName = z.string().min(1).meta({ description: 'Name of an agent, or id
 export const ChatCompletionRequest = z
   .looseObject({
     model: ModelName,
-    messages: z.array(Message).min(1).meta({ description: 'The last one is the prompt, the others are its context; text only' }),
+    messages: z.array(Message).min(1).meta({ description: 'The last one is the prompt, the others are its context' }),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
     reasoning_effort: Effort,
     tools: Tools,
-    tool_choice: z.unknown().optional(),
+    tool_choice: ToolChoice,
+    parallel_tool_calls: Parallel,
     response_format: Format.nullish().meta({
       description: 'The answer has to fit: one that does not is sent back to the model once, then the run fails',
     }),
@@ -51,7 +63,8 @@ export const ResponseRequest = z
     model: ModelName,
     input: z.union([z.string().min(1), z.array(Item).min(1)]),
     tools: Tools,
-    tool_choice: z.unknown().optional(),
+    tool_choice: ToolChoice,
+    parallel_tool_calls: Parallel,
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish().meta({ description: 'Reply at once; read the run by its id' }),

@@ -41,6 +41,7 @@ export const BundledDefinition = z.object({
     .optional(),
   approval_tools: z.array(z.string()),
   output_schema: z.record(z.string(), z.unknown()).optional(),
+  forced_tools: z.array(z.string()).optional(),
   budget: z
     .object({
       max_cost_usd: z.number().nullable(),

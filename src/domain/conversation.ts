@@ -2,37 +2,64 @@
 export interface SaidMessage {
   role: string;
   text: string;
+  /** How many files came with it; absent: none. The files of a conversation are numbered in the order of its messages. */
+  files?: number;
 }
 
-/** The messages that a prompt was made of: the role and the length of each. */
-export type PromptParts = [role: string, length: number][];
+/** The messages that a prompt was made of: the role and the length of each, and the number of its files if it has any. */
+export type PromptParts = [role: string, length: number, files?: number][];
 
-const opening = (role: string) => `<message role="${role === INSTRUCTIONS ? 'system' : role}">\n`;
+const opening = ({ role, files }: Pick<NumberedMessage, 'role' | 'files'>) =>
+  `<message role="${role === INSTRUCTIONS ? 'system' : role}"${files.length > 0 ? ` files="${files.join(' ')}"` : ''}>\n`;
 const CLOSING = '\n</message>';
 const BETWEEN = '\n';
 const BEFORE_LAST = '\n\n';
 
 export const INSTRUCTIONS = 'instructions';
 
+interface NumberedMessage {
+  role: string;
+  /** The numbers of its files. */
+  files: number[];
+}
+
+/** Numbers the files of a conversation, from 1. */
+function numbered<M extends { role: string; files?: number | undefined }>(messages: readonly M[]) {
+  let last = 0;
+  return messages.map(({ files = 0, ...message }) => ({ ...message, files: Array.from({ length: files }, () => ++last) }));
+}
+
 /** Turns a conversation into one prompt: the last message, with the earlier ones as context. */
 export function promptOfConversation(said: readonly SaidMessage[]): { prompt: string; parts: PromptParts } {
-  const parts = said.map(({ role, text }): PromptParts[number] => [role, text.length]);
+  const parts = said.map(({ role, text, files }): PromptParts[number] =>
+    files ? [role, text.length, files] : [role, text.length],
+  );
   const last = said.at(-1)?.text ?? '';
-  const before = said.slice(0, -1).map(({ role, text }) => `${opening(role)}${text}${CLOSING}`);
+  const before = numbered(said.slice(0, -1)).map((message) => `${opening(message)}${message.text}${CLOSING}`);
   return { prompt: before.length > 0 ? `${before.join(BETWEEN)}${BEFORE_LAST}${last}` : last, parts };
 }
 
+/** What a prompt is on record with. */
+interface PromptRecord {
+  parts: PromptParts | null;
+  /** How many files it has; absent: none. */
+  files?: number;
+}
+
 /** The conversation that a prompt was made of, without instructions. A prompt that has no parts on record is one message. */
-export function conversationIn(prompt: string, parts: PromptParts | null): SaidMessage[] {
+export function conversationIn(prompt: string, { parts, files = 0 }: PromptRecord): SaidMessage[] {
   const said: SaidMessage[] = [];
   let at = 0;
-  for (const [index, [role, length]] of (parts ?? []).entries()) {
-    const is_last = index === parts!.length - 1;
-    const start = at + (is_last ? 0 : opening(role).length);
-    said.push({ role, text: prompt.slice(start, start + length) });
-    const after = index === parts!.length - 2 ? BEFORE_LAST : BETWEEN;
-    at = start + length + (is_last ? 0 : CLOSING.length + after.length);
+  const listed = numbered((parts ?? []).map(([role, length, files]) => ({ role, length, files })));
+  for (const [index, part] of listed.entries()) {
+    const is_last = index === listed.length - 1;
+    const start = at + (is_last ? 0 : opening(part).length);
+    said.push({ role: part.role, text: prompt.slice(start, start + part.length), ...filesOf(part.files.length) });
+    const after = index === listed.length - 2 ? BEFORE_LAST : BETWEEN;
+    at = start + part.length + (is_last ? 0 : CLOSING.length + after.length);
   }
   const whole = said.length > 0 && at === prompt.length;
-  return whole ? said.filter(({ role }) => role !== INSTRUCTIONS) : [{ role: 'user', text: prompt }];
+  return whole ? said.filter(({ role }) => role !== INSTRUCTIONS) : [{ role: 'user', text: prompt, ...filesOf(files) }];
 }
+
+const filesOf = (files: number) => (files > 0 ? { files } : {});

@@ -29,6 +29,8 @@ export interface Definition {
   budget: BudgetLimits | null;
   /** JSON Schema of the final answer; absent: any. */
   output_schema?: Record<string, unknown>;
+  /** Tools of the client, of which the model must call one at the first exchange; absent: it decides itself. */
+  forced_tools?: string[];
   /** Of one exchange with the model; absent: the installation's. */
   exchange_limits?: ExchangeLimits;
 }

@@ -9,6 +9,8 @@ export interface CallDecision {
   decision: 'approve' | 'deny' | 'retry' | 'done' | 'fail';
   message?: string;
   result?: unknown;
+  /** Of which tools the model must call one after this result; absent: it decides itself. */
+  forced_tools?: string[];
 }
 
 export interface LedgerEntry {

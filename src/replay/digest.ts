@@ -12,11 +12,12 @@ export function digestOf({
   wants_json,
   output_schema,
   call_settings,
+  must_call,
 }: Exchange): string {
   const messages = transcript.map(({ role, kind, content, tool_calls, call_id, extra }) => {
     return { role, kind, content, tool_calls, call_id, extra: extra ?? null };
   });
-  const schema = output_schema ? { output_schema } : {};
-  const whole = canonicalJson({ model, instructions, messages, tools, reasoning_effort, wants_json, call_settings, ...schema });
+  const rules = { ...(output_schema ? { output_schema } : {}), ...(must_call ? { must_call } : {}) };
+  const whole = canonicalJson({ model, instructions, messages, tools, reasoning_effort, wants_json, call_settings, ...rules });
   return createHash('sha256').update(whole).digest('hex');
 }

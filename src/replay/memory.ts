@@ -100,7 +100,9 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
   function end(call: OpenCall, { content, kind }: Pick<CallEnd, 'content' | 'kind'>): true {
     move(call, { status: kind === 'denial' ? 'denied' : 'done', decision: null });
     const { step, position, call_id } = call;
-    write({ step, position, role: 'tool', kind, content, call_id, tool_calls: null, extra: null });
+    // A client sends it with its result, so it is part of what the call returned.
+    const extra = recording.message({ step, position })?.extra ?? null;
+    write({ step, position, role: 'tool', kind, content, call_id, tool_calls: null, extra });
     return true;
   }
   const ledger: CallToolPorts['ledger'] = {

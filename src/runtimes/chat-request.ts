@@ -30,6 +30,7 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
             type: 'function' as const,
             function: { name, description, parameters },
           })),
+          ...(exchange.must_call ? { tool_choice: choiceOf(tools) } : {}),
         }
       : {}),
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
@@ -38,6 +39,9 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
     ...settingsOf(call_settings, { dialect, has_tools: tools.length > 0 }),
   };
 }
+
+const choiceOf = ([first, ...others]: Exchange['tools']): Request['tool_choice'] =>
+  first && others.length === 0 ? { type: 'function', function: { name: first.name } } : 'required';
 
 /** The instructions ask for the same, for endpoints that cannot guarantee it. They take schemas of objects only. */
 function responseFormat({ wants_json, output_schema }: Exchange) {

@@ -19,10 +19,10 @@ export interface MessagesExtra {
 
 /** An exchange as a request of the Messages API. */
 export function messagesRequest(
-  { instructions, transcript, tools, reasoning_effort, files = [], call_settings = {} }: Exchange,
+  { instructions, transcript, tools, reasoning_effort, must_call = false, files = [], call_settings = {} }: Exchange,
   model: string,
 ): Request {
-  const { temperature, top_p, max_output_tokens, stop, parallel_tool_calls } = call_settings;
+  const { temperature, top_p, max_output_tokens, stop } = call_settings;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
   // Of a run without tools, nothing but the instructions is sent twice.
   const continues = tools.length > 0 || transcript.some(({ role }) => role === 'assistant');
@@ -41,14 +41,29 @@ export function messagesRequest(
           })),
         }
       : {}),
-    ...(effort ? { thinking: { type: 'adaptive' as const }, output_config: { effort } } : {}),
+    // The vendor refuses a forced call of a model that thinks.
+    ...(effort && !must_call ? { thinking: { type: 'adaptive' as const } } : {}),
+    ...(effort ? { output_config: { effort } } : {}),
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { top_p }),
     ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(parallel_tool_calls === undefined || tools.length === 0
-      ? {}
-      : { tool_choice: { type: 'auto' as const, disable_parallel_tool_use: !parallel_tool_calls } }),
+    ...(tools.length > 0 ? choiceOf(tools, { must_call, ...call_settings }) : {}),
   };
+}
+
+interface Choice {
+  must_call: boolean;
+  parallel_tool_calls?: boolean;
+}
+
+function choiceOf(
+  [first, ...others]: Exchange['tools'],
+  { must_call, parallel_tool_calls: parallel }: Choice,
+): Pick<Request, 'tool_choice'> {
+  const rule = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel };
+  if (must_call && first && others.length === 0) return { tool_choice: { type: 'tool', name: first.name, ...rule } };
+  if (must_call) return { tool_choice: { type: 'any', ...rule } };
+  return parallel === undefined ? {} : { tool_choice: { type: 'auto', ...rule } };
 }
 
 /** The vendor keeps what a request has up to this place for some minutes: tools first, then the system prompt, then the messages. */

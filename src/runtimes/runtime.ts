@@ -15,6 +15,8 @@ export interface Exchange {
   files?: readonly ModelFile[];
   /** Empty if the model must answer without tools. */
   tools: ToolSpec[];
+  /** The model must call one of the tools; absent: it decides. */
+  must_call?: boolean;
   reasoning_effort: string | null;
   /** Absent: the model's own. */
   call_settings?: SetCallSettings;

@@ -17,6 +17,7 @@ import {
 } from '../domain/definition.ts';
 import { AppError, conflict, notFound } from '../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
+import { refuseChoices, type ToolChoices } from '../domain/tool-choice.ts';
 import { row } from './database.ts';
 import { partsOfFork, snapshotWorkflow } from './statements/snapshots.ts';
 
@@ -84,7 +85,7 @@ export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly 
   row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
 /** What a prompt asks for instead of the workflow's own setting. */
-export interface AskedOfRun {
+export interface AskedOfRun extends ToolChoices {
   reasoning_effort?: string | null | undefined;
   output_schema?: Record<string, unknown> | undefined;
   /** Tools whose calls the client executes. */
@@ -102,7 +103,9 @@ export function pinnedDefinition(
   const limits = exchangeLimitsOf(workflow, provider);
   const own_tools = pinnedTools({ workflow, agent, tools });
   const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
+  const { forced_tools, parallel_tool_calls = workflow.parallel_tool_calls } = asked;
   refuseTaken(client_tools, own_tools);
+  refuseChoices(provider, asked);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
@@ -117,7 +120,7 @@ export function pinnedDefinition(
       auto_memory: workflow.auto_memory,
       tsv_tool_results: workflow.tsv_tool_results,
       caveman: workflow.caveman,
-      ...setCallSettings(workflow),
+      ...setCallSettings({ ...workflow, parallel_tool_calls }),
     },
     skills,
     guardrails,
@@ -134,6 +137,7 @@ export function pinnedDefinition(
       : null,
     budget: workflow.budget,
     ...(output_schema ? { output_schema } : {}),
+    ...(forced_tools ? { forced_tools } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
   };
 }

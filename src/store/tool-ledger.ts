@@ -5,6 +5,7 @@ import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import type { GivenAnswer, OpenQuestion } from '../domain/questions.ts';
+import type { ResultExtra } from '../domain/tool-choice.ts';
 import { type Queryable, row, rows } from './database.ts';
 import type { Publish } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
@@ -59,6 +60,7 @@ export interface CallEnd {
   stdout: string | null;
   stderr: string | null;
   duration_ms: number | null;
+  extra: ResultExtra | null;
   events: NewEvent[];
 }
 
@@ -118,9 +120,10 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     },
 
     /** Writes a call's result, once, with its ledger entry. False if the call has changed since it was read. */
-    end(call: OpenCall, { events, ...outcome }: CallEnd) {
+    end(call: OpenCall, { events, extra: more, ...outcome }: CallEnd) {
       const { step, position } = call;
-      return write(sql.endCall({ ...seenParameters(call, events), step, position, ...outcome }), call, events);
+      const extra = more && JSON.stringify(more);
+      return write(sql.endCall({ ...seenParameters(call, events), step, position, ...outcome, extra }), call, events);
     },
 
     /** Writes, once, the answer to a call that is not executed. False if the call has changed since it was read. */

@@ -279,7 +279,7 @@ function newTask(order: PromptOrder, { definition, config, on_busy, seed, evalua
     due_at: order.due_at,
     definition,
     config: config ?? null,
-    is_trial: order.output_schema !== undefined || order.client_tools !== undefined,
+    is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((asked) => asked !== undefined),
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
     seed,

@@ -35,7 +35,6 @@ const UNHONOURED: Record<string, unknown> = {
   max_completion_tokens: 10,
   stop: ['END'],
   logprobs: true,
-  parallel_tool_calls: false,
   metadata: { a: 'b' },
 };
 

@@ -44,7 +44,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<number | boolean | nul
 const OF_A_RUN = ['open', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
 
 const question = { id: 'q-1', server: 'asking', message: 'Which one?', fields: [], asked_at: new Date().toISOString() };
-const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1 } as const;
+const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1, extra: null } as const;
 const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   start: (call) => here.core.store.ledger.start(call, eventsFor(call)),
   end: (call) => here.core.store.ledger.end(call, { ...ending, events: eventsFor(call) }),

@@ -1,5 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
+const FILES = 'test/api/compat-files.test.ts';
+const CHOICE = 'test/api/compat-tool-choice.test.ts';
+
 export default [
   {
     id: 'compat/finish-reason',
@@ -191,8 +194,8 @@ export default [
   {
     id: 'compat/format-makes-versions',
     file: 'src/temporal/dispatch.ts',
-    text: 'is_trial: order.output_schema !== undefined',
-    replacement: 'is_trial: false',
+    text: 'is_trial: [order.output_schema, order.client_tools,',
+    replacement: 'is_trial: [order.client_tools,',
     harm: 'Each schema that a client sends is a version of the workflow.',
     tests: [{ file: 'test/api/compat-formats.test.ts', name: 'belongs to its request alone' }],
   },
@@ -235,5 +238,93 @@ export default [
     replacement: '',
     harm: 'A call of the client’s function is made here, where nothing executes it.',
     tests: [{ file: 'test/api/compat-tools.test.ts', name: 'is called by the model, executed by the client' }],
+  },
+  {
+    id: 'compat/file-dropped',
+    file: 'src/api/compat/openai/routes.ts',
+    text: 'startRun(services, { ...order, files: given, task_id }, caller)',
+    replacement: 'startRun(services, { ...order, task_id }, caller)',
+    harm: 'The model answers about an image that it was not given.',
+    tests: [{ file: FILES, name: 'are given to the model of a completion with the prompt' }],
+  },
+  {
+    id: 'compat/files-forgotten',
+    file: 'src/api/compat/openai/routes.ts',
+    text: 'files: [...before.files, ...files], outputs',
+    replacement: 'files, outputs',
+    harm: 'A conversation that continues has lost its images, and the model guesses what was on them.',
+    tests: [{ file: FILES, name: 'are given to the model of a response, and again with previous_response_id' }],
+  },
+  {
+    id: 'compat/file-of-system',
+    file: 'src/api/compat/openai/messages.ts',
+    text: "return role === 'user' ? { role, ...said } : withoutFiles(role, said);",
+    replacement: 'return { role, ...said, files: [] };',
+    harm: 'Files are left out without a word.',
+    tests: [{ file: FILES, name: 'is refused in responses, and in messages that are not of the user' }],
+  },
+  {
+    id: 'compat/detail-ignored',
+    file: 'src/api/compat/openai/files.ts',
+    text: "if (!isAbsent(detail) && detail !== 'auto')",
+    replacement: "if (detail === 'none')",
+    harm: 'A client that asks for high detail does not learn that it gets another one.',
+    tests: [{ file: FILES, name: 'is refused in its place:' }],
+  },
+  {
+    id: 'compat/attached-before-once',
+    file: 'src/api/compat/openai/routes.ts',
+    text: 'return (await once(start)).value;',
+    replacement: 'await services.attach(given, caller.key);\n  return (await once(start)).value;',
+    harm: 'Each repetition of a request stores its files again.',
+    tests: [{ file: FILES, name: 'are stored once by repeated requests with a key' }],
+  },
+  {
+    id: 'compat/choice-dropped',
+    file: 'src/temporal/activities/exchange/ask.ts',
+    text: 'return tools.length > 0 ? { tools, must_call: true } : { tools: offered };',
+    replacement: 'return tools.length > 0 ? { tools } : { tools: offered };',
+    harm: 'A client that forces a call gets text, and fails where it reads the call.',
+    tests: [{ file: CHOICE, name: 'holds for the first exchange, also if it is repeated' }],
+  },
+  {
+    id: 'compat/choice-forever',
+    file: 'src/temporal/activities/exchange/ask.ts',
+    text: 'order.step === 1 ? definition.forced_tools',
+    replacement: 'order.step > 0 ? definition.forced_tools',
+    harm: 'A run whose first call was forced never answers: it calls functions until its turns are used up.',
+    tests: [{ file: CHOICE, name: 'holds for the first exchange, also if it is repeated' }],
+  },
+  {
+    id: 'compat/choice-with-results',
+    file: 'src/api/compat/client-calls.ts',
+    text: '...(forced_tools ? { forced_tools } : {})',
+    replacement: '',
+    harm: 'A choice that comes with results is ignored.',
+    tests: [{ file: CHOICE, name: 'holds again for the first exchange after the results that it came with' }],
+  },
+  {
+    id: 'compat/forced-thinking',
+    file: 'src/runtimes/messages-request.ts',
+    text: '...(effort && !must_call ?',
+    replacement: '...(effort ?',
+    harm: 'Anthropic refuses each forced call of a run with a reasoning effort.',
+    tests: [{ file: CHOICE, name: 'is sent to Anthropic in its own words, without thinking' }],
+  },
+  {
+    id: 'compat/choice-of-sessions',
+    file: 'src/store/pin.ts',
+    text: 'refuseChoices(provider, asked);',
+    replacement: '',
+    harm: 'A session at the vendor ignores the choice of its client.',
+    tests: [{ file: CHOICE, name: 'is refused where the conversation is kept by the vendor' }],
+  },
+  {
+    id: 'compat/choice-unbegun',
+    file: 'src/api/compat/openai/client-tools.ts',
+    text: 'const forced = asked.filter((name) => known.includes(name));',
+    replacement: 'const forced = known.length > 0 ? asked : [];',
+    harm: 'A choice of a function that the run does not have is ignored.',
+    tests: [{ file: CHOICE, name: 'is refused with results if the run began without the function' }],
   },
 ] satisfies Mutant[];

@@ -123,6 +123,8 @@ export const anthropic: Rules = (body, issued) => {
   if (unknown) return wrong(`${unknown}: Extra inputs are not permitted`);
   if (body.max_tokens === undefined) return wrong('max_tokens: Field required');
   if (body.temperature > 1) return wrong('temperature: range: -1..1');
+  if (body.thinking && ['any', 'tool'].includes(body.tool_choice?.type))
+    return wrong('Thinking may not be enabled when tool_choice forces tool use.');
   const marks = JSON.stringify(body).split('"cache_control"').length - 1;
   if (marks > 4) return wrong(`A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`);
   let open: string[] = [];

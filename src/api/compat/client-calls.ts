@@ -73,12 +73,12 @@ export interface CallOutput {
 export async function answerCalls(
   { store, engine }: CompatServices,
   { task_id, workflow_id }: CompatRun,
-  { outputs, caller }: { outputs: readonly CallOutput[]; caller: Caller },
+  { outputs, forced_tools, caller }: { outputs: readonly CallOutput[]; forced_tools?: string[] | undefined; caller: Caller },
 ): Promise<void> {
   const { log } = eventsOf(task_id, () => new Date().toISOString());
   for (const { call_id, output } of outputs) {
     const answered = log('client_call_answered', `${caller.login} sent the result`, { call_id });
-    const decision = { decision: 'done' as const, result: storable(output) };
+    const decision = { decision: 'done' as const, result: storable(output), ...(forced_tools ? { forced_tools } : {}) };
     await store.ledger.decide({ task_id, workflow_id, call_id }, { decision, by: caller.key, events: [answered] });
     // The result is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(task_id, call_id).catch(() => {});

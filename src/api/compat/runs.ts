@@ -5,18 +5,21 @@ import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import type { ToolChoices } from '../../domain/tool-choice.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { type FollowSource, follow, followInParts } from '../../events/follow.ts';
 import type { Judge } from '../../guardrails/judge.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Engine } from '../../temporal/engine.ts';
+import type { AskedFile, Attach } from '../attachments.ts';
 import type { Caller } from '../auth.ts';
 
 export interface CompatServices {
   store: Store;
   following: FollowSource;
   dispatch: Dispatch;
+  attach: Attach;
   judge: Pick<Judge, 'schemaFault'>;
   engine: Pick<Engine, 'decide'>;
 }
@@ -27,11 +30,13 @@ export interface CompatRun {
   workflow_id: string;
 }
 
-export interface RunOrder {
+export interface RunOrder extends ToolChoices {
   model: string;
   prompt: string;
   /** The messages that the prompt was made of. */
   prompt_parts?: PromptParts | undefined;
+  /** What the model is given with the prompt; absent: nothing. */
+  files?: readonly AskedFile[] | undefined;
   reasoning_effort?: string | null | undefined;
   /** What the answer has to fit, instead of the workflow's own schema. */
   output_schema?: Record<string, unknown> | undefined;
@@ -46,14 +51,16 @@ export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>
 /** Starts a run of `model`: the id of a workflow, or the name of an agent, which gets a workflow for this run only. */
 export async function startRun(
   services: CompatServices,
-  { model, task_id: reserved_id, ...asked }: RunOrder,
+  { model, task_id: reserved_id, files = [], ...asked }: RunOrder,
   caller: Caller,
 ): Promise<CompatRun> {
   const begun = reserved_id ? await services.store.tasks.find(reserved_id) : null;
   if (begun) return { task_id: begun.id, workflow_id: begun.workflow_id };
-  const workflow_id = await workflowOf(services.store, model, caller);
   const { key: owner, login: owner_login, access_token } = caller;
-  const order = { ...asked, task_id: reserved_id, workflow_id, owner, owner_login, access_token, trigger: 'api' };
+  const named = await namedBy(services.store, model, caller);
+  const attachments = await services.attach(files, owner);
+  const workflow_id = named.workflow ? named.workflow.id : await workflowFor(services.store, named.agent, caller);
+  const order = { ...asked, attachments, task_id: reserved_id, workflow_id, owner, owner_login, access_token, trigger: 'api' };
   const { task_id } = await services.dispatch.prompt(order);
   return { task_id, workflow_id };
 }
@@ -72,9 +79,7 @@ export async function namedBy(store: Store, model: string, caller: Caller) {
   throw new AppError('not_found', message, { code: 'model_not_found' });
 }
 
-async function workflowOf(store: Store, model: string, caller: Caller): Promise<string> {
-  const { workflow, agent } = await namedBy(store, model, caller);
-  if (workflow) return workflow.id;
+async function workflowFor(store: Store, agent: { id: string; name: string }, caller: Caller): Promise<string> {
   const values = WorkflowCreate.parse({
     agent_id: agent.id,
     title: `${agent.name} (API)`,

@@ -2113,6 +2113,7 @@ export type RunBundle = {
     output_schema?: {
       [name: string]: unknown;
     };
+    forced_tools?: string[];
     budget: {
       max_cost_usd: number | null;
       max_tokens: number | null;
@@ -3062,6 +3063,7 @@ export type VersionDefinition = {
   output_schema?: {
     [name: string]: unknown;
   };
+  forced_tools?: string[];
   budget: {
     max_cost_usd: number | null;
     max_tokens: number | null;

@@ -66,6 +66,7 @@ export const endCall = statement(
     'stdout',
     'stderr',
     'duration_ms',
+    'extra',
     'events',
   ],
   `WITH ${LIVE_TASK},
@@ -75,8 +76,8 @@ export const endCall = statement(
         question = NULL, answers = NULL
       WHERE ${SEEN} RETURNING 1),
     message AS (
-      INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
-      SELECT :task_id, :step, :position, 'tool', :kind, :content, :call_id FROM call ON CONFLICT DO NOTHING)
+      INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id, extra)
+      SELECT :task_id, :step, :position, 'tool', :kind, :content, :call_id, :extra::jsonb FROM call ON CONFLICT DO NOTHING)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 

@@ -5,6 +5,7 @@ import { clientToolsOf, type Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf, type WaitingCall } from '../../domain/effects.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { CallPlace, OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
@@ -128,12 +129,12 @@ async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSi
   return 'refusal' in read ? { content: read.refusal, failed: true } : ports.perform(call, read.arguments, signal);
 }
 
-type Result = ToolOutcome & { kind: 'result' | 'denial'; duration_ms?: number };
+type Result = ToolOutcome & { kind: 'result' | 'denial'; duration_ms?: number; extra?: ResultExtra | null };
 
 async function end(
   ports: CallToolPorts,
   call: OpenCall,
-  { content, failed, kind, stdout, stderr, duration_ms, isolation }: Result,
+  { content, failed, kind, stdout, stderr, duration_ms, isolation, extra = null }: Result,
 ): Promise<boolean> {
   const { log, message } = eventsOf(call.task_id, ports.now);
   const text = storable(content);
@@ -155,6 +156,7 @@ async function end(
     stdout: printed.stdout ?? null,
     stderr: printed.stderr ?? null,
     duration_ms: duration_ms ?? null,
+    extra,
     events: [ended, message('tool', text, { call_id, name })],
   });
 }
@@ -188,10 +190,10 @@ async function settle(ports: CallToolPorts, call: OpenCall): Promise<'done'> {
   return 'done';
 }
 
-function answerOf({ decision, message, result }: CallDecision): Result {
+function answerOf({ decision, message, result, forced_tools }: CallDecision): Result {
   if (decision === 'done') {
     const content = typeof result === 'string' ? result : JSON.stringify(result ?? null);
-    return { content, failed: false, kind: 'result' };
+    return { content, failed: false, kind: 'result', extra: forced_tools ? { forced_tools } : null };
   }
   if (decision === 'fail')
     return { content: message ?? 'The tool call failed; its outcome is unknown.', failed: true, kind: 'result' };

@@ -35,12 +35,33 @@ const adding = agentTool({ name: 'add', description: 'Adds', parameters: Terms, 
 const adder = new Agent({ name: 'c', model, instructions: 'Add.', tools: [adding] });
 const exact = new Agent({ name: 'b', model, instructions: 'Be exact.', outputType: Answer });
 
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const aiImage = {
+  role: 'user',
+  content: [
+    { type: 'text', text: prompt },
+    { type: 'image', image: DOT, mediaType: 'image/png' },
+  ],
+};
+const langchainImage = {
+  role: 'user',
+  content: [
+    { type: 'text', text: prompt },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${DOT}` } },
+  ],
+};
+
 const tries = {
   'AI SDK: generateText': async () => (await generateText(ai)).text,
   'AI SDK: streamText': () => joined(streamText(ai).textStream),
   'AI SDK: object': async () => (await generateText({ ...ai, output: Output.object({ schema: Answer }) })).output,
   'AI SDK: tools': async () =>
     (await generateText({ ...ai, prompt: 'add 17 and 25', tools: { add }, stopWhen: stepCountIs(3) })).text,
+  'AI SDK: toolChoice': async () =>
+    JSON.stringify((await generateText({ ...ai, tools: { add }, toolChoice: 'required' })).toolCalls.map(({ input }) => input)),
+  'AI SDK: toolChoice, each step': async () =>
+    String((await generateText({ ...ai, tools: { add }, toolChoice: 'required', stopWhen: stepCountIs(3) })).steps.length),
+  'AI SDK: image': async () => (await generateText({ ...ai, prompt: undefined, messages: [aiImage] })).text,
   'LangChain: invoke': async () => (await chat.invoke(prompt)).content,
   'LangChain: stream': async () => {
     let text = '';
@@ -49,7 +70,11 @@ const tries = {
   },
   'LangChain: bindTools': async () =>
     JSON.stringify((await chat.bindTools([langchainTool(sum, ADD)]).invoke('add 17 and 25')).tool_calls),
+  'LangChain: tool_choice': async () =>
+    JSON.stringify((await chat.bindTools([langchainTool(sum, ADD)], { tool_choice: 'add' }).invoke(prompt)).tool_calls),
+  'LangChain: image': async () => (await chat.invoke([langchainImage])).content,
   'LangChain: withStructuredOutput': () => chat.withStructuredOutput(Answer).invoke(prompt),
+  'LangChain: by function': () => chat.withStructuredOutput(Answer, { method: 'functionCalling' }).invoke(prompt),
   'Agents SDK: responses': async () => (await withApi('responses')).finalOutput,
   'Agents SDK: chat_completions': async () => (await withApi('chat_completions')).finalOutput,
   'Agents SDK: function tool': async () => (await run(adder, 'add 17 and 25')).finalOutput,

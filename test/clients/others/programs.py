@@ -28,6 +28,14 @@ class Answer(BaseModel):
     a: float
 
 
+FUNCTION = {"type": "function", "function": {"name": "Answer", "parameters": Answer.model_json_schema()}}
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+IMAGE = [
+    {"type": "text", "text": PROMPT},
+    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DOT}"}},
+]
+
+
 def with_api(api: str, output_type: type = str) -> object:
     set_default_openai_api(api)
     agent = Agent(name="a", model=model, instructions="Be kind.", output_type=output_type)
@@ -43,11 +51,17 @@ TRIES = {
     "LangChain: invoke": lambda: chat.invoke(PROMPT).content,
     "LangChain: stream": lambda: "".join(chunk.content for chunk in chat.stream(PROMPT)),
     "LangChain: with_structured_output": lambda: chat.with_structured_output(Answer).invoke(PROMPT),
+    "LangChain: tool_choice": lambda: chat.bind_tools([Answer], tool_choice="any").invoke(PROMPT).tool_calls,
+    "LangChain: by function": lambda: chat.with_structured_output(Answer, method="function_calling").invoke(PROMPT),
+    "LangChain: image": lambda: chat.invoke([{"role": "user", "content": IMAGE}]).content,
     "Agents SDK: responses": lambda: with_api("responses"),
     "Agents SDK: chat_completions": lambda: with_api("chat_completions"),
     "Agents SDK: output type": lambda: with_api("responses", Answer),
     "LiteLLM: completion": lambda: litellm.completion(**completion).choices[0].message.content,
     "LiteLLM: stream": streamed,
+    "LiteLLM: tool_choice": lambda: litellm.completion(**completion, tools=[FUNCTION], tool_choice="required")
+    .choices[0]
+    .message.tool_calls,
     "LiteLLM: response_format": lambda: litellm.completion(**completion, response_format=Answer).choices[0].message.content,
 }
 

@@ -27,17 +27,33 @@ describe('a conversation as a prompt', () => {
     ],
   ])('is read again as it was: %j', (messages) => {
     const { prompt, parts } = promptOfConversation(messages);
-    expect(conversationIn(prompt, parts)).toEqual(messages);
+    expect(conversationIn(prompt, { parts })).toEqual(messages);
+  });
+
+  it('numbers the files of its earlier messages, and keeps their number', () => {
+    const messages: SaidMessage[] = [
+      { role: 'user', text: 'These', files: 2 },
+      { role: 'assistant', text: 'Yes.' },
+      { role: 'user', text: 'And this', files: 1 },
+      { role: 'user', text: 'Well?', files: 1 },
+    ];
+    const { prompt, parts } = promptOfConversation(messages);
+    expect(prompt).toBe(
+      '<message role="user" files="1 2">\nThese\n</message>\n<message role="assistant">\nYes.\n</message>\n' +
+        '<message role="user" files="3">\nAnd this\n</message>\n\nWell?',
+    );
+    expect(conversationIn(prompt, { parts, files: 9 })).toEqual(messages);
+    expect(conversationIn('Look', { parts: null, files: 2 })).toEqual([{ role: 'user', text: 'Look', files: 2 }]);
   });
 
   it('is continued without the instructions of an earlier turn', () => {
     const { prompt, parts } = promptOfConversation(said([INSTRUCTIONS, 'Be kind.'], ['user', 'Hi']));
-    expect(conversationIn(prompt, parts)).toEqual(said(['user', 'Hi']));
+    expect(conversationIn(prompt, { parts })).toEqual(said(['user', 'Hi']));
   });
 
   it('is one message if its parts are unknown, or are of another text', () => {
-    expect(conversationIn('Hi', null)).toEqual(said(['user', 'Hi']));
+    expect(conversationIn('Hi', { parts: null })).toEqual(said(['user', 'Hi']));
     const { parts } = promptOfConversation(said(['user', 'a'], ['user', 'b']));
-    expect(conversationIn('something else', parts)).toEqual(said(['user', 'something else']));
+    expect(conversationIn('something else', { parts })).toEqual(said(['user', 'something else']));
   });
 });

@@ -1,10 +1,11 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
-import type { ToolSpec } from '../../../domain/definition.ts';
+import { clientToolsOf, type Definition, type ToolSpec } from '../../../domain/definition.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { refuseChoices } from '../../../domain/tool-choice.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../auth.ts';
 import { answerCalls, type CallOutput, callsOfClient } from '../client-calls.ts';
-import type { CompatRun, CompatServices } from '../runs.ts';
+import { type CompatRun, type CompatServices, definitionOf } from '../runs.ts';
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MOST_TOOLS = 128;
@@ -85,8 +86,18 @@ function textOf(content: unknown): string {
   return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('');
 }
 
+/** The results of a request, and of which functions the model must call one next. */
+interface Continuing {
+  outputs: readonly WiredOutput[];
+  forced_tools?: string[] | undefined;
+}
+
 /** Continues the run that waits for these results. */
-export async function continuedRun(services: CompatServices, wired: readonly WiredOutput[], caller: Caller): Promise<CompatRun> {
+export async function continuedRun(
+  services: CompatServices,
+  { outputs: wired, forced_tools: asked }: Continuing,
+  caller: Caller,
+): Promise<CompatRun> {
   const placed = wired.map(({ id, output }) => ({ ...placeOfCall(id)!, output }));
   const task_id = placed[0]!.task_id;
   const unknown = (message: string) => refusal(message, 'tool_call_not_found', 'tool_call_id');
@@ -103,6 +114,16 @@ export async function continuedRun(services: CompatServices, wired: readonly Wir
     throw refusal(`No tool output found for ${ids.join(', ')}`, 'missing_tool_output', 'input');
   }
   const run = { task_id, workflow_id: task.workflow_id };
-  await answerCalls(services, run, { outputs, caller });
+  const forced_tools = asked && forcedIn(await definitionOf(services, run), asked);
+  await answerCalls(services, run, { outputs, forced_tools, caller });
   return run;
+}
+
+/** Those of the functions that the run began with. */
+function forcedIn(definition: Definition, asked: string[]): string[] {
+  refuseChoices(definition.provider, { forced_tools: asked });
+  const known = clientToolsOf(definition);
+  const forced = asked.filter((name) => known.includes(name));
+  if (forced.length > 0) return forced;
+  throw refusal(`The run began without the function ${asked.join(', ')}, so it cannot be forced`, 'invalid_value', 'tool_choice');
 }

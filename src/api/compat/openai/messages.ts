@@ -1,13 +1,27 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
 import type { SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { FILE_PARTS, fileIn, type PlacedFile } from './files.ts';
 
-/** The text of a message; null if it contains something other than text, such as an image. */
-function contentText(content: CompatMessage['content']): string | null {
-  if (typeof content === 'string') return content;
+/** What a message consists of. */
+interface Content {
+  text: string;
+  files: PlacedFile[];
+}
+
+type Parts = CompatMessage['content'];
+
+/** The text and the files of a message at a place of the request. */
+function contentOf(content: Parts, path: string): Content {
+  if (typeof content === 'string') return { text: content, files: [] };
   const parts = content ?? [];
-  if (parts.some(({ text, refusal }) => text === undefined && refusal === undefined)) return null;
-  return parts.map(({ text, refusal }) => text ?? refusal).join('');
+  const files = parts.flatMap((part, index) => {
+    const is_text = part.text !== undefined || part.refusal !== undefined;
+    if (is_text && !FILE_PARTS.includes(part.type)) return [];
+    const place = `${path}.${index}`;
+    return [{ file: fileIn(part, place), path: place }];
+  });
+  return { text: parts.map(({ text, refusal }) => text ?? refusal ?? '').join(''), files };
 }
 
 interface AskedCall {
@@ -17,28 +31,41 @@ interface AskedCall {
 
 const callText = ({ name, arguments: args }: AskedCall) => `[called ${name} with ${args}]`;
 
-/** An earlier message, call or result, as text. */
-function saidBy(item: CompatItem | CompatMessage): { role: string; text: string | null } {
+/** An earlier message, call or result, as text, and its files. */
+function saidBy(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
   const { type, role, content, output, tool_calls } = item as Record<string, unknown> & Pick<CompatItem, 'content'>;
-  if (type === 'function_call') return { role: 'assistant', text: callText(item as AskedCall) };
-  if (type === 'function_call_output') return { role: 'tool', text: contentText(output as CompatItem['content']) };
-  if (typeof role !== 'string') return { role: 'user', text: null };
+  if (type === 'function_call') return { role: 'assistant', text: callText(item as AskedCall), files: [] };
+  if (type === 'function_call_output') return withoutFiles('tool', contentOf(output as Parts, `${path}.output`));
+  if (typeof role !== 'string') throw unsupportedContent(path, `Items of type ${type} cannot be sent to an agent`);
+  const { text, files } = contentOf(content, `${path}.content`);
   const calls = Array.isArray(tool_calls)
     ? tool_calls.map((call: { function?: AskedCall }) => callText(call.function ?? {}))
     : [];
-  const text = contentText(content);
-  return { role, text: text === null ? null : [text, ...calls].filter((part) => part !== '').join('\n') };
+  const said = { text: [text, ...calls].filter((part) => part !== '').join('\n'), files };
+  return role === 'user' ? { role, ...said } : withoutFiles(role, said);
 }
 
-/** The messages of a request as text. Refuses anything else, and a conversation that ends with nothing. */
-export function saidIn(items: readonly (CompatItem | CompatMessage)[]): SaidMessage[] {
-  const said = items.map((item) => {
-    const { role, text } = saidBy(item);
-    if (text === null) throw unsupportedContent('Only text can be sent to an agent');
-    return { role, text };
-  });
-  if (!said.at(-1)?.text.trim()) throw unsupportedContent('The last message is empty');
-  return said;
+function withoutFiles(role: string, { text, files: [first] }: Content): Content & { role: string } {
+  if (first) throw unsupportedContent(first.path, `Images and files are taken from the user, not in a message of role ${role}`);
+  return { role, text, files: [] };
 }
 
-const unsupportedContent = (message: string) => new AppError('unprocessable', message, { code: 'unsupported_content' });
+/** The messages of a request as text, and their files in order. `param`: the parameter that they came in. */
+export function saidIn(
+  items: readonly (CompatItem | CompatMessage)[],
+  param: string,
+): { said: SaidMessage[]; files: PlacedFile[] } {
+  const read = items.map((item, index) => saidBy(item, `${param}.${index}`));
+  const last = read.at(-1);
+  if (last && !last.text.trim()) {
+    if (last.files.length === 0) throw unsupportedContent(`${param}.${read.length - 1}`, 'The last message is empty');
+    last.text = last.files.length > 1 ? '[see the files]' : '[see the file]';
+  }
+  return {
+    said: read.map(({ role, text, files }) => ({ role, text, ...(files.length > 0 ? { files: files.length } : {}) })),
+    files: read.flatMap(({ files }) => files),
+  };
+}
+
+const unsupportedContent = (path: string, message: string) =>
+  new AppError('invalid', message, { code: 'unsupported_content', errors: [{ path, message }] });

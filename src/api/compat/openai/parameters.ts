@@ -4,8 +4,6 @@ import { AppError } from '../../../domain/errors.ts';
 /** Parameters that say nothing about the answer, so every value is accepted. */
 const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'store', 'include', 'seed'];
 
-const CHOICE = 'tool_choice is not supported with this value: the model decides; send auto or none, or leave it out';
-
 /** Parameters that are not honoured, and the values that ask for what happens anyway. */
 const ONLY: Record<string, unknown[]> = {
   audio: [],
@@ -22,7 +20,6 @@ const ONLY: Record<string, unknown[]> = {
   metadata: [{}],
   modalities: [['text']],
   n: [1],
-  parallel_tool_calls: [true],
   prediction: [],
   presence_penalty: [0],
   stop: [[]],
@@ -39,9 +36,6 @@ const ONLY: Record<string, unknown[]> = {
  * follows its schema, its limits or its tools.
  */
 export function refuseUnhonoured(body: Record<string, unknown>, honoured: readonly string[]): void {
-  const { tool_choice = null } = body;
-  if (tool_choice !== null && tool_choice !== 'none' && tool_choice !== 'auto')
-    throw new AppError('invalid', CHOICE, { code: 'unsupported_value', errors: [{ path: 'tool_choice', message: CHOICE }] });
   for (const [param, value] of Object.entries(body)) {
     if (value === null || value === undefined || honoured.includes(param) || WITHOUT_EFFECT.includes(param)) continue;
     const accepted = ONLY[param];

@@ -23,11 +23,13 @@ import {
   troubleOf,
 } from '../runs.ts';
 import { clientToolsIn, continuedRun, outputsIn } from './client-tools.ts';
+import { inTheirPlaces, type PlacedFile } from './files.ts';
 import { schemaAsked } from './formats.ts';
 import { saidIn } from './messages.ts';
 import { modelOf, modelsOf } from './models.ts';
 import { refuseUnhonoured } from './parameters.ts';
 import { chatChunks, chatCompletion, RESPONSE_ID, response, responseEvents, taskIdOfReply } from './replies.ts';
+import { forcedFunctions } from './tool-choice.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
@@ -101,25 +103,41 @@ function refuseInTheirWords({ http }: Api): void {
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
 interface RunAsked extends Pick<Ordering<unknown>, 'once'> {
-  order: RunOrder;
+  order: Omit<RunOrder, 'files'>;
+  files: readonly PlacedFile[];
   outputs: ReturnType<typeof outputsIn>;
 }
 
 /** The run that a request begins, or the one that waits for its results. */
-const runOf = async (services: CompatServices, { order, outputs, once }: RunAsked, caller: Caller): Promise<CompatRun> =>
-  outputs.length > 0
-    ? continuedRun(services, outputs, caller)
-    : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
+async function runOf(services: CompatServices, { order, files, outputs, once }: RunAsked, caller: Caller): Promise<CompatRun> {
+  if (outputs.length > 0) return continuedRun(services, { outputs, forced_tools: order.forced_tools }, caller);
+  const given = files.map(({ file }) => file);
+  const start = (task_id?: string) => inTheirPlaces(files, () => startRun(services, { ...order, files: given, task_id }, caller));
+  return (await once(start)).value;
+}
+
+interface AskedTools {
+  tools?: Parameters<typeof clientToolsIn>[0];
+  tool_choice?: unknown;
+  parallel_tool_calls?: boolean | null | undefined;
+}
+
+/** What a request says about tools. Calls at once are what happens anyway. */
+function toolsAsked({ tools, tool_choice, parallel_tool_calls }: AskedTools) {
+  const client_tools = clientToolsIn(tools, tool_choice);
+  const serial = parallel_tool_calls === false ? { parallel_tool_calls } : {};
+  return { client_tools, forced_tools: forcedFunctions(tool_choice, client_tools), ...serial };
+}
 
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
-  const { model, messages, stream, stream_options, reasoning_effort, response_format: format, tools, tool_choice } = body;
+  const { model, messages, stream, stream_options, reasoning_effort, response_format: format } = body;
   refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
   const output_schema = await schemaAsked(services, { param: 'response_format', format, caller });
-  const client_tools = clientToolsIn(tools, tool_choice);
-  const outputs = outputsIn(messages);
-  const order = { model, ...promptOf(saidIn(messages)), reasoning_effort, output_schema, client_tools };
+  const asked_tools = toolsAsked(body);
+  const { said, files } = saidIn(messages, 'messages');
+  const order = { model, ...promptOf(said), reasoning_effort, output_schema, ...asked_tools };
   holdOpen();
-  const run = await runOf(services, { order, outputs, once }, caller);
+  const run = await runOf(services, { order, files, outputs: outputsIn(messages), once }, caller);
   if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
   const { task, calls } = await rested(services, run, signal);
   if (calls.length === 0) refuseTrouble(troubleOf(task));
@@ -148,30 +166,18 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
   }, run.task_id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
-  const {
-    model,
-    input,
-    instructions,
-    stream,
-    background,
-    reasoning,
-    text,
-    tools,
-    tool_choice,
-    previous_response_id: previous,
-  } = body;
+  const { model, input, instructions, stream, background, reasoning, text, previous_response_id: previous } = body;
   const { format, ...other_text } = text ?? {};
   refuseUnhonoured({ ...body, ...other_text }, Object.keys(ResponseRequest.shape));
   const output_schema = await schemaAsked(services, { param: 'text.format', format, caller });
   const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
-  const client_tools = clientToolsIn(tools as Parameters<typeof clientToolsIn>[0], tool_choice);
+  const asked = { reasoning_effort: reasoning?.effort, output_schema, ...toolsAsked(body as AskedTools) };
   const outputs = typeof input === 'string' ? [] : outputsIn(input);
-  const before = previous && outputs.length === 0 ? await conversationUntil(services, previous, caller) : [];
-  const said = saidIn(typeof input === 'string' ? [{ role: 'user', content: input }] : input);
-  const asked = { reasoning_effort: reasoning?.effort, output_schema, client_tools };
-  const order = { model, ...promptOf([...ruled, ...before, ...said]), ...asked };
+  const before = previous && outputs.length === 0 ? await conversationUntil(services, previous, caller) : NOTHING;
+  const { said, files } = saidIn(typeof input === 'string' ? [{ role: 'user', content: input }] : input, 'input');
+  const order = { model, ...promptOf([...ruled, ...before.said, ...said]), ...asked };
   if (!background || stream) holdOpen();
-  const run = await runOf(services, { order, outputs, once }, caller);
+  const run = await runOf(services, { order, files: [...before.files, ...files], outputs, once }, caller);
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
   if (background) return response(task, model);
@@ -206,8 +212,15 @@ function promptOf(said: readonly SaidMessage[]) {
   return { prompt, prompt_parts: parts.length > 1 ? parts : undefined };
 }
 
-/** The conversation of a response, with its answer. */
-async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<SaidMessage[]> {
+interface Conversation {
+  said: SaidMessage[];
+  files: PlacedFile[];
+}
+
+const NOTHING: Conversation = { said: [], files: [] };
+
+/** The conversation of a response, with its answer, and the files that its run was given. */
+async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<Conversation> {
   const task_id = taskIdOfReply(id);
   const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
   if (task?.owner !== caller.key) throw previousRefused('not_found', 'previous_response_not_found', `No response with id ${id}`);
@@ -219,7 +232,11 @@ async function conversationUntil({ store }: CompatServices, id: string, caller: 
       'previous_response_failed',
       `The response ${id} has no answer to continue from: it was ${task.status}`,
     );
-  return [...conversationIn(task.prompt, task.prompt_parts), { role: 'assistant', text: answerOf(task) }];
+  const { prompt, prompt_parts: parts, attachments } = task;
+  return {
+    said: [...conversationIn(prompt, { parts, files: attachments.length }), { role: 'assistant', text: answerOf(task) }],
+    files: attachments.map(({ id: file_id }) => ({ file: { id: file_id }, path: 'previous_response_id' })),
+  };
 }
 
 const previousRefused = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>

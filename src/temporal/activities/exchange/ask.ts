@@ -1,10 +1,11 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { isTextFile, quotedFile, textIn } from '../../../domain/attachments.ts';
 import { setCallSettings } from '../../../domain/call-settings.ts';
-import type { PinnedRepository } from '../../../domain/definition.ts';
+import type { PinnedRepository, ToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
+import { forcedAfter } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
 import { fitted } from '../fit.ts';
@@ -71,10 +72,19 @@ async function withFiles(
   };
 }
 
+/** The tools of an exchange. If the client forces a call, they are only those of which the model must call one. */
+function toolsFor({ run, order, definition }: ExchangeAttempt, offered: ToolSpec[]): Pick<Exchange, 'tools' | 'must_call'> {
+  const forced = order.step === 1 ? definition.forced_tools : forcedAfter(run.messages, order.step - 1);
+  const tools = offered.filter(({ name }) => forced?.includes(name));
+  return tools.length > 0 ? { tools, must_call: true } : { tools: offered };
+}
+
 function exchangeOf(
-  { run, order, definition: { model, settings, output_schema } }: ExchangeAttempt,
+  work: ExchangeAttempt,
   { instructions, tools, transcript, files }: Pick<Exchange, 'instructions' | 'tools' | 'transcript' | 'files'>,
 ): Exchange {
+  const { run, order, definition } = work;
+  const { model, settings, output_schema } = definition;
   const call_settings = setCallSettings(settings);
   return {
     task_id: run.task_id,
@@ -82,7 +92,7 @@ function exchangeOf(
     instructions,
     transcript,
     ...(files ? { files } : {}),
-    tools,
+    ...toolsFor(work, tools),
     reasoning_effort: settings.reasoning_effort,
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',

@@ -1,0 +1,28 @@
+import type { ToolSpec } from '../../../domain/definition.ts';
+import { AppError } from '../../../domain/errors.ts';
+
+interface NamedChoice {
+  type?: unknown;
+  name?: unknown;
+  function?: { name?: unknown } | null;
+}
+
+/** The functions of the request of which the model must call one; undefined: it decides. Refuses choices that are not honoured. */
+export function forcedFunctions(tool_choice: unknown, functions: readonly ToolSpec[] | undefined): string[] | undefined {
+  const choice = tool_choice ?? 'auto';
+  if (choice === 'auto' || choice === 'none') return undefined;
+  const names = (functions ?? []).map(({ name }) => name);
+  const { type, name, function: named } = (typeof choice === 'object' ? choice : {}) as NamedChoice;
+  if (choice !== 'required' && type !== 'function')
+    throw refusal('unsupported_value', 'tool_choice is auto, none, required, or names a function');
+  if (names.length === 0)
+    throw refusal('unsupported_value', 'This tool_choice needs tools: send the functions of which the model must call one');
+  if (choice === 'required') return names;
+  const wanted = named?.name ?? name;
+  const known = names.find((one) => one === wanted);
+  if (known === undefined) throw refusal('invalid_value', `tool_choice names ${wanted}, which is not among tools`);
+  return [known];
+}
+
+const refusal = (code: string, message: string) =>
+  new AppError('invalid', message, { code, errors: [{ path: 'tool_choice', message }] });
