@@ -44,18 +44,21 @@ const FIGURES = [
 ] as const;
 
 describeInBrowser('the figures of a run', () => {
-  it.for(someOf(FIGURES, 3))('are read as they are: %s', async ([, usage, price, seconds, cost, took, tokens, total], { page }) => {
-    const { task_id } = await run(usage, price, seconds);
-    await signIn(page, `/tasks/${task_id}`);
-    await expect.poll(() => fact(page, 'Cost').innerText()).toBe(cost);
-    await expect.poll(() => fact(page, 'Duration').innerText()).toBe(took);
-    expect(await fact(page, 'Tokens').innerText()).toBe(tokens);
-    await page.goto(`${here.url}/dashboard/tasks`);
-    const row = page.getByRole('row').filter({ has: page.locator(`a[href$="/tasks/${task_id}"]`) });
-    await row.waitFor();
-    const cells = await row.getByRole('cell').allInnerTexts();
-    expect(cells.slice(-4)).toEqual([took, '0', total, cost]);
-  });
+  it.for(someOf(FIGURES, 3))(
+    'are read as they are: %s',
+    async ([, usage, price, seconds, cost, took, tokens, total], { page }) => {
+      const { task_id } = await run(usage, price, seconds);
+      await signIn(page, `/tasks/${task_id}`);
+      await expect.poll(() => fact(page, 'Cost').innerText()).toBe(cost);
+      await expect.poll(() => fact(page, 'Duration').innerText()).toBe(took);
+      expect(await fact(page, 'Tokens').innerText()).toBe(tokens);
+      await page.goto(`${here.url}/dashboard/tasks`);
+      const row = page.getByRole('row').filter({ has: page.locator(`a[href$="/tasks/${task_id}"]`) });
+      await row.waitFor();
+      const cells = await row.getByRole('cell').allInnerTexts();
+      expect(cells.slice(-4)).toEqual([took, '0', total, cost]);
+    },
+  );
 });
 
 const DISTANCES = [

@@ -135,7 +135,11 @@ describe('what an alert measures', () => {
 
   it('spend: what model calls cost in the window, also of runs that have not ended', async () => {
     const workflow_id = await here.workflow();
-    const [old, long, late] = [await ran(workflow_id, says('1')), await ran(workflow_id, says('2')), await ran(workflow_id, says('3'))];
+    const [old, long, late] = [
+      await ran(workflow_id, says('1')),
+      await ran(workflow_id, says('2')),
+      await ran(workflow_id, says('3')),
+    ];
     const stepsBefore = `UPDATE task_steps SET cost = $2, ended_at = now() - interval '2 hours' WHERE task_id = $1`;
     await sql(stepsBefore, old, 5);
     // The run ended within the window, its step before it.

@@ -137,7 +137,9 @@ describe('an outage', () => {
     ['25P03', UNREACHABLE],
     ['40001', BUSY],
     ['40P01', BUSY],
-    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'P1001', 'P1017'].map((code) => [code, UNREACHABLE] as [string, string[]]),
+    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'P1001', 'P1017'].map(
+      (code) => [code, UNREACHABLE] as [string, string[]],
+    ),
     ...['P1002', 'P1008', 'SocketTimeout'].map((code) => [code, SLOW] as [string, string[]]),
     ...['DatabaseNotReachable', 'ConnectionClosed'].map((code) => [code, UNREACHABLE] as [string, string[]]),
     ['ENOSPC', DISK],
