@@ -13,6 +13,8 @@ interface Outage {
 }
 
 const UNREACHABLE: Outage = { code: 'database_unavailable', sentence: 'The database is unreachable' };
+/** It may be overloaded, or this process was. */
+const SLOW: Outage = { code: 'database_unavailable', sentence: 'The database did not answer in time' };
 const BUSY: Outage = { code: 'database_unavailable', sentence: 'The database had to break off competing statements' };
 const READ_ONLY: Outage = { code: 'database_unavailable', sentence: 'The database accepts no writes now' };
 const BROKEN: Outage = { code: 'database_unavailable', sentence: 'The database cannot read or write its files' };
@@ -52,8 +54,8 @@ const CODES: Record<string, Outage> = {
   EMFILE: FILES,
   ENFILE: FILES,
   P1001: UNREACHABLE,
-  P1002: UNREACHABLE,
-  P1008: UNREACHABLE,
+  P1002: SLOW,
+  P1008: SLOW,
   P1017: UNREACHABLE,
   P2024: POOL,
   P2028: POOL,
@@ -61,7 +63,7 @@ const CODES: Record<string, Outage> = {
   P2037: CONNECTIONS,
   DatabaseNotReachable: UNREACHABLE,
   ConnectionClosed: UNREACHABLE,
-  SocketTimeout: UNREACHABLE,
+  SocketTimeout: SLOW,
   TooManyConnections: CONNECTIONS,
   TransactionWriteConflict: BUSY,
   engine_unavailable: ENGINE,
@@ -71,11 +73,11 @@ const CODES: Record<string, Outage> = {
 const UNCODED: Record<string, Outage> = {
   'Connection terminated': UNREACHABLE,
   'Connection terminated unexpectedly': UNREACHABLE,
-  'Connection terminated due to connection timeout': UNREACHABLE,
+  'Connection terminated due to connection timeout': SLOW,
   'Client has encountered a connection error and is not queryable': UNREACHABLE,
   'Client was closed and is not queryable': UNREACHABLE,
-  'Query read timeout': UNREACHABLE,
-  'timeout expired': UNREACHABLE,
+  'Query read timeout': SLOW,
+  'timeout expired': SLOW,
   'timeout exceeded when trying to connect': POOL,
 };
 

@@ -5,6 +5,7 @@ import { describeInBrowser, it } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
+import { someOf } from '../support/some-of.ts';
 
 /** What people read: figures, times and refusals, on the pages that show them. */
 let here: TestInstallation;
@@ -36,31 +37,38 @@ async function run(usage: { input: number; output: number }, price: number, seco
   return { workflow_id: id, task_id };
 }
 
+const FIGURES = [
+  ['large', { input: 1_234_567, output: 89 }, 1_000, 7_500, '$1,234.66', '2 h 5 min', '1,234,567 in, 89 out', '1,234,656'],
+  ['small', { input: 1_000, output: 234 }, 1, 119.6, '$0.00123', '2 min 0 s', '1,000 in, 234 out', '1,234'],
+  ['tiny', { input: 10, output: 5 }, 0.02, 0.42, 'under $0.00001', '420 ms', '10 in, 5 out', '15'],
+] as const;
+
 describeInBrowser('the figures of a run', () => {
-  it.for([
-    ['tiny', { input: 10, output: 5 }, 0.02, 0.42, 'under $0.00001', '420 ms', '10 in, 5 out', '15'],
-    ['small', { input: 1_000, output: 234 }, 1, 119.6, '$0.00123', '2 min 0 s', '1,000 in, 234 out', '1,234'],
-    ['large', { input: 1_234_567, output: 89 }, 1_000, 7_500, '$1,234.66', '2 h 5 min', '1,234,567 in, 89 out', '1,234,656'],
-  ] as const)('are read as they are: %s', async ([, usage, price, seconds, cost, took, tokens, total], { page }) => {
-    const { task_id } = await run(usage, price, seconds);
-    await signIn(page, `/tasks/${task_id}`);
-    await expect.poll(() => fact(page, 'Cost').innerText()).toBe(cost);
-    await expect.poll(() => fact(page, 'Duration').innerText()).toBe(took);
-    expect(await fact(page, 'Tokens').innerText()).toBe(tokens);
-    await page.goto(`${here.url}/dashboard/tasks`);
-    const row = page.getByRole('row').filter({ has: page.locator(`a[href$="/tasks/${task_id}"]`) });
-    await row.waitFor();
-    const cells = await row.getByRole('cell').allInnerTexts();
-    expect(cells.slice(-4)).toEqual([took, '0', total, cost]);
-  });
+  it.for(someOf(FIGURES, 3))(
+    'are read as they are: %s',
+    async ([, usage, price, seconds, cost, took, tokens, total], { page }) => {
+      const { task_id } = await run(usage, price, seconds);
+      await signIn(page, `/tasks/${task_id}`);
+      await expect.poll(() => fact(page, 'Cost').innerText()).toBe(cost);
+      await expect.poll(() => fact(page, 'Duration').innerText()).toBe(took);
+      expect(await fact(page, 'Tokens').innerText()).toBe(tokens);
+      await page.goto(`${here.url}/dashboard/tasks`);
+      const row = page.getByRole('row').filter({ has: page.locator(`a[href$="/tasks/${task_id}"]`) });
+      await row.waitFor();
+      const cells = await row.getByRole('cell').allInnerTexts();
+      expect(cells.slice(-4)).toEqual([took, '0', total, cost]);
+    },
+  );
 });
 
+const DISTANCES = [
+  ['soon', 3 * MINUTE + 20_000, /\(in 3 minutes\)$/],
+  ['in hours', 5 * 60 * MINUTE + MINUTE, /\(in 5 hours\)$/],
+  ['in days', 3 * 1_440 * MINUTE + MINUTE, /\(in 3 days\)$/],
+] as const;
+
 describeInBrowser('the distance of a time', () => {
-  it.for([
-    ['soon', 3 * MINUTE + 20_000, /\(in 3 minutes\)$/],
-    ['in hours', 5 * 60 * MINUTE + MINUTE, /\(in 5 hours\)$/],
-    ['in days', 3 * 1_440 * MINUTE + MINUTE, /\(in 3 days\)$/],
-  ] as const)('is that of the next run: %s', async ([name, ms, shown], { page }) => {
+  it.for(someOf(DISTANCES, 3))('is that of the next run: %s', async ([name, ms, shown], { page }) => {
     const schedule = {
       name: `due ${name}`,
       workflow_id: world.ids.workflows,
@@ -103,7 +111,7 @@ const REFUSALS: [status: number, shown: RegExp][] = [
 ];
 
 describeInBrowser('an error of the service', () => {
-  it.for(REFUSALS)(
+  it.for(someOf(REFUSALS, 3))(
     '%i is shown with its reason, on a page, in a list and at a button',
     async ([status, shown], { page, troubles }) => {
       troubles.allow(new RegExp(`status of ${status}`));
@@ -154,7 +162,7 @@ describeInBrowser('a form', () => {
     expect([...new Set(slugs)].sort()).toEqual(Object.keys(FORMS).sort());
   });
 
-  it.for(Object.entries(FORMS))(
+  it.for(someOf(Object.entries(FORMS), 4))(
     'of %s shows that it could not be saved, and keeps what was typed',
     async ([slug, name], { page, troubles }) => {
       troubles.allow(/ERR_INTERNET_DISCONNECTED/);

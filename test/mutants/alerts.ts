@@ -55,6 +55,14 @@ export default [
     tests: [alerts('spend: what model calls cost in the window')],
   },
   {
+    id: 'alerts/errors-without-window',
+    file: 'src/store/statements/alerts.ts',
+    text: 'AND s.started_at > ${SINCE}',
+    replacement: '',
+    harm: 'An alert on failed requests to models keeps firing for a long run whose provider recovered yesterday.',
+    tests: [alerts('provider_errors: failed requests to models')],
+  },
+  {
     id: 'alerts/lost-messages',
     file: 'src/store/statements/webhooks.ts',
     text: 'LEFT JOIN tasks t ON t.id = d.task_id',

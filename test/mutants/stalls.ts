@@ -185,4 +185,12 @@ export default [
     harm: 'The reply to a deleted chat is written, and paid, to its end.',
     tests: [{ file: CHAT, name: 'whose session is deleted' }],
   },
+  {
+    id: 'stalls/slow-is-unreachable',
+    file: 'src/domain/outages.ts',
+    text: "'timeout expired': SLOW",
+    replacement: "'timeout expired': UNREACHABLE",
+    harm: 'Operators of an overloaded machine look for a database that is down.',
+    tests: [{ file: 'test/unit/domain/failures.test.ts', name: 'that has no code' }],
+  },
 ] satisfies Mutant[];

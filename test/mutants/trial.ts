@@ -65,7 +65,11 @@ interface Laboratory {
 /** A process that is replaced when it dies or hangs; then there are no results. */
 export function openLaboratory(directory: string): Laboratory {
   const start = () =>
-    fork(join(directory, 'test/mutants/laboratory.ts'), { cwd: directory, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    fork(join(directory, 'test/mutants/laboratory.ts'), {
+      cwd: directory,
+      env: { ...process.env, EVERY_CASE: '1' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
   let child = start();
   return {
     async run(order) {

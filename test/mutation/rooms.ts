@@ -32,7 +32,7 @@ export const ROOMS = {
   chat: { files: ['src/chat/replies.ts'], tests: ['test/unit/chat/*.test.ts'] },
   dashboard: {
     files: ['src/dashboard/ui/{figures,json}.ts', 'src/dashboard/runs/run-state.ts'],
-    tests: ['test/unit/{figures,run-state,dashboard-run-state}.test.ts'],
+    tests: ['test/unit/{figures,json,run-state,dashboard-run-state}.test.ts'],
   },
 } satisfies Record<string, Room>;
 export type RoomName = keyof typeof ROOMS;

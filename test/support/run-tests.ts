@@ -62,14 +62,14 @@ const args = process.argv.slice(2);
 const whole = args.length === 0;
 let failed = 0;
 if (whole) {
-  for (const [program, ...rest] of [
+  const checks = [
     ['tsc', '--noEmit', '-p', '.'],
     ['tsc', '--noEmit', '-p', 'src/dashboard'],
     ['biome', 'check', '--error-on-warnings', '.'],
     ['textlint', '-f', 'unix', '.'],
-  ] as const) {
-    if ((await run(bin(program), rest)) !== 0) failed += 1;
-  }
+  ] as const;
+  const codes = await Promise.all(checks.map(([program, ...rest]) => run(bin(program), rest)));
+  failed += codes.filter((code) => code !== 0).length;
 }
 const outcome = await again(await vitest(whole ? ['--project=!accidents'] : args));
 failed += outcome.failed;

@@ -135,8 +135,15 @@ describe('what an alert measures', () => {
 
   it('spend: what model calls cost in the window, also of runs that have not ended', async () => {
     const workflow_id = await here.workflow();
-    const [old, late] = [await ran(workflow_id, says('One.')), await ran(workflow_id, says('Two.'))];
-    await sql(`UPDATE task_steps SET cost = 5, ended_at = now() - interval '2 hours' WHERE task_id = $1`, old);
+    const [old, long, late] = [
+      await ran(workflow_id, says('1')),
+      await ran(workflow_id, says('2')),
+      await ran(workflow_id, says('3')),
+    ];
+    const stepsBefore = `UPDATE task_steps SET cost = $2, ended_at = now() - interval '2 hours' WHERE task_id = $1`;
+    await sql(stepsBefore, old, 5);
+    // The run ended within the window, its step before it.
+    await sql(stepsBefore, long, 100);
     await sql(`UPDATE tasks SET completed_at = now() - interval '2 hours' WHERE id = $1`, old);
     await sql(`UPDATE task_steps SET cost = 3 WHERE task_id = $1`, late);
     here.model.script(hangs('Half'));
@@ -144,7 +151,7 @@ describe('what an alert measures', () => {
     await until('its step', async () => (await sql('SELECT 1 FROM task_steps WHERE task_id = $1', open)).length === 1);
     await sql(`UPDATE task_steps SET cost = 0.5 WHERE task_id = $1`, open);
     expect(await measuredBy(workflow_id, { measure: 'spend' })).toBe(3.5);
-    expect(await measuredBy(workflow_id, { measure: 'spend', window_minutes: 240 })).toBe(8.5);
+    expect(await measuredBy(workflow_id, { measure: 'spend', window_minutes: 240 })).toBe(108.5);
     await here.alice.ok(here.alice.post(`/api/tasks/${open}/stop`));
     await here.ended(open);
   });
@@ -153,7 +160,10 @@ describe('what an alert measures', () => {
     const workflow_id = await here.workflow();
     await ran(workflow_id, fails(500), says('At last.'));
     await ran(workflow_id, fails(401));
+    const long = await ran(workflow_id, fails(401));
+    await sql(`UPDATE task_steps SET started_at = now() - interval '2 hours' WHERE task_id = $1`, long);
     expect(await measuredBy(workflow_id, { measure: 'provider_errors' })).toBe(2);
+    expect(await measuredBy(workflow_id, { measure: 'provider_errors', window_minutes: 240 })).toBe(3);
   });
 
   it('waiting: the minutes that a run has waited for a person; backlog: the runs that wait for their lane', async () => {

@@ -34,7 +34,9 @@ async function overPostgres(): Promise<Opened> {
       await pool.query('SELECT pg_notify($1, $2)', [`workflow:events:${WORKFLOW}`, JSON.stringify(notice)]);
     },
     async breakConnections() {
-      await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'perdura events'");
+      await pool.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'perdura events' AND datname = current_database()",
+      );
     },
     async close() {
       await bus.close();

@@ -170,7 +170,7 @@ function controls(title: string, table: readonly Attack[]): void {
   });
 }
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** Mistakes of an attack, as opposed to its defeat. */
 const MISTAKE = /NameError|SyntaxError|AttributeError|ImportError|UnboundLocalError|IndentationError|TypeError/;

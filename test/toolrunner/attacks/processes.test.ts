@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
+import { CONFINED } from '../support.ts';
 import { attack, attacks } from './host.ts';
+import { SESSION_BOMB } from './session-bomb.ts';
 
 const ends = { expect: (answer: { error: string | null }) => expect(answer.error).not.toBeNull() };
 /** It counts by what is left behind. */
@@ -63,11 +65,6 @@ return False`,
   attack('becoming another program instead of answering', 'os.execv("/bin/sh", ["sh", "-c", "sleep 60"]); return True', ends),
   attack('a fork bomb', 'while True:\n    try: os.fork()\n    except OSError: pass', ends),
   attack(
-    'a fork bomb that leaves its session',
-    'while True:\n    try:\n        if os.fork() == 0: os.setsid()\n    except OSError: pass',
-    ends,
-  ),
-  attack(
     'a bomb of threads',
     'n = 0\nwhile n < 5000:\n    threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); n += 1\nreturn n',
     ends,
@@ -111,3 +108,7 @@ return False`,
   ),
   attack('pushing input into a terminal', 'import fcntl\nfcntl.ioctl(0, 0x5412, b"x"); return True'),
 ]);
+
+/** Its processes share one user with the service, and starve the whole machine: `test/long/session-bomb.test.ts`. */
+const { 'landlock of an ordinary user': _, ...separate } = CONFINED;
+attacks('an attack on the schedule of processes', [SESSION_BOMB], {}, separate);

@@ -109,6 +109,7 @@ describe('what came from outside and is too large', () => {
 
 describe('an outage', () => {
   const UNREACHABLE = ['database_unavailable', 'The database is unreachable'];
+  const SLOW = ['database_unavailable', 'The database did not answer in time'];
   const BUSY = ['database_unavailable', 'The database had to break off competing statements'];
   const CONNECTIONS = ['too_many_connections', 'The database has too many connections'];
   const POOL = ['too_many_connections', 'All database connections of this process are in use'];
@@ -136,10 +137,11 @@ describe('an outage', () => {
     ['25P03', UNREACHABLE],
     ['40001', BUSY],
     ['40P01', BUSY],
-    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'P1001', 'P1002', 'P1008', 'P1017'].map(
+    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'P1001', 'P1017'].map(
       (code) => [code, UNREACHABLE] as [string, string[]],
     ),
-    ...['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout'].map((code) => [code, UNREACHABLE] as [string, string[]]),
+    ...['P1002', 'P1008', 'SocketTimeout'].map((code) => [code, SLOW] as [string, string[]]),
+    ...['DatabaseNotReachable', 'ConnectionClosed'].map((code) => [code, UNREACHABLE] as [string, string[]]),
     ['ENOSPC', DISK],
     ['EDQUOT', DISK],
     ['ENOMEM', ['out_of_memory', 'This machine is out of memory']],
@@ -162,11 +164,11 @@ describe('an outage', () => {
   it.each([
     ['Connection terminated', UNREACHABLE],
     ['Connection terminated unexpectedly', UNREACHABLE],
-    ['Connection terminated due to connection timeout', UNREACHABLE],
+    ['Connection terminated due to connection timeout', SLOW],
     ['Client has encountered a connection error and is not queryable', UNREACHABLE],
     ['Client was closed and is not queryable', UNREACHABLE],
-    ['Query read timeout', UNREACHABLE],
-    ['timeout expired', UNREACHABLE],
+    ['Query read timeout', SLOW],
+    ['timeout expired', SLOW],
     ['timeout exceeded when trying to connect', POOL],
   ])('that has no code: %s', (message, outage) => {
     expect(seen(new Error(message))).toEqual(outage);
