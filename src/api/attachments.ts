@@ -61,7 +61,7 @@ export type AskedFile = { id: string } | SentFile;
 /** The content and the type of a data URL in base64; null if it is none. */
 export function fileOfDataUrl(url: string): Pick<SentFile, 'declared' | 'content'> | null {
   const [, declared, data] = /^data:([^,]*);base64,([\s\S]*)$/i.exec(url) ?? [];
-  if (declared === undefined || data === undefined || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(data)) return null;
+  if (declared === undefined || data === undefined || !/^[A-Za-z0-9+/\s]*={0,2}$/.test(data.trimEnd())) return null;
   return { declared, content: Buffer.from(data, 'base64') };
 }
 

@@ -36,7 +36,7 @@ const launchDoubt = (command: string): string | null => {
 };
 
 /** What other clients fill in. */
-const PLACEHOLDER = /\$\{[^}]+\}/;
+const PLACEHOLDER = /\$\{[^}$]+\}/;
 const LOCAL_PATH = /^(?:\/|~\/|[A-Za-z]:\\)/;
 
 /** What will not work here as it did in the client that the entry was made for. Nothing in it is refused for that. */

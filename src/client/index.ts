@@ -89,6 +89,6 @@ type Decision = CallOptions & { message?: string };
 
 /** The cursor of the next page in a Link header; null on the last page. */
 function nextCursor(link: string | null): string | null {
-  const [, target] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
+  const [, target] = /<([^<>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
   return target ? new URL(target, 'http://page').searchParams.get('cursor') : null;
 }

@@ -145,7 +145,7 @@ async function reached<T>(signal: AbortSignal | undefined, base: string, work: (
 function baseOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new Error(`The url of the installation must be like https://perdura.example, not ${JSON.stringify(url)}`);
-  return url.replace(/\/+$/, '');
+  return url.replace(/(?<!\/)\/+$/, '');
 }
 
 const filled = (path: string, values: Record<string, unknown> = {}) =>

@@ -8,7 +8,7 @@ const JsonObject = z.record(z.string(), z.unknown());
 
 /** `{{token:NAME}}` as a variable's value, or the name by itself. */
 const reference = (value: unknown) =>
-  typeof value === 'string' ? { token_name: /^\{\{\s*token:(.+?)\s*\}\}$/.exec(value)?.[1] ?? value } : value;
+  typeof value === 'string' ? { token_name: /^\{\{\s*token:(.*\S)\s*\}\}$/.exec(value)?.[1] ?? value } : value;
 
 /** Variables the tool needs, each with the stored token that fills it. */
 export const EnvConfig = z

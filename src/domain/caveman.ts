@@ -16,5 +16,5 @@ const squeezed = (text: string): string =>
   text
     .replace(FILLER, '')
     .replace(/[ \t]{2,}/g, ' ')
-    .replace(/[ \t]+(?=\n)/g, '')
+    .replace(/(?<![ \t])[ \t]+(?=\n)/g, '')
     .replace(/\n{3,}/g, '\n\n');

@@ -32,7 +32,7 @@ export const EXTRACT_FACTS = `Read the conversation and pick at most ${MOST_FACT
 /** The facts in a model's answer; none if it does not have the requested form. */
 export function factsOf(answer: string): Remembered[] {
   try {
-    const text = /\{[\s\S]*\}/.exec(answer)?.[0] ?? '';
+    const text = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
     const { facts } = JSON.parse(text) as { facts?: unknown };
     if (!Array.isArray(facts)) return [];
     return facts

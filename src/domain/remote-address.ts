@@ -73,7 +73,7 @@ export function qdrantBase(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('Not an http or https URL');
   if (url.username || url.password) throw new Error('The URL has credentials; use api_key instead');
   if (url.search || url.hash) throw new Error('The URL has a part after ? or #, which is not supported');
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
 
 const READERS: Record<string, (text: string) => unknown> = { vector_db: qdrantBase, pgvector: postgresPlace };

@@ -31,13 +31,29 @@ const NAMED = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
 
 /** Texts that are secret in any place: a password in a URL, a flag with a key, a token of a known format. */
 const looksSecret = (text: string) =>
-  /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]+@/i.test(text) ||
+  hasPassword(text) ||
   isKeyedUrl(text) ||
   namesSecret(/^--?([\w-]*)=./.exec(text)?.[1] ?? '') ||
   /^(?:gh[a-z]_|github_pat_|glpat-|sk-|xox[a-z]-|AKIA|eyJ)[\w.-]{8,}/.test(text);
 
+function hasPassword(url: string): boolean {
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#\s]*)/i.exec(url)?.[1] ?? '';
+  const colon = authority.indexOf(':');
+  return colon >= 0 && authority.lastIndexOf('@') > colon + 1;
+}
+
 const isKeyedUrl = (text: string) =>
-  /^[a-z][a-z0-9+.-]*:\/\/\S*[?&]/i.test(text) && [...text.matchAll(/[?&]([^=&]*)=/g)].some(([, name = '']) => namesSecret(name));
+  /^[a-z][a-z0-9+.-]*:\/\/\S*[?&]/i.test(text) &&
+  text
+    .split('=')
+    .slice(0, -1)
+    .some((before) => namesSecret(queryName(before)));
+
+/** The name of a query's value, in the text before it. */
+const queryName = (before: string) => {
+  const at = before.includes('&') ? before.lastIndexOf('&') : before.indexOf('?');
+  return at < 0 ? '' : before.slice(at + 1);
+};
 
 const afterFlag = (before: unknown) => typeof before === 'string' && namesSecret(/^--?([\w-]*)$/.exec(before)?.[1] ?? '');
 

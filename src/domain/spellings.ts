@@ -14,7 +14,7 @@ export function secretSpellings(value: string): string[] {
 /** Parts of a composite value that are secrets by themselves: after `Bearer`, in an address, in a cookie, in JSON, in lines. */
 function partsOf(value: string): string[] {
   const text = value.trim();
-  const scheme = /^([\w-]+)[ =:]+(\S+)$/.exec(text);
+  const scheme = /^([\w-]+)[ =:]+([^\s=:]\S*)$/.exec(text);
   if (scheme?.[1]?.toLowerCase() === 'basic') return basicParts(scheme[2] as string);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return addressParts(text);
   if (text.startsWith('{')) return jsonParts(text);
@@ -116,5 +116,5 @@ function base64Of(bytes: Buffer): string[] {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
     return encoded.slice(before === 0 ? 0 : before + 1, Math.floor(((before + bytes.length) * 8) / 6));
   });
-  return [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), ...inside];
+  return [bytes.toString('base64'), bytes.toString('base64').replace(/(?<!=)=+$/, ''), ...inside];
 }

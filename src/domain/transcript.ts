@@ -60,7 +60,13 @@ export const callIdOf = (step: number, index: number) => `${step}-${index + 1}`;
 export const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 
 /** An answer that should be JSON, without a code fence around it. */
-export const withoutFence = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+export function withoutFence(text: string): string {
+  const fenced = text.trim();
+  const opening = /^```(?:json)?\s*\n/.exec(fenced)?.[0];
+  if (!opening || fenced.length < opening.length + FENCE.length || !fenced.endsWith(FENCE)) return text;
+  return fenced.slice(opening.length, -FENCE.length).replace(/\n$/, '');
+}
+const FENCE = '```';
 
 /** The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. */
 export function responseOf(text: string, output_format: string): unknown {

@@ -23,7 +23,7 @@ interface Pieces {
   text: string;
 }
 
-const QUOTED = /"([^"]*)"|“([^”]*)”|`([^`]*)`|(?<!\w)'([^']*)'(?!\w)/g;
+const QUOTED = /"([^"]*)"|“([^“”]*)”|`([^`]*)`|(?<!\w)'([^']*)'(?!\w)/g;
 const NUMBER = /(?<![\w.-])-?\d+(?:\.\d+)?(?!\w)/g;
 const TEXT_LENGTH = 200;
 

@@ -69,7 +69,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, memory
   if (!memory.known(host)) throw new Refusal(421, 'foreign_host', `The demo model does not answer to the name ${host}`);
   if (!originRule(memory.known)(origin))
     throw new Refusal(403, 'foreign_origin', `Pages of ${origin} may not use the demo model`);
-  const route = `${request.method} ${(request.url ?? '').replace(/\?.*$/, '').replace(/^\/v1/, '')}`;
+  const route = `${request.method} ${request.url?.split('?')[0]?.replace(/^\/v1/, '')}`;
   if (route === 'GET /models') return send(response, { object: 'list', data: [MODEL] });
   if (route === `GET /models/${DEMO_MODEL}`) return send(response, MODEL);
   if (route === 'POST /embeddings') return send(response, embeddings(await bodyOf(request, EmbeddingRequest)));

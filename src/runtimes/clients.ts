@@ -83,7 +83,7 @@ function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof CO
     const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
     throw refusal(message, 'no_base_url');
   }
-  const address = base_url.replace(/\/+$/, '');
+  const address = base_url.replace(/(?<!\/)\/+$/, '');
   return new AzureOpenAI({
     ...options,
     apiKey,

@@ -7,6 +7,7 @@ import { AppError, secretRefusal } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import { modelFailureOf } from './failures.ts';
+import { listedModels } from './listed-models.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 
 const KEPT_MS = 10 * 60_000;
@@ -50,22 +51,13 @@ async function reached(client: Listing['client']): Promise<OpenAI | Anthropic> {
   }
 }
 
-/** A listed model: the standard defines only the id; some endpoints add more, each in its own format. */
-interface Listed {
-  id: string;
-  name?: string;
-  display_name?: string;
-  context_window?: number;
-  max_input_tokens?: number | null;
-}
-
 async function askForModels(
   client: OpenAI | Anthropic,
   { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: ModelPrices } = {},
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];
-    for await (const { id, ...more } of client.models.list() as AsyncIterable<Listed>) {
+    for (const { id, ...more } of await listedModels(client)) {
       const { name = more.display_name, context_window = more.max_input_tokens ?? knownModel(id)?.context_window } = more;
       const price = prices[id] ?? prices['*'];
       models.push({

@@ -6,6 +6,7 @@ import { dialectOf } from '../domain/provider-presets.ts';
 import { storable } from '../domain/transcript.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { modelFailureOf } from './failures.ts';
+import { listedModels, MOST_MODELS } from './listed-models.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { messagesRuntime } from './messages.ts';
 import {
@@ -34,7 +35,7 @@ const ANSWERED = ['model_length', 'empty_answer'];
 /** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
 export async function checkProvider(provider: Checked, client: OpenAI | Anthropic): Promise<ProviderCheck> {
   const asked = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
-  const listed = await listedModels(client, asked);
+  const listed = await modelsFound(client, asked);
   const { default_model } = provider;
   // Some endpoints list nothing; there the model itself is the test.
   if (!default_model || (listed.fault !== null && listed.status !== 404)) return { models: listed.models, fault: listed.fault };
@@ -86,7 +87,7 @@ async function refusalOf({ refused, runtime, model, known, asked }: Refused): Pr
 
 /** The message without the words that a run's error puts around it. */
 const vendorsWords = (message: string) =>
-  message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, '').replace(/; check .*$/, '');
+  message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, '').split('; check ')[0] ?? '';
 
 const TOOL: Exchange['tools'][number] = {
   name: 'no_operation',
@@ -135,7 +136,7 @@ interface Listed {
   status?: number;
 }
 
-async function listedModels(client: OpenAI | Anthropic, asked: AskedEndpoint): Promise<Listed> {
+async function modelsFound(client: OpenAI | Anthropic, asked: AskedEndpoint): Promise<Listed> {
   try {
     return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, asked);
   } catch (error) {
@@ -147,9 +148,7 @@ async function listedModels(client: OpenAI | Anthropic, asked: AskedEndpoint): P
 }
 
 async function vendorModels(client: Anthropic): Promise<Listed> {
-  const models: string[] = [];
-  for await (const { id } of client.models.list()) models.push(id);
-  return { models, fault: null };
+  return { models: (await listedModels(client)).map(({ id }) => id), fault: null };
 }
 
 /** Reads the answer itself: the client takes a web page for an empty list. */
@@ -167,7 +166,9 @@ function idsIn(text: string): string[] | null {
     const { data } = JSON.parse(text) as { data?: { id?: unknown }[] | null };
     // Some servers without any model send null.
     if (data === null) return [];
-    return Array.isArray(data) ? data.flatMap(({ id }) => (typeof id === 'string' ? [storable(id)] : [])) : null;
+    return Array.isArray(data)
+      ? data.slice(0, MOST_MODELS).flatMap(({ id }) => (typeof id === 'string' ? [storable(id)] : []))
+      : null;
   } catch {
     return null;
   }

@@ -72,7 +72,7 @@ function pathAdvice(url: string): string {
   const { pathname = '/' } = URL.parse(url) ?? {};
   return VERSION.test(pathname)
     ? 'correct the path of base_url, which ends before /chat/completions'
-    : `set base_url to ${url.replace(/\/+$/, '')}/v1, or to the path in the vendor's documentation`;
+    : `set base_url to ${url.replace(/(?<!\/)\/+$/, '')}/v1, or to the path in the vendor's documentation`;
 }
 
 export const webPageFault = ({ url }: AskedEndpoint): string =>

@@ -1,7 +1,9 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { type Database, row, rows } from './database.ts';
+import { outageOf } from '../domain/outages.ts';
+import { type Database, type Queryable, row, rows } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import * as sql from './statements/mcp-sign-ins.ts';
 
@@ -40,8 +42,10 @@ interface AttemptRow extends McpSignInPlace, Sealed {
 
 export type McpSignInStore = ReturnType<typeof mcpSignInStore>;
 
-/** How long a process may take to renew tokens. */
-const LEASE_SECONDS = 30;
+/** How long a process may take to renew tokens: to ask for them, and to write them through an outage. */
+const LEASE_SECONDS = 60;
+const WRITTEN_WITHIN_MS = 40_000;
+const PAUSE_MS = 500;
 
 const contextOf = ({ server_id, principal }: McpSignInPlace) => `mcp-sign-in:${server_id}:${principal}`;
 const attemptContext = (hash: Uint8Array) => `mcp-sign-in-attempt:${Buffer.from(hash).toString('hex')}`;
@@ -53,6 +57,19 @@ const lifetimeOf = (expires_in: number) => Math.max(0, Math.min(expires_in, LONG
 
 /** When the access token expires; null: the server did not say. */
 const expiryOf = ({ expires_in }: OAuthTokens) => (expires_in === undefined ? null : new Date(Date.now() + lifetimeOf(expires_in)));
+
+/** Tries again through an outage: the server has taken the refresh token, and what it gave for it is nowhere else. */
+async function writtenThroughOutage(pool: Queryable, query: Parameters<typeof row>[1]): Promise<boolean> {
+  const until = performance.now() + WRITTEN_WITHIN_MS;
+  for (;;) {
+    try {
+      return (await row(pool, query)) !== undefined;
+    } catch (error) {
+      if (!outageOf(error) || performance.now() > until) throw error;
+      await wait(PAUSE_MS);
+    }
+  }
+}
 
 export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
   const table = prisma.mcpSignIn;
@@ -112,7 +129,7 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
         async renew(secrets: McpSignInSecrets): Promise<boolean> {
           const { sealed, ...values } = sealedOf(place, secrets);
           const query = sql.renewMcpSignIn({ ...leased, ...values, sealed: Buffer.from(sealed) });
-          return (await row(pool, query)) !== undefined;
+          return writtenThroughOutage(pool, query);
         },
         end: async (): Promise<void> => void (await rows(pool, sql.endMcpSignIn(leased))),
         release: async (): Promise<void> => void (await rows(pool, sql.releaseMcpSignIn(leased))),

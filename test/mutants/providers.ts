@@ -54,4 +54,20 @@ export default [
       { file: 'test/runtimes/vendors.test.ts', name: 'is everything up to the instructions, and the ends of the last two turns' },
     ],
   },
+  {
+    id: 'providers/endless-models',
+    file: 'src/runtimes/listed-models.ts',
+    text: '=== MOST_MODELS',
+    replacement: '=== MOST_MODELS * 2',
+    harm: 'The test of a provider that lists models without end fills the memory of the API.',
+    tests: [{ file: 'test/runtimes/model-pages.test.ts', name: 'is read up to a limit' }],
+  },
+  {
+    id: 'providers/slow-models',
+    file: 'src/runtimes/listed-models.ts',
+    text: 'client.models.list({}, { signal })',
+    replacement: 'client.models.list({})',
+    harm: 'The test of a provider that lists one model a minute takes three days.',
+    tests: [{ file: 'test/runtimes/model-pages.test.ts', name: 'is read for a limited time' }],
+  },
 ] satisfies Mutant[];

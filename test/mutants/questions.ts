@@ -79,4 +79,28 @@ export default [
     harm: 'The questions of one owner leave no place for those of others.',
     tests: [{ file: 'test/unit/question-places.test.ts', name: 'those of one owner a quarter of these' }],
   },
+  {
+    id: 'questions/unstorable',
+    file: 'src/tools/mcp/questions.ts',
+    text: "ask(storableValue(question, 'question_too_deep'), signal)",
+    replacement: 'ask(question, signal)',
+    harm: 'A question with a NUL is never put to anyone, and its server reads an error of the database.',
+    tests: [{ file: HERE, name: 'is asked with other characters' }],
+  },
+  {
+    id: 'questions/waiting-without-limit',
+    file: 'src/temporal/activities/questions.ts',
+    text: 'if (asked > MOST_QUESTIONS)',
+    replacement: 'if (asked < 0)',
+    harm: 'A server that asks without end fills the memory of its worker while the first question waits.',
+    tests: [{ file: HERE, name: 'is refused more questions than a call may ask' }],
+  },
+  {
+    id: 'questions/lost-in-outage',
+    file: 'src/temporal/activities/questions.ts',
+    text: 'await written(() => ports.ledger.ask(call, { question, events }), over);',
+    replacement: 'await ports.ledger.ask(call, { question, events });',
+    harm: 'A question that falls into an outage of the database is refused, and the tool goes on without its answer.',
+    tests: [{ file: HERE, name: 'asks once the database has room again' }],
+  },
 ] satisfies Mutant[];

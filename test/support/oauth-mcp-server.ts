@@ -31,8 +31,6 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
   const refresh = new Map<string, Session>();
   const here = {
     account: 'nobody',
-    /** How long the tokens live that it gives out, in seconds. */
-    expires_in,
     /** How often tokens were renewed. */
     renewals: 0,
     /** How long the server takes to renew. */
@@ -51,7 +49,7 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
     refresh.set(tokens.refresh_token, session);
     for (const token of Object.values(tokens)) issued.add(token);
     const { refresh_token: _, ...alone } = tokens;
-    return { ...(renews ? tokens : alone), token_type: 'bearer', expires_in: here.expires_in };
+    return { ...(renews ? tokens : alone), token_type: 'bearer', expires_in };
   };
   const provider = {
     clientsStore: {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fullFor } from '../support/full-table.ts';
 import { startHttpMcpServer } from '../support/http-mcp-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -140,6 +141,31 @@ describe('a server over stdio that asks', () => {
   it('is refused a question that is too long, or answered at a URL', async () => {
     expect(await finished(await calling('long'))).toMatch(/its message has more than 4000 characters/);
     expect(await finished(await calling('visit'))).toMatch(/does not support URL-mode elicitation/);
+  });
+
+  it('is asked with other characters where it used some that cannot be stored', async () => {
+    const { task_id, workflow_id, question_id } = await asked('garbled');
+    const { question } = await callOf(task_id);
+    expect(question).toMatchObject({
+      message: 'Who\ufffd?',
+      schema: { properties: { 'a\ufffd': { type: 'string', title: 'half \ufffd' } } },
+    });
+    await here.alice.ok(answer(task_id, { question_id, action: 'decline' }));
+    expect(await finished({ task_id, workflow_id })).toEqual({ action: 'decline' });
+  });
+
+  it('is refused more questions than a call may ask, while the first one waits', async () => {
+    expect(await finished(await calling('flood'))).toMatch(/a call may ask at most 20 questions/);
+  });
+
+  it('asks once the database has room again', async () => {
+    const full = await fullFor(here.core.database.pool, 'tool_calls', "NEW.status = 'waiting_answer'");
+    const run = await calling('book');
+    await expect.poll(full.refused, { timeout: 20_000 }).toBeGreaterThan(1);
+    await full.end();
+    await reaches(here, run.task_id, WAIT);
+    await here.alice.ok(answer(run.task_id, { question_id: (await callOf(run.task_id)).question!.id, ...accepted }));
+    expect(await finished(run)).toEqual(accepted);
   });
 
   it('asks each of two runs of one owner, over a connection for each', async () => {

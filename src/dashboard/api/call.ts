@@ -134,7 +134,7 @@ async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unkno
   if (kind === 'none' || response.status === 204) return undefined;
   const body = await response.json();
   if (kind !== 'page') return body;
-  const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+  const next = /<([^<>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
   const cursor = next ? new URL(next, location.origin).searchParams.get('cursor') : null;
   return { items: body, total: Number(response.headers.get('x-total-count') ?? body.length), next: cursor };
 }

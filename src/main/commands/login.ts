@@ -28,7 +28,7 @@ function addressIn(given: string | undefined): string {
   if (username || password) throw usageError('login', '--url must not contain a user or password');
   if (protocol === 'http:' && !LOOPBACK.test(hostname))
     note(`The access token travels unencrypted to ${hostname}; use https if you can`);
-  return `${origin}${pathname}`.replace(/\/+$/, '');
+  return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, '');
 }
 
 async function typedToken(): Promise<string> {

@@ -1,11 +1,14 @@
 import { statement } from '../statement.ts';
 
-/** One process at a time renews the tokens of a sign-in. A lease that its process did not end is free after a while. */
+/**
+ * One process at a time renews the tokens of a sign-in. A lease that its process did not end is free after a while, also if the clock was
+ * set back. Twice the time: a statement that waits for a lease to be written began before it.
+ */
 export const leaseMcpSignIn = statement(
   'lease_mcp_sign_in',
   ['server_id', 'principal', 'lease', 'seconds'],
   `UPDATE mcp_sign_ins SET lease = :lease, leased_until = now() + make_interval(secs => :seconds)
-    WHERE server_id = :server_id AND principal = :principal AND (leased_until IS NULL OR leased_until < now())
+    WHERE server_id = :server_id AND principal = :principal AND (leased_until IS NULL OR leased_until < now() OR leased_until > now() + 2 * make_interval(secs => :seconds))
     RETURNING sealed, key_id`,
 );
 

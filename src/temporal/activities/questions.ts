@@ -8,7 +8,6 @@ import {
   MOST_QUESTIONS,
   type OpenQuestion,
   QuestionRefused,
-  questionFault,
 } from '../../domain/questions.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { AskPerson } from '../../tools/source.ts';
@@ -52,10 +51,6 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   async function askOne(question: FormQuestion, withdrawn: AbortSignal): Promise<Answer> {
     const over = AbortSignal.any([withdrawn, stopped]);
     over.throwIfAborted();
-    const fault = questionFault(question);
-    if (fault) throw new QuestionRefused(fault);
-    asked += 1;
-    if (asked > MOST_QUESTIONS) throw new QuestionRefused(`a call may ask at most ${MOST_QUESTIONS} questions`);
     const key = keyOf(question);
     const before = await stateOf(ports, call, over);
     const known = before.answers.find((answer) => answer.key === key && !taken.has(answer.question_id));
@@ -65,7 +60,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
     const start = performance.now();
     try {
       const id = before.question?.key === key ? before.question.id : uuid();
-      await open({ ...question, id, key, asked_at: ports.now(), expires_at: later(ports.now(), left_ms) });
+      await open({ ...question, id, key, asked_at: ports.now(), expires_at: later(ports.now(), left_ms) }, over);
       return await answerTo(id, { over, withdrawn });
     } finally {
       left_ms -= performance.now() - start;
@@ -73,7 +68,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
     }
   }
 
-  async function open(question: OpenQuestion): Promise<void> {
+  async function open(question: OpenQuestion, over: AbortSignal): Promise<void> {
     const { call_id, name, turns } = call;
     const { id, message, schema, asked_at, expires_at } = question;
     const { log, status } = eventsOf(call.task_id, ports.now);
@@ -81,7 +76,9 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
       log('question_asked', message, { call_id, name, question: { id, message, schema, asked_at, expires_at } }),
       status('waiting', turns),
     ];
-    if (!(await ports.ledger.ask(call, { question, events }))) throw staleAttempt();
+    // An earlier try, whose reply was lost, may have asked it.
+    const is_asked = await written(() => ports.ledger.ask(call, { question, events }), over);
+    if (!is_asked && (await stateOf(ports, call, over)).question?.id !== id) throw staleAttempt();
     show(true);
   }
 
@@ -135,6 +132,10 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
 
   return {
     ask(question, signal) {
+      // Counted as they come: each waits for the one before it, and is kept until then.
+      asked += 1;
+      if (asked > MOST_QUESTIONS)
+        return Promise.reject(new QuestionRefused(`a call may ask at most ${MOST_QUESTIONS} questions`));
       const withdrawn = AbortSignal.any([signal, ended.signal]);
       const mine = last.then(() => askOne(question, withdrawn));
       last = mine.catch(() => {});

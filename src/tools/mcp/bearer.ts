@@ -36,7 +36,7 @@ interface BearerOptions {
 const EARLY_MS = 30_000;
 const LOOK_MS = 100;
 /** Longer than the lease of a process that was lost. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 70_000;
 
 function mcpBearer({ id: server_id, name }: McpTarget, url: string, { principal, store, fetch }: BearerOptions): McpBearer {
   const place = { server_id, principal };

@@ -18,6 +18,7 @@ import { hostPathOf } from '../../toolrunner/index.ts';
 import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
+import { inTime } from './in-time.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
 import { questionsOf } from './questions.ts';
 import { type CallResult, mcpOutcome } from './result.ts';
@@ -32,7 +33,7 @@ export interface ConnectPorts {
   schemaFaults: SchemaFaults;
   /** The longest message of a server that is a process; `fetch` counts those of the others. */
   message_bytes?: number;
-  /** How long to wait for the reply to `initialize`. */
+  /** How long a connection may take until calls can be sent. */
   connect_ms?: number;
   /** How long a call may run without progress. */
   call_ms?: number;
@@ -114,7 +115,9 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     if (outsideRefusalIn(error)) refusal.report(error);
   };
   try {
-    await refusal.orElse(client.connect(transport, { timeout: ports.connect_ms ?? CONNECT_MS }));
+    const { connect_ms = CONNECT_MS } = ports;
+    // The client limits only its wait for the reply to `initialize`: not that for an event stream, nor for what it sends after that.
+    await inTime(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);
   } catch (error) {
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
@@ -154,7 +157,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       await client.ping({ timeout: PING_MS });
     },
     async close() {
-      if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => {});
+      if (transport instanceof StreamableHTTPClientTransport) await inTime(transport.terminateSession(), PING_MS).catch(() => {});
       await client.close();
       await transport.close();
     },

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ElicitRequestSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { type FormQuestion, QuestionRefused } from '../../domain/questions.ts';
+import { storableValue } from '../../domain/normalise.ts';
+import { type FormQuestion, QuestionRefused, questionFault } from '../../domain/questions.ts';
 import type { AskPerson } from '../source.ts';
 import type { CallClock } from './call-clock.ts';
 
@@ -46,12 +47,15 @@ export function questionsOf(client: Client): Questions {
     const { message, requestedSchema } = params;
     const { properties, required } = requestedSchema;
     const question = { message, schema: { properties, ...(required ? { required } : {}) } } as FormQuestion;
+    const fault = questionFault(question);
+    if (fault) throw refused(fault);
     clock.pause();
     try {
-      const { action, content } = await ask(question, signal);
+      const { action, content } = await ask(storableValue(question, 'question_too_deep'), signal);
       return { action, ...(content ? { content } : {}) };
     } catch (error) {
-      throw error instanceof QuestionRefused ? refused(error.message) : error;
+      // Any other reason is not the server's business.
+      throw refused(error instanceof QuestionRefused ? error.message : 'the call ends, or cannot be continued now');
     } finally {
       clock.resume();
     }

@@ -42,6 +42,17 @@ mcp.registerTool('visit', { description: 'Asks at a URL, although the client doe
     await extra.sendRequest({ method: 'elicitation/create', params: AT_URL }, ElicitResultSchema).catch(({ message }) => message),
   ),
 );
+mcp.registerTool('garbled', { description: 'Asks with characters that cannot be stored' }, async () => {
+  const properties = { 'a\u0000': { type: 'string', title: 'half \ud83d' } };
+  const question = { message: 'Who\u0000?', requestedSchema: { type: 'object', properties } };
+  return text(await mcp.server.elicitInput(question, PATIENCE).catch(({ message }) => message));
+});
+mcp.registerTool('flood', { description: 'Asks many questions at once, and ends when one of them is refused' }, async () => {
+  const refused = Promise.withResolvers();
+  for (let count = 0; count <= 20; count += 1)
+    mcp.server.elicitInput({ message: `Question ${count}?`, requestedSchema: FORM }, PATIENCE).catch(refused.resolve);
+  return text((await refused.promise).message);
+});
 mcp.registerTool('wizard', { description: 'Asks twice, the second time for less' }, async () => {
   const first = await mcp.server.elicitInput({ message: 'Who travels?', requestedSchema: FORM }, PATIENCE);
   const confirm = { type: 'object', properties: { sure: { type: 'boolean' } }, required: ['sure'] };

@@ -60,6 +60,6 @@ function toolName(title: string, id: string): string {
   const words = title
     .normalize('NFKD')
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '');
+    .replaceAll(/^_+|(?<!_)_+$/g, '');
   return `${words.slice(0, NAME_CHARACTERS) || 'workflow'}_${id.slice(-8)}`;
 }
