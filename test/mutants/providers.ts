@@ -54,4 +54,12 @@ export default [
       { file: 'test/runtimes/vendors.test.ts', name: 'is everything up to the instructions, and the ends of the last two turns' },
     ],
   },
+  {
+    id: 'providers/price-of-the-name-asked-for',
+    file: 'src/domain/usage.ts',
+    text: 'cost: costOf(usage, [model, asked], prices)',
+    replacement: 'cost: costOf(usage, [model ?? asked], prices)',
+    harm: 'A run of `gpt-4o`, which answers as `gpt-4o-2024-08-06`, costs nothing although the table has its price, and passes its budget.',
+    tests: [{ file: 'test/unit/rules.test.ts', name: 'takes the price of the model that was asked for if the answer has a longer name' }],
+  },
 ] satisfies Mutant[];

@@ -107,8 +107,8 @@ export default [
   {
     id: 'run-page/priced',
     file: 'src/runtimes/prices.ts',
-    text: 'return models.every((name) => priceOf(name, prices) !== undefined);',
-    replacement: 'return models.every((name) => priceOf(name, prices) !== null);',
+    text: 'priceOf([name, asked], prices) !== undefined',
+    replacement: 'priceOf([name, asked], prices) !== null',
     harm: 'A run whose model has no price looks as if it were free.',
     tests: figures('say whether its model has a price'),
   },
