@@ -60,6 +60,11 @@ export default [
     text: 'cost: costOf(usage, [model, asked], prices)',
     replacement: 'cost: costOf(usage, [model ?? asked], prices)',
     harm: 'A run of `gpt-4o`, which answers as `gpt-4o-2024-08-06`, costs nothing although the table has its price, and passes its budget.',
-    tests: [{ file: 'test/unit/rules.test.ts', name: 'takes the price of the model that was asked for if the answer has a longer name' }],
+    tests: [
+      {
+        file: 'test/unit/rules.test.ts',
+        name: 'takes the price of the model that was asked for if the answer has a longer name',
+      },
+    ],
   },
 ] satisfies Mutant[];

@@ -152,4 +152,28 @@ export default [
     harm: 'A message whose text is another one than at the step before is not marked as new.',
     tests: page('is a message whose text differs'),
   },
+  {
+    id: 'run-page/files-again',
+    file: 'src/dashboard/runs/resent.ts',
+    text: 'attachments: attachments.map(({ id }) => ({ id })),',
+    replacement: 'attachments: attachments.slice(0, 0).map(({ id }) => ({ id })),',
+    harm: 'A run that is sent again asks about a file that its model is not given.',
+    tests: [{ file: 'test/unit/dashboard-bulk.test.ts', name: 'retries a run with the files of its prompt' }],
+  },
+  {
+    id: 'run-page/turns-of-the-stream',
+    file: 'src/dashboard/runs/run-state.ts',
+    text: 'Math.max(turn, blocks.filter(',
+    replacement: 'Math.max(turn, [].filter(',
+    harm: 'The page of a run in progress shows the tool calls that it had when it was opened.',
+    tests: [{ file: 'test/unit/dashboard-run-state.test.ts', name: 'counts the tool calls of a run in progress' }],
+  },
+  {
+    id: 'run-page/client-on-the-overview',
+    file: 'src/dashboard/overview/reasons.ts',
+    text: "status === 'waiting_client'",
+    replacement: "status === 'client'",
+    harm: 'The overview asks a person whether a call took effect that a program has yet to execute.',
+    tests: [{ file: 'test/unit/dashboard-waiting.test.ts', name: 'tell a call that the program of the prompt executes' }],
+  },
 ] satisfies Mutant[];

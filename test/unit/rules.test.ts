@@ -4,8 +4,7 @@ import { type CallDecision, type LedgerEntry, moveOf } from '../../src/domain/ef
 import { progressOf, todosOf } from '../../src/domain/progress.ts';
 import { reminderOf, responseOf, storable } from '../../src/domain/transcript.ts';
 import { costOf, spentOn } from '../../src/domain/usage.ts';
-import { isPriced } from '../../src/runtimes/prices.ts';
-import { pricesOf } from '../../src/runtimes/prices.ts';
+import { isPriced, pricesOf } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -117,7 +116,8 @@ describe('cost', () => {
 
   it('takes the price of the model that was asked for if the answer has a longer name without one', () => {
     const table = { m: { input: 3, output: 0 }, '*': { input: 1, output: 0 } };
-    const spent = (model: string | null, prices: object) => spentOn({ model, usage }, { asked: 'm', prices: prices as never }).cost;
+    const spent = (model: string | null, prices: object) =>
+      spentOn({ model, usage }, { asked: 'm', prices: prices as never }).cost;
     expect(spent('m-2024-08-06', table)).toBeCloseTo(3);
     expect(spent('m-2024-08-06', { ...table, 'm-2024-08-06': { input: 2, output: 0 } })).toBeCloseTo(2);
     expect(spent(null, table)).toBeCloseTo(3);
