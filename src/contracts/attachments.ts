@@ -11,6 +11,7 @@ export const Attachment = z
     sha256: z.string().meta({ description: 'Of the content, in hexadecimal digits' }),
   })
   .meta({ id: 'Attachment', description: 'A file that a run is given' });
+export type Attachment = z.output<typeof Attachment>;
 
 /** A file that was uploaded before, or a small one within the request. */
 const AttachmentOrder = z

@@ -4,7 +4,7 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
-/** US dollars per million tokens; a model's own entry wins over `*`. */
+/** US dollars per million tokens; an entry of the model that answered, or else of the one that was asked for, wins over `*`. */
 export const Price = z.object({
   input: z.number().min(0),
   output: z.number().min(0),

@@ -24,13 +24,17 @@ export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache
 
 const PER_MILLION = 1_000_000;
 
-/** A model's price; `*` is the price of every model that is not in the table. */
-export const priceOf = (model: string | null, prices: ModelPrices): ModelPrice | undefined =>
-  (model ? prices[model] : undefined) ?? prices['*'];
+/**
+ * The price of the first of these names that the table has; `*` is the price of every other model. Vendors answer with the full name of a
+ * model (`gpt-4o-2024-08-06`) while people ask for, and write down the price of, its short name (`gpt-4o`): give the name that answered
+ * and then the name that was asked for.
+ */
+export const priceOf = (names: readonly (string | null)[], prices: ModelPrices): ModelPrice | undefined =>
+  prices[names.find((name) => name !== null && Object.hasOwn(prices, name)) ?? '*'];
 
-/** US dollars for one exchange; 0 if the table has no price for the model. */
-export function costOf(usage: ExchangeUsage, model: string | null, prices: ModelPrices): number {
-  const price = priceOf(model, prices);
+/** US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `priceOf`. */
+export function costOf(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
+  const price = priceOf(names, prices);
   if (!price) return 0;
   const fresh = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
   const dollars =
@@ -42,10 +46,10 @@ export function costOf(usage: ExchangeUsage, model: string | null, prices: Model
   return Number.isFinite(dollars) && dollars > 0 ? dollars / PER_MILLION : 0;
 }
 
-/** What an answer cost; `asked` is the model that was asked for, if the answer does not name its own. */
+/** What an answer cost; `asked` is the model that was asked for. */
 export const spentOn = ({ model, usage }: Answered, { asked, prices }: { asked: string | null; prices: ModelPrices }): Usage => ({
   ...usage,
-  cost: costOf(usage, model ?? asked, prices),
+  cost: costOf(usage, [model, asked], prices),
   premium_requests: 0,
 });
 

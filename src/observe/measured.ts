@@ -35,7 +35,7 @@ export function measuredRuntime(runtime: ModelRuntime, prices: ModelPrices, mete
       const asked = runtime.exchange(input, emit, signal);
       const { model } = input;
       const answered = ({ usage, model: by }: Answered) =>
-        meters.modelAnswered({ model: by ?? model, usage, cost: costOf(usage, by ?? model, prices) });
+        meters.modelAnswered({ model: by ?? model, usage, cost: costOf(usage, [by, model], prices) });
       try {
         const answer = await timed(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
         answered(answer.reply);

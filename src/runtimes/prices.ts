@@ -18,6 +18,6 @@ export function pricesOf({
 /** Whether there is a price for each of these models; if a run has used none yet, for the one that it will use. */
 export function isPriced({ provider, model }: Pick<Definition, 'provider' | 'model'>, used: readonly (string | null)[]): boolean {
   const prices = provider ? pricesOf(provider) : {};
-  const models = used.length > 0 ? used : [model ?? provider?.default_model ?? null];
-  return models.every((name) => priceOf(name, prices) !== undefined);
+  const asked = model ?? provider?.default_model ?? null;
+  return (used.length > 0 ? used : [asked]).every((name) => priceOf([name, asked], prices) !== undefined);
 }

@@ -120,6 +120,26 @@ describeInBrowser('what the model saw', () => {
   }, 120_000);
 });
 
+describeInBrowser('a call that the program of the prompt executes', () => {
+  it('is named as such on both pages, and can be answered in place of the program', async ({ page }) => {
+    const model = await here.workflow({ workflow: { title: 'Calls back' } });
+    here.model.script(asks({ name: 'measure', args: {} }), says('It is 7 metres.'));
+    const tools = [{ type: 'function', function: { name: 'measure', parameters: { type: 'object', properties: {} } } }];
+    const messages = [{ role: 'user', content: 'How long is it?' }];
+    await here.alice.ok(here.alice.post('/v1/chat/completions', { model, messages, tools }));
+    await open(page, '/');
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText('The program that sent the prompt has to send the result of the call to measure.').waitFor();
+    await waiting.getByRole('link', { name: 'Calls back' }).click();
+    await page.getByText('The program that sent the prompt executes measure and sends the result.').waitFor();
+    expect(await page.getByRole('button', { name: 'Retry the call' }).count()).toBe(0);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByLabel('Result, if you mark it as done').fill('7');
+    await page.getByRole('button', { name: 'Mark as done' }).click();
+    await page.getByTestId('transcript').getByText('It is 7 metres.').waitFor();
+  });
+});
+
 describeInBrowser('the head of a run', () => {
   it('sends the prompt again, unchanged or changed', async ({ page }) => {
     const { task_id } = await summed();
@@ -136,6 +156,25 @@ describeInBrowser('the head of a run', () => {
     await page.getByTestId('transcript').getByText('Otherwise.').waitFor();
     await page.getByTestId('transcript').getByText('And 18 + 25?').waitFor();
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('shows the prompt as it was sent, and its files, which a run that is sent again gets too', async ({ page }) => {
+    const prompt = 'Multiply 2*3 and 4*5,\nthen add _both_.';
+    here.model.script(says('26'), says('Again 26'), says('Changed 26'));
+    const file = { name: 'numbers.txt', data: `data:text/plain;base64,${Buffer.from('2 3 4 5').toString('base64')}` };
+    const first = await here.prompt(await here.workflow(), prompt, { attachments: [file] });
+    await here.ended(first);
+    await open(page, `/tasks/${first}`);
+    expect(await page.getByRole('article', { name: 'Prompt' }).innerText()).toContain(prompt);
+    await page.getByText('numbers.txt').waitFor();
+    await page.getByRole('button', { name: 'Run again', exact: true }).click();
+    await page.getByTestId('transcript').getByText('Again 26').waitFor();
+    await page.getByText('numbers.txt').waitFor();
+    await page.getByRole('button', { name: 'Run again with changes …' }).click();
+    await page.getByRole('dialog').getByText('With the files numbers.txt').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByTestId('transcript').getByText('Changed 26').waitFor();
+    for (const request of here.model.requests.slice(-3)) expect(JSON.stringify(request.messages)).toContain('2 3 4 5');
   });
 
   it('links to the forks of a run, and from a fork to its source', async ({ page }) => {

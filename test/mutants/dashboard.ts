@@ -23,6 +23,14 @@ export default [
     tests: figures('a sum of money'),
   },
   {
+    id: 'dashboard/parts-of-cents',
+    file: FIGURES,
+    text: 'value < 1 ? PARTS_OF_CENTS : CENTS',
+    replacement: 'CENTS',
+    harm: 'The axis of costs has the marks $0.00900, $0.01 and $0.02 at equal distances.',
+    tests: figures('a sum of money'),
+  },
+  {
     id: 'dashboard/sixty-seconds',
     file: FIGURES,
     text: '${seconds % 60} s',

@@ -70,4 +70,17 @@ export default [
     harm: 'The test of a provider that lists one model a minute takes three days.',
     tests: [{ file: 'test/runtimes/model-pages.test.ts', name: 'is read for a limited time' }],
   },
+  {
+    id: 'providers/price-of-the-name-asked-for',
+    file: 'src/domain/usage.ts',
+    text: 'cost: costOf(usage, [model, asked], prices)',
+    replacement: 'cost: costOf(usage, [model ?? asked], prices)',
+    harm: 'A run of `gpt-4o`, which answers as `gpt-4o-2024-08-06`, costs nothing although the table has its price, and passes its budget.',
+    tests: [
+      {
+        file: 'test/unit/rules.test.ts',
+        name: 'takes the price of the model that was asked for if the answer has a longer name',
+      },
+    ],
+  },
 ] satisfies Mutant[];

@@ -234,9 +234,9 @@ describe('a failure states the cause and whether to retry', () => {
 
 it('an invalid price table costs nothing instead of an invalid amount', () => {
   const spent = { total_in: 1_000, total_out: 1_000, cache_read: 0, cache_write: 0 };
-  expect(costOf(spent, 'm', { m: { input: Number.NaN, output: 1 } })).toBe(0);
-  expect(costOf(spent, 'm', { '*': { input: 1e308, output: 1e308 } })).toBe(0);
-  expect(costOf(spent, 'm', { '*': { input: -5, output: 1 } })).toBe(0);
+  expect(costOf(spent, ['m'], { m: { input: Number.NaN, output: 1 } })).toBe(0);
+  expect(costOf(spent, ['m'], { '*': { input: 1e308, output: 1e308 } })).toBe(0);
+  expect(costOf(spent, ['m'], { '*': { input: -5, output: 1 } })).toBe(0);
 });
 
 /** The path and headers of one request that the endpoint received. */

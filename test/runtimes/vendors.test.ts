@@ -246,7 +246,7 @@ describe('what Anthropic is asked to keep', () => {
     vendor.script(messageAnswer([{ type: 'text', text: 'Done.' }], { usage }));
     const { reply, prices } = await exchangeWith('anthropic', { default_model: 'claude-sonnet-4-20250514' }, {});
     expect(reply.usage).toEqual({ total_in: 2_310, total_out: 4, cache_read: 2_000, cache_write: 300 });
-    expect(costOf(reply.usage, 'claude-sonnet-4-20250514', prices)).toBeCloseTo(
+    expect(costOf(reply.usage, ['claude-sonnet-4-20250514'], prices)).toBeCloseTo(
       (10 * 3 + 2_000 * 0.3 + 300 * 3.75 + 4 * 15) / 1e6,
     );
   });

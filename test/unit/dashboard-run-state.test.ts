@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
-import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { after, emptyRun, turnsOf } from '../../src/dashboard/runs/run-state.ts';
 import { parsedJson } from '../../src/dashboard/ui/json.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
@@ -27,6 +27,20 @@ it('takes status, turn and usage from their events', () => {
   ]);
   expect(run).toEqual({ ...emptyRun, status: 'running', turn: 3, usage });
   expect(emptyRun).toEqual({ status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [], behind: null, doing: [] });
+});
+
+it('counts the tool calls of a run in progress, without those that were not begun or denied', () => {
+  const calls = ['1-1', '1-2', '1-3', '1-4'].map((call_id) => ({ ...call, call_id }));
+  const run = after(emptyRun, [
+    { type: 'status', data: { status: 'running', current_turn: 0, task_id: 't' }, timestamp },
+    message('assistant', '', { tool_calls: calls }),
+    log('tool_call', { call_id: '1-1', name: 'add' }),
+    log('tool_result', { call_id: '1-1', failed: false }),
+    log('tool_call', { call_id: '1-2', name: 'add' }),
+    log('tool_denied', { call_id: '1-3' }),
+  ]);
+  expect(turnsOf(run)).toBe(2);
+  expect(turnsOf({ ...run, turn: 7 })).toBe(7);
 });
 
 it('keeps every log line, and what came before', () => {

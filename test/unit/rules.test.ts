@@ -3,8 +3,8 @@ import { readArguments } from '../../src/domain/arguments.ts';
 import { type CallDecision, type LedgerEntry, moveOf } from '../../src/domain/effects.ts';
 import { progressOf, todosOf } from '../../src/domain/progress.ts';
 import { reminderOf, responseOf, storable } from '../../src/domain/transcript.ts';
-import { costOf } from '../../src/domain/usage.ts';
-import { pricesOf } from '../../src/runtimes/prices.ts';
+import { costOf, spentOn } from '../../src/domain/usage.ts';
+import { isPriced, pricesOf } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -106,12 +106,29 @@ describe('cost', () => {
   const usage = { total_in: 1_000_000, total_out: 500_000, cache_read: 400_000, cache_write: 0 };
 
   it('counts cached input at its own price', () => {
-    expect(costOf(usage, 'm', { m: { input: 2, output: 8, cache_read: 0.5 } })).toBeCloseTo(0.6 * 2 + 0.4 * 0.5 + 0.5 * 8);
+    expect(costOf(usage, ['m'], { m: { input: 2, output: 8, cache_read: 0.5 } })).toBeCloseTo(0.6 * 2 + 0.4 * 0.5 + 0.5 * 8);
   });
 
   it('takes the price for any model where the table names none, and nothing where there is no price', () => {
-    expect(costOf(usage, 'x', { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
-    expect(costOf(usage, 'x', { m: { input: 1, output: 1 } })).toBe(0);
+    expect(costOf(usage, ['x'], { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
+    expect(costOf(usage, ['x'], { m: { input: 1, output: 1 } })).toBe(0);
+  });
+
+  it('takes the price of the model that was asked for if the answer has a longer name without one', () => {
+    const table = { m: { input: 3, output: 0 }, '*': { input: 1, output: 0 } };
+    const spent = (model: string | null, prices: object) =>
+      spentOn({ model, usage }, { asked: 'm', prices: prices as never }).cost;
+    expect(spent('m-2024-08-06', table)).toBeCloseTo(3);
+    expect(spent('m-2024-08-06', { ...table, 'm-2024-08-06': { input: 2, output: 0 } })).toBeCloseTo(2);
+    expect(spent(null, table)).toBeCloseTo(3);
+    expect(spent('toString', { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
+  });
+
+  it('knows a price for a run if its model has one under the name that was asked for', () => {
+    const provider = { provider_type: 'openai_compatible', base_url: 'http://here', price_table: { m: { input: 1, output: 1 } } };
+    const definition = (model: string) => ({ model, provider: provider as never });
+    expect(isPriced(definition('m'), ['m-2024-08-06'])).toBe(true);
+    expect(isPriced(definition('x'), ['m-2024-08-06'])).toBe(false);
   });
 });
 

@@ -6,6 +6,7 @@ import { Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty, Failure } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
+import { reasonsOf } from './reasons.ts';
 
 const EVERY_MS = 5_000;
 
@@ -27,16 +28,12 @@ export function Waiting() {
 
 function WaitingTask({ task }: { task: Task }) {
   const steps = useRead(tasks.steps, { params: { id: task.id } });
-  const calls = steps.data?.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => status.startsWith('waiting')) ?? [];
-  const reasons = calls.map(({ status, name, question }) =>
-    status === 'waiting_approval'
-      ? `Approve the call to ${name}?`
-      : question
-        ? `${name} asks: ${question.message}`
-        : `Did the call to ${name} take effect?`,
-  );
-  if (task.record_behind) reasons.unshift('The installation was restored. Resume the run from its record?');
-  const reason = steps.data ? reasons.join(' ') || 'The budget is used up. Raise it to resume the run.' : '…';
+  const reasons =
+    steps.data &&
+    reasonsOf(
+      task,
+      steps.data.flatMap(({ tool_calls }) => tool_calls),
+    );
   return (
     <div className="panel">
       <Status of="waiting">
@@ -45,9 +42,9 @@ function WaitingTask({ task }: { task: Task }) {
         </Anchor>
       </Status>
       <Text>
-        {reason}{' '}
+        {reasons?.join(' ') ?? '…'}{' '}
         <Text span c="dimmed">
-          since <When at={task.started_at ?? task.created_at} relative />
+          started <When at={task.started_at ?? task.created_at} relative />
         </Text>
       </Text>
     </div>

@@ -133,7 +133,7 @@ const ROWS = { code: { autosize: true, minRows: 12, maxRows: 36 }, json: { autos
 const YES_NO: Record<string, boolean> = { yes: true, no: false };
 
 const localTime = ({ description }: Field) => ({
-  description: [description, `In your time zone, ${zoneOf(new Date())}.`].filter(Boolean).join(' '),
+  description: [description?.replace(/(?<![.!?])$/, '.'), `In your time zone, ${zoneOf(new Date())}.`].filter(Boolean).join(' '),
 });
 
 const bounds = ({ min, max }: Field) => ({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });

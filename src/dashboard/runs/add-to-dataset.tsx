@@ -19,7 +19,7 @@ export function AddToDataset({ task }: { task: Task }) {
   );
 }
 
-function AddForm({ task: { id: task_id, response }, close }: { task: Task; close(): void }) {
+function AddForm({ task: { id: task_id, response, attachments }, close }: { task: Task; close(): void }) {
   const add = useAct(datasets.addItem);
   const [dataset_id, setDataset] = useState<string | null>(null);
   const sent = add.isPending || add.isSuccess;
@@ -37,6 +37,7 @@ function AddForm({ task: { id: task_id, response }, close }: { task: Task; close
     <form onSubmit={submit}>
       <Stack>
         <Text>The item gets the prompt of the run and the results of its tool calls. The run may be deleted later.</Text>
+        {attachments.length > 0 && <Text>Items have no files: an evaluation sends the prompt without those of the run.</Text>}
         <Picker kind="dataset" label="Dataset" value={dataset_id} onChange={setDataset} required data-autofocus />
         <ExpectedField expected={expected} />
         {add.error && <Failure problem={add.error} />}

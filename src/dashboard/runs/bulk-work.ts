@@ -2,6 +2,7 @@ import { type Task, tasks } from '../../contracts/tasks.ts';
 import { workflows } from '../../contracts/workflows.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Client } from '../api/call.ts';
+import { sentWith } from './resent.ts';
 
 /** What can be done to several runs at once. */
 export interface BulkAction {
@@ -24,8 +25,12 @@ export const BULK_ACTIONS: BulkAction[] = [
     label: 'Retry',
     done: 'sent again',
     takes: ({ status }) => isTerminal(status),
-    act: ({ call }, { workflow_id, prompt }, idempotency_key) =>
-      call(workflows.prompt, { params: { id: workflow_id }, body: { prompt, on_busy: 'enqueue' }, idempotency_key }),
+    act: ({ call }, task, idempotency_key) =>
+      call(workflows.prompt, {
+        params: { id: task.workflow_id },
+        body: { ...sentWith(task), on_busy: 'enqueue' },
+        idempotency_key,
+      }),
   },
   {
     label: 'Approve',

@@ -7,7 +7,6 @@ import { isTerminal } from '../../domain/statuses.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { useRead, useReads } from '../api/queries.ts';
 import { TextDiff, textToCompare } from '../ui/diff.tsx';
-import { money } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
@@ -25,6 +24,7 @@ import {
   tookOf,
   transcriptText,
 } from './compared.ts';
+import { RunCost } from './run-cost.tsx';
 
 const EVERY_MS = 5_000;
 
@@ -76,7 +76,7 @@ const LINES: Line[] = [
   { label: 'Steps', show: ({ steps }) => steps, of: ({ steps }) => steps },
   { label: 'Tool calls', show: callsLine, of: callsLine },
   { label: 'Tokens', show: tokensLine },
-  { label: 'Cost', show: ({ usage }) => money(usage.cost) },
+  { label: 'Cost', show: ({ usage, priced }) => <RunCost cost={usage.cost} priced={priced} /> },
   { label: 'Took', show: tookOf },
   { label: 'Created', show: ({ created_at }) => <When at={created_at} /> },
 ];

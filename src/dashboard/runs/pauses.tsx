@@ -100,6 +100,7 @@ function Reconciliation({ task, call }: Paused) {
   const decide = useAct(tasks.reconcile);
   const [result, setResult] = useState('');
   useUnsaved(result.trim() !== '' && !decide.isPending && !decide.isSuccess);
+  const by_client = call.state === 'waiting_client';
   const send = (decision: 'retry' | 'done' | 'fail') =>
     decide.mutate({
       params: { id: task.id, call_id: call.call_id },
@@ -107,11 +108,7 @@ function Reconciliation({ task, call }: Paused) {
     });
   return (
     <Stack gap="xs" className="panel">
-      <Text fw={600}>
-        {call.restored ? 'The installation was restored before ' : 'The worker was lost while '}
-        <span className="mono">{call.name}</span> {call.restored ? 'was called' : 'ran'}. Did the call take effect?
-      </Text>
-      <Text>The call may already have taken effect. Check what it was meant to change, then choose.</Text>
+      {by_client ? <ForTheClient name={call.name} /> : <TookEffect call={call} />}
       <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
       <Textarea
         label="Result, if you mark it as done"
@@ -125,15 +122,40 @@ function Reconciliation({ task, call }: Paused) {
         <Button loading={decide.isPending} data-needs={decide.needs} onClick={() => send('done')}>
           Mark as done
         </Button>
-        <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('retry')}>
-          Retry the call
-        </Button>
+        {!by_client && (
+          <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('retry')}>
+            Retry the call
+          </Button>
+        )}
         <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('fail')}>
           Mark as failed
         </Button>
       </Group>
       {decide.error && <Failure problem={decide.error} />}
     </Stack>
+  );
+}
+
+function TookEffect({ call: { name, restored } }: { call: CallBlock }) {
+  return (
+    <>
+      <Text fw={600}>
+        {restored ? 'The installation was restored before ' : 'The worker was lost while '}
+        <span className="mono">{name}</span> {restored ? 'was called' : 'ran'}. Did the call take effect?
+      </Text>
+      <Text>The call may already have taken effect. Check what it was meant to change, then choose.</Text>
+    </>
+  );
+}
+
+function ForTheClient({ name }: { name: string }) {
+  return (
+    <>
+      <Text fw={600}>
+        The program that sent the prompt executes <span className="mono">{name}</span> and sends the result.
+      </Text>
+      <Text>If it never will, send the result in its place, or mark the call as failed.</Text>
+    </>
   );
 }
 

@@ -6,21 +6,22 @@ import { useAct, useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { FailureBelow, Loaded } from '../ui/states.tsx';
 import { PromptForm } from '../workflows/prompt-form.tsx';
+import { sentWith } from './resent.ts';
 
-/** Sends the prompt of a run to its workflow again, as the workflow is now. */
-export function RunAgain({ task: { workflow_id, prompt } }: { task: Task }) {
+/** Sends the prompt of a run, with its files, to its workflow again, as the workflow is now. */
+export function RunAgain({ task }: { task: Task }) {
   const navigate = useNavigate();
   const send = useAct(workflows.prompt);
   const open = (task_id: string) => navigate(`/tasks/${task_id}`);
   const again = () =>
-    send.mutate({ params: { id: workflow_id }, body: { prompt } }, { onSuccess: ({ task_id }) => open(task_id) });
+    send.mutate({ params: { id: task.workflow_id }, body: sentWith(task) }, { onSuccess: ({ task_id }) => open(task_id) });
   return (
     <>
       <Button variant="default" loading={send.isPending} data-needs={send.needs} onClick={again}>
         Run again
       </Button>
       <DialogButton label="Run again with changes" title="Run again with changes" size="lg" needs={send.needs}>
-        <Changed workflow_id={workflow_id} prompt={prompt} sent={open} />
+        <Changed task={task} sent={open} />
       </DialogButton>
       {send.error && <FailureBelow problem={send.error} />}
     </>
@@ -28,16 +29,15 @@ export function RunAgain({ task: { workflow_id, prompt } }: { task: Task }) {
 }
 
 interface ChangedProps {
-  workflow_id: string;
-  prompt: string;
+  task: Task;
   sent(task_id: string): void;
 }
 
-function Changed({ workflow_id, prompt, sent }: ChangedProps) {
-  const workflow = useRead(workflows.get, { params: { id: workflow_id } });
+function Changed({ task, sent }: ChangedProps) {
+  const workflow = useRead(workflows.get, { params: { id: task.workflow_id } });
   return (
     <Loaded query={workflow} what="Loading the workflow">
-      {(data) => <PromptForm workflow={data} initial={prompt} label="Run" sent={sent} />}
+      {(data) => <PromptForm workflow={data} initial={task.prompt} files={task.attachments} label="Run" sent={sent} />}
     </Loaded>
   );
 }

@@ -6,11 +6,13 @@ import { requestUrl } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 import { useNow } from '../ui/clock.ts';
 import { Copy } from '../ui/copy.tsx';
-import { count, duration, money } from '../ui/figures.ts';
+import { count, duration } from '../ui/figures.ts';
 import { Facts, Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 import { budgetUse } from './budget-use.ts';
 import { RunActions } from './run-actions.tsx';
+import { RunCost } from './run-cost.tsx';
+import { turnsOf } from './run-state.ts';
 import { useScored } from './scores.tsx';
 import type { Followed } from './use-run.ts';
 
@@ -58,9 +60,9 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
             </Anchor>
           ),
           Model: task.model ?? 'default',
-          Turns: Math.max(run.turn, task.turns),
+          Turns: Math.max(turnsOf(run), task.turns),
           Tokens: `${count(usage.total_in)} in, ${count(usage.total_out)} out`,
-          Cost: <Cost cost={usage.cost} priced={data?.priced ?? true} />,
+          Cost: <RunCost cost={usage.cost} priced={data?.priced ?? true} />,
           ...(budget && { Budget: budget }),
           Duration: duration(elapsed_ms),
           ...(waiting_ms > 0 &&
@@ -69,6 +71,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
               Waiting: duration(waiting_ms),
             }),
           Created: <When at={task.created_at} />,
+          ...(task.attachments.length > 0 && { Files: task.attachments.map(({ name }) => name).join(', ') }),
           ...(scored && { Scores: scored }),
           ...(task.forked_from && { 'Forked from': <Source of={task.forked_from} /> }),
           ...(data && data.forks.length > 0 && { Forks: <Forks of={data.forks} /> }),
@@ -100,15 +103,6 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
 function elapsedMs({ started_at, elapsed_seconds }: Task, now: number | null): number | null {
   if (now !== null && started_at !== null) return Math.max(0, now - Date.parse(started_at));
   return elapsed_seconds === null ? null : elapsed_seconds * 1000;
-}
-
-function Cost({ cost, priced }: { cost: number; priced: boolean }) {
-  if (priced) return money(cost);
-  return (
-    <span title="The provider has no price for a model of this run">
-      {cost === 0 ? 'no prices set' : `${money(cost)}, without models that have no price`}
-    </span>
-  );
 }
 
 function Source({ of: { task_id, step } }: { of: ForkedFrom }) {

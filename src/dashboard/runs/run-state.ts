@@ -62,6 +62,10 @@ export const emptyRun: LiveRun = {
   doing: [],
 };
 
+/** Tool calls so far. Between two changes of its status, the stream has only the calls. */
+export const turnsOf = ({ turn, blocks }: Pick<LiveRun, 'turn' | 'blocks'>): number =>
+  Math.max(turn, blocks.filter((block) => block.kind === 'call' && block.state !== 'planned' && block.state !== 'denied').length);
+
 /** The state of the run after further events. */
 export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
   const next: LiveRun = { ...state, blocks: [...state.blocks], logs: [...state.logs] };

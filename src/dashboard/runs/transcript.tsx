@@ -17,7 +17,7 @@ export function Transcript({ task, followed: { run, connection } }: { task: Task
         <Text size="xs" c="dimmed">
           Prompt
         </Text>
-        <Said text={task.prompt} />
+        <Written text={task.prompt} />
       </article>
       {nothing && connection === 'connecting' && <Loading what="Loading the conversation" />}
       {nothing && connection !== 'connecting' && (
@@ -58,12 +58,17 @@ function BlockView({ block }: { block: Block }) {
       className={block.role === 'assistant' ? '' : 'turn-user'}
       aria-label={block.role === 'assistant' ? 'Reply' : block.role}
     >
-      <Said text={block.text} />
+      {block.role === 'assistant' ? <Said text={block.text} /> : <Written text={block.text} />}
     </article>
   );
 }
 
-/** Shows JSON formatted, and other text as Markdown. */
+/** What a person or a program sent. As Markdown, asterisks and line breaks would be lost. */
+function Written({ text }: { text: string }) {
+  return isJson(text) ? <Code label="JSON">{text}</Code> : <Text className="as-written">{text}</Text>;
+}
+
+/** What a model wrote: JSON formatted, and other text as Markdown. */
 function Said({ text }: { text: string }) {
   return isJson(text) ? <Code label="JSON">{text}</Code> : <Markdown>{text}</Markdown>;
 }

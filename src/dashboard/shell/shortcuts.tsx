@@ -30,7 +30,7 @@ export default function Shortcuts() {
               <Table.Td className="nowrap">
                 {keys.map((key, index) => (
                   <span key={key}>
-                    {index > 0 && ' + '}
+                    {index > 0 && (key === '↓' ? ' or ' : ' + ')}
                     <Kbd>{named(key)}</Kbd>
                   </span>
                 ))}

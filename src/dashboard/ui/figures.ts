@@ -27,13 +27,15 @@ export const rate = (part: number) => `${Math.floor(part * 1_000 + 1e-6) / 10} %
 
 const SMALLEST = 0.00001;
 const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+const PARTS_OF_CENTS: Intl.NumberFormatOptions = { ...CENTS, maximumFractionDigits: 4 };
 
-/** US dollars: whole cents, more digits below one cent. A sum that is not zero never reads as zero. */
+/** US dollars: whole cents, more digits below one dollar. A sum that is not zero never reads as zero. */
 export function money(value: number): string {
   if (value === 0) return '$0';
   if (value < SMALLEST) return `under $${SMALLEST.toFixed(5)}`;
   const small = value.toFixed(5);
-  return Number(small) < 0.01 ? `$${small}` : `$${new Intl.NumberFormat('en', CENTS).format(value)}`;
+  if (Number(small) < 0.01) return `$${small}`;
+  return `$${new Intl.NumberFormat('en', value < 1 ? PARTS_OF_CENTS : CENTS).format(value)}`;
 }
 
 /** `1 tool`, `2 tools`. */

@@ -1,5 +1,6 @@
 import { Button, Group, Kbd, NativeSelect, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
+import type { Attachment } from '../../contracts/attachments.ts';
 import { ON_BUSY, REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
 import { requestUrl } from '../api/call.ts';
 import { useRefusal } from '../api/may.ts';
@@ -14,6 +15,8 @@ interface PromptFormProps {
   workflow: Pick<Workflow, 'id' | 'status' | 'on_busy'>;
   /** The initial text of the prompt. */
   initial?: string;
+  /** Files that are sent with it. */
+  files?: readonly Attachment[];
   /** The label of the button. */
   label?: string;
   /** Hides the settings that apply to one prompt. */
@@ -21,7 +24,7 @@ interface PromptFormProps {
   sent?(task_id: string): void;
 }
 
-export function PromptForm({ workflow, initial = '', label = 'Send', plain = false, sent }: PromptFormProps) {
+export function PromptForm({ workflow, initial = '', files = [], label = 'Send', plain = false, sent }: PromptFormProps) {
   const send = useAct(workflows.prompt);
   const refusal = useRefusal(send.needs);
   const [prompt, setPrompt] = useState(initial);
@@ -32,7 +35,12 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     if (!prompt.trim() || refusal) return;
-    const body = { prompt, ...(effort && { reasoning_effort: effort as 'low' }), ...(busy && { on_busy: busy as 'enqueue' }) };
+    const body = {
+      prompt,
+      ...(effort && { reasoning_effort: effort as 'low' }),
+      ...(busy && { on_busy: busy as 'enqueue' }),
+      ...(files.length > 0 && { attachments: files.map(({ id }) => ({ id })) }),
+    };
     send.mutate({ params: { id: workflow.id }, body }, { onSuccess: taken });
   };
   const taken = ({ task_id }: { task_id: string }) => {
@@ -59,6 +67,7 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
           onKeyDown={onKey}
           error={send.error?.errors.find(({ path }) => path === 'prompt')?.message}
         />
+        {files.length > 0 && <Text size="xs">With the files {files.map(({ name }) => name).join(', ')}</Text>}
         <Group align="end" gap="sm">
           <Button type="submit" loading={send.isPending} data-needs={send.needs} disabled={!prompt.trim()}>
             {label}

@@ -34,7 +34,7 @@ async function memoryOf(ports: ContextPorts, run: OpenRun, definition: Definitio
   const keys = memories.map(({ key }) => key);
   return {
     messages: [message(MEMORY_POSITION, recalled(memories))],
-    events: [log('memory_loaded', `${memories.length} memories`, { keys })],
+    events: [log('memory_loaded', memories.length === 1 ? '1 memory' : `${memories.length} memories`, { keys })],
   };
 }
 
@@ -46,7 +46,9 @@ async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Defini
   const names = [...new Set(passages.map(({ name }) => name))];
   const loaded = log(
     'knowledge_loaded',
-    passages.length > 0 ? `${passages.length} passages of ${names.join(', ')}` : 'nothing found',
+    passages.length > 0
+      ? `${passages.length} ${passages.length === 1 ? 'passage' : 'passages'} of ${names.join(', ')}`
+      : 'nothing found',
     {
       items: passages.map(({ item_id, name, position, score }) => ({ item_id, name, position, score })),
       ...(warnings.length > 0 ? { warnings } : {}),

@@ -26,7 +26,7 @@ export async function reserve({ ports, run, definition, selected, tokens, step }
   const budget = run.budget ?? definition.budget;
   if (!budget) return 'go';
   const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
-  const next = { cost: costOf(call, definition.model, selected.prices), tokens, seconds: 0 };
+  const next = { cost: costOf(call, [definition.model], selected.prices), tokens, seconds: 0 };
   const reason = exhaustedBy(budget, { cost: run.cost, tokens: run.total_in + run.total_out, seconds: run.seconds ?? 0 }, next);
   if (!reason) return 'go';
   const { log, status } = eventsOf(run.task_id, ports.now);

@@ -76,7 +76,7 @@ describe('a price', () => {
     ['of a table with no number', usage(1_000_000, 0), 'm', { m: { input: Number.NaN, output: 0 } }, 0],
     ['of a table without end', usage(1_000_000, 0), 'm', { m: { input: Number.POSITIVE_INFINITY, output: 0 } }, 0],
   ])('%s', (_, exchange, model, prices, cost) => {
-    expect(costOf(exchange, model, prices)).toBeCloseTo(cost, 10);
+    expect(costOf(exchange, [model], prices)).toBeCloseTo(cost, 10);
   });
 
   it('adds up what was used', () => {
