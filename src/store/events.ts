@@ -43,7 +43,10 @@ export function eventStore(pool: pg.Pool) {
       const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents(place));
       const { void_from, ...end } = extent as ExtentRow;
       if (void_from === null) return { ...end, begin_again_after: null };
-      const [beginning] = await rows<{ after: number | null }>(quick, sql.beginningBefore({ workflow_id, task_id, seq: void_from }));
+      const [beginning] = await rows<{ after: number | null }>(
+        quick,
+        sql.beginningBefore({ workflow_id, task_id, seq: void_from }),
+      );
       return { ...end, begin_again_after: beginning?.after ?? null };
     },
     /** The number before the first event of the workflow's current or last run. */

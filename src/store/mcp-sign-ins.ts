@@ -56,7 +56,8 @@ const LONGEST_SECONDS = 10 * 365 * 86_400;
 const lifetimeOf = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
 
 /** When the access token expires; null: the server did not say. */
-const expiryOf = ({ expires_in }: OAuthTokens) => (expires_in === undefined ? null : new Date(Date.now() + lifetimeOf(expires_in)));
+const expiryOf = ({ expires_in }: OAuthTokens) =>
+  expires_in === undefined ? null : new Date(Date.now() + lifetimeOf(expires_in));
 
 /** Tries again through an outage: the server has taken the refresh token, and what it gave for it is nowhere else. */
 async function writtenThroughOutage(pool: Queryable, query: Parameters<typeof row>[1]): Promise<boolean> {
