@@ -174,6 +174,6 @@ export default [
     text: "status === 'waiting_client'",
     replacement: "status === 'client'",
     harm: 'The overview asks a person whether a call took effect that a program has yet to execute.',
-    tests: [{ file: 'test/unit/dashboard-waiting.test.ts', name: 'tell a call that the program of the prompt executes' }],
+    tests: [{ file: 'test/unit/dashboard-waiting.test.ts', name: 'distinguish a call that the program of the prompt executes' }],
   },
 ] satisfies Mutant[];

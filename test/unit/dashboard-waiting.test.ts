@@ -10,7 +10,7 @@ describe('the reasons why a run waits', () => {
     expect(reasonsOf(task, calls)).toEqual(['Approve 2 calls to pay?', 'Approve the call to send?']);
   });
 
-  it('tell a call that the program of the prompt executes from one whose effect is unknown', () => {
+  it('distinguish a call that the program of the prompt executes from one whose effect is unknown', () => {
     expect(reasonsOf(task, [call('waiting_client')])).toEqual([
       'The program that sent the prompt has to send the result of the call to pay.',
     ]);
