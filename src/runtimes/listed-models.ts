@@ -14,7 +14,7 @@ interface ListedModel {
 export const MOST_MODELS = 5_000;
 const LIST_MS = 60_000;
 
-/** The models that an endpoint lists. It may have another page for ever, so it is read up to a number and for a time. */
+/** The models that an endpoint lists. It may have another page forever, so it is read up to a number and for a time. */
 export async function listedModels(client: OpenAI | Anthropic, most_ms = LIST_MS): Promise<ListedModel[]> {
   const signal = AbortSignal.timeout(most_ms);
   const pages = client instanceof Anthropic ? client.models.list({}, { signal }) : client.models.list({ signal });

@@ -120,7 +120,7 @@ export default [
     file: 'src/tools/mcp/connection.ts',
     text: 'await inTime(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);',
     replacement: 'await refusal.orElse(client.connect(transport, { timeout: connect_ms }));',
-    harm: 'A run waits for ever for a server whose event stream stays empty.',
+    harm: 'A run waits forever for a server whose event stream stays empty.',
     tests: [{ file: 'test/tools/mcp-silence.test.ts', name: 'a connection does not wait for a silent' }],
   },
   {

@@ -100,7 +100,7 @@ export default [
     file: 'src/temporal/activities/questions.ts',
     text: 'await written(() => ports.ledger.ask(call, { question, events }), over);',
     replacement: 'await ports.ledger.ask(call, { question, events });',
-    harm: 'A question that falls into an outage of the database is refused, and the tool goes on without its answer.',
+    harm: 'A question that falls into an outage of the database is refused, and the tool continues without its answer.',
     tests: [{ file: HERE, name: 'asks once the database has room again' }],
   },
 ] satisfies Mutant[];

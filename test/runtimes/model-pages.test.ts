@@ -27,7 +27,7 @@ async function endless(models_each: number, answers_after_ms = 0) {
   return { asked, client: new Anthropic({ apiKey: 'key', baseURL, maxRetries: 0, logLevel: 'off' }) };
 }
 
-it('an endpoint that lists models for ever is read up to a limit', async () => {
+it('an endpoint that lists models forever is read up to a limit', async () => {
   const { client, asked } = await endless(1_000);
   expect(await listedModels(client)).toHaveLength(MOST_MODELS);
   expect(asked.pages).toBe(5);

@@ -54,6 +54,7 @@ const DIALS: Record<string, string> = {
   'runtimes/chat-completions.ts': 'is given a client',
   'runtimes/clients.ts': 'is given a fetch',
   'runtimes/embeddings.ts': 'is given a fetch',
+  'runtimes/listed-models.ts': 'is given a client',
   'runtimes/model-lists.ts': 'is given a client',
   'runtimes/provider-check.ts': 'is given clients',
   'runtimes/reusing-fetch.ts': 'is given a fetch',
