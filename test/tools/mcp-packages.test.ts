@@ -93,6 +93,8 @@ describe('a server that npx starts', () => {
     expect(await installedPackages(folder)).toEqual([]);
     await (await open('npx cleared', cacheIn('cleared'))).close();
     expect(tarballs('cleared')).toBe(2);
+    expect(await clearPackages(folder)).toHaveLength(1);
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
   it.each([
@@ -113,6 +115,17 @@ describe('a server that npx starts', () => {
     expect((await readdir(join(home, name))).filter((entry) => !entry.includes('.lock.'))).toEqual([]);
     registry.npm(name, `${SERVERS}/reach.mjs`);
     await (await open(`npx ${name}`, cacheIn(name))).close();
+  });
+
+  it('is installed again if the process that installed it was killed', async () => {
+    registry.npm('killed', `${SERVERS}/reach.mjs`);
+    const folder = join(home, 'killed');
+    await (await open('npx killed', cacheIn('killed'))).close();
+    const manifests = (await readdir(folder)).filter((entry) => entry.endsWith('.json'));
+    // It is written last.
+    await rm(join(folder, manifests[0] as string));
+    await (await open('npx killed', cacheIn('killed'))).close();
+    expect(tarballs('killed')).toBe(2);
   });
 
   it('goes on being installed when a caller does not wait', async () => {

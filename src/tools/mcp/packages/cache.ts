@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gate } from '../../../domain/queue.ts';
 import type { ConfinedCommand } from '../../../toolrunner/index.ts';
@@ -44,6 +44,7 @@ interface Installed {
 
 const TIMEOUT_MS = 5 * 60_000;
 const AT_ONCE = 2;
+const KEY_CHARACTERS = 32;
 const MIB = 1024 * 1024;
 /** The variables by which a server names a registry of its own. */
 const REGISTRY_VARIABLES = {
@@ -85,7 +86,6 @@ export function mcpPackages(options: CacheOptions): McpPackages {
   }
 
   async function installNow(key: string, { registry, specs, address }: Wanted): Promise<Installed> {
-    await removeHalves(folder, timeout_ms);
     const used = (await installedPackages(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
     if (used >= total_bytes) throw new InstallFailed(specs, full(total_bytes));
     const directory = `${key}-${randomUUID()}`;
@@ -119,7 +119,7 @@ type Wanted = Pick<PackageLaunch, 'registry' | 'specs'> & { address: string | un
 const full = (bytes: number) =>
   `the packages of MCP servers may take ${Math.floor(bytes / MIB)} MiB together (MCP_PACKAGES_MB), and do; clear them with: perdura mcp-packages clear`;
 
-const keyOf = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+const keyOf = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, KEY_CHARACTERS);
 
 async function within<T>(work: Promise<T>, specs: string[], patience_ms: number): Promise<T> {
   const late = new InstallFailed(specs, 'it is still being installed; try again in a minute');
@@ -153,16 +153,6 @@ async function writeOnce(folder: string, key: string, manifest: Installed): Prom
   }
 }
 
-/** What an installation left that ended with its process. One in progress is younger. */
-async function removeHalves(folder: string, timeout_ms: number): Promise<void> {
-  const whole = new Set((await installedPackages(folder)).map(({ directory }) => directory));
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (!entry.isDirectory() || whole.has(entry.name)) continue;
-    if (Date.now() - (await stat(path)).birthtimeMs > 2 * timeout_ms) await rm(path, { recursive: true, force: true });
-  }
-}
-
 /** All that are installed, oldest first. */
 export async function installedPackages(folder: string): Promise<Installed[]> {
   const names = await readdir(folder).catch(() => []);
@@ -171,13 +161,17 @@ export async function installedPackages(folder: string): Promise<Installed[]> {
   return found.filter((it) => it !== null).sort((a, b) => a.installed_at.localeCompare(b.installed_at));
 }
 
-/** Removes all, or those with this specifier; running servers lose what they have not loaded yet. Resolves with what was removed. */
+/**
+ * Removes all, or those with this specifier; running servers lose what they have not loaded yet. All includes what was never finished,
+ * also what is being installed. Resolves with what was removed.
+ */
 export async function clearPackages(folder: string, spec?: string): Promise<Installed[]> {
   const chosen = (await installedPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
   for (const { directory } of chosen) {
     // Without its manifest nobody starts it any more.
-    await rm(manifestFile(folder, directory.slice(0, 32)), { force: true });
+    await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });
     await rm(join(folder, directory), { recursive: true, force: true });
   }
+  if (spec === undefined) await rm(folder, { recursive: true, force: true });
   return chosen;
 }
