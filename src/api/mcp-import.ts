@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Warning } from '../contracts/common.ts';
 import { type McpEntry, McpServerCreate } from '../contracts/mcps.ts';
 import { isTemplate, mapTexts } from '../domain/secrets.ts';
+import { launcherOf, packageLaunch } from '../tools/mcp/packages/launch.ts';
 import type { McpProbe } from '../tools/mcp/probe-service.ts';
 import { validated } from './validate.ts';
 
@@ -25,7 +26,7 @@ export const transportOfEntry = (entry: McpEntry) => (entry.command ? 'stdio' : 
 const KINDS = ['stdio', 'sse', 'http', 'streamable-http', 'streamable_http', 'streamablehttp', 'streamableHttp'];
 
 /** What starts a program that it downloads, or that lives outside the sandbox. */
-const DOWNLOADERS = ['npx', 'npm', 'pnpm', 'bunx', 'uvx', 'uv', 'pipx'];
+const DOWNLOADERS = ['npm', 'pnpm', 'bunx', 'uv', 'pipx'];
 const ENGINES = ['docker', 'podman'];
 const launchDoubt = (command: string): string | null => {
   if (DOWNLOADERS.includes(command))
@@ -60,7 +61,7 @@ export async function entryDoubts(
     doubts.push(
       doubt('command', 'This installation starts no commands for MCP servers; the operator enables them with ALLOW_STDIO_MCP'),
     );
-  if (command) doubts.push(...(await commandDoubts(command, mcp)).map((message) => doubt('command', message)));
+  if (command) doubts.push(...(await commandDoubts(command, args, mcp)).map((message) => doubt('command', message)));
   for (const [index, path] of args.entries())
     if (command && LOCAL_PATH.test(path)) doubts.push(doubt(`args.${index}`, await pathDoubt(path, mcp)));
   const { disabled: _, ...texts } = entry;
@@ -87,16 +88,32 @@ const PROGRAMS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 type Paths = Pick<McpProbe, 'pathRefusal'>;
 
-async function commandDoubts(command: string, mcp: Paths): Promise<string[]> {
+async function commandDoubts(command: string, args: string[], mcp: Paths): Promise<string[]> {
   if (PLACEHOLDER.test(command)) return [];
   if (isAbsolute(command) && !PROGRAMS.includes(dirname(command))) return [await pathDoubt(command, mcp)];
   const launched = launchDoubt(command);
+  if (launcherOf(command)) return packageDoubts(command, args);
   const places = isAbsolute(command) ? [command] : PROGRAMS.map((folder) => join(folder, command));
   const found = (await Promise.all(places.map(exists))).includes(true);
   return [
     ...(found ? [] : [`There is no command ${command} on this machine`]),
     ...(launched ? [`\`${command}\` ${launched}`] : []),
   ];
+}
+
+const EXACT = /(?:.@|==)v?\d+(?:\.\d+)+(?:[\w.+-]*)$/;
+
+/** Of a command whose package is installed before its first start. */
+function packageDoubts(command: string, args: string[]): string[] {
+  const launch = packageLaunch(command, args);
+  if (!launch)
+    return [
+      `\`${command}\` is started here only with the name of a package in a registry: \`npx -y NAME@VERSION …\` or \`uvx NAME@VERSION …\`; other forms need \`network\`, and download at each start`,
+    ];
+  const [first = ''] = launch.specs;
+  return EXACT.test(first)
+    ? []
+    : [`${first} names no exact version: the one that is installed first stays until it is cleared (perdura mcp-packages clear)`];
 }
 
 /** Whether there is something at a path is reported only of paths that the operator allows. */

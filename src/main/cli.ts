@@ -16,6 +16,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   backup: () => import('./commands/backup.ts'),
   restore: () => import('./commands/restore.ts'),
   tools: () => import('./commands/tools.ts'),
+  'mcp-packages': () => import('./commands/mcp-packages.ts'),
   replay: () => import('./commands/replay.ts'),
   eval: () => import('./commands/eval.ts'),
   restored: () => import('./commands/restored.ts'),

@@ -22,6 +22,7 @@ import type { Evaluations } from '../temporal/evaluations.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Settle } from '../temporal/settle.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
+import type { McpPackages } from '../tools/mcp/packages/cache.ts';
 import type { Config } from './config.ts';
 
 /** What must be known before any connection is opened: addresses, and who may sign in. */
@@ -63,6 +64,7 @@ export interface SharedServices {
   store: Store;
   bus: EventBus;
   runner: PythonToolRunner;
+  mcp_packages: McpPackages;
   egress: Egress;
   /** Parses all input from users or the network. */
   parsers: ParserPool;

@@ -17,6 +17,10 @@ const LOCAL = {
   backup: { usage: '<file> [--without-key] [--force]', summary: 'all of an installation of npm start, also while it runs' },
   restore: { usage: '<file>', summary: 'a backup into an empty PERDURA_HOME' },
   tools: { usage: 'install <package> …', summary: 'packages that custom tools may import' },
+  'mcp-packages': {
+    usage: 'ls [--json] | clear [<package>]',
+    summary: 'packages installed for MCP servers that npx and uvx start',
+  },
   replay: { usage: '<bundle.json> …', summary: 'run bundles of runs again, offline' },
   restored: { summary: 'after restoring a backup or snapshot: ask before writes are repeated' },
   size: {

@@ -65,6 +65,7 @@ import type { InstallationSettings, RunControl, SharedServices } from './core.ts
 import { homeMark } from './home-mark.ts';
 import { apiLimitsOf } from './limits.ts';
 import { type ProcessLog, requestLog } from './log.ts';
+import { openMcpPackages } from './mcp-packages.ts';
 import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
 import { keySource } from './setting.ts';
@@ -138,6 +139,7 @@ export async function openSharedServices(
     store,
     bus,
     runner,
+    mcp_packages: openMcpPackages(config, runner),
     egress,
     parsers,
     judge,

@@ -20,6 +20,8 @@ export interface ConfinedCommand {
   network?: boolean;
   /** Further host paths, at the same place inside; read-only unless marked otherwise. Only those that the runner's `host_paths` allow. */
   paths?: readonly HostPath[];
+  /** Directories of Perdura's own data that its code gives. Never from anybody's input: they are not checked. */
+  own_paths?: readonly Required<HostPath>[];
   limits?: Partial<Limits>;
 }
 

@@ -7,7 +7,7 @@ import { type Confinement, findConfinement } from './confinement.ts';
 import type { ChildFrame } from './frame.ts';
 import { hostPathOf, hostPathRules } from './host-paths.ts';
 import { startInspector } from './inspection.ts';
-import { findInterpreter } from './interpreter.ts';
+import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
 import type { ToolRunnerOptions } from './options.ts';
 import { runInProcess } from './process-tier.ts';
@@ -26,12 +26,15 @@ export type { ToolRunnerOptions } from './options.ts';
 export { installToolPackages, type ToolPackages } from './packages.ts';
 export { listPlugins } from './plugins.ts';
 export type * from './runner.ts';
+export { shareWorkspace as shareWithTools } from './workspaces.ts';
 
 /** `ToolRunner` with the operator's view and confined commands. */
 export interface PythonToolRunner extends ToolRunner {
   readonly isolation: Isolation;
   /** Why no stronger tier than `isolation` is in force; '' in the strongest. */
   readonly isolation_reason: string;
+  /** The tools' interpreter; null on a machine without Python. */
+  readonly interpreter: Pick<Interpreter, 'executable' | 'version'> | null;
   /** Replaces the packages imported ahead of calls; running calls are ended. */
   preload(packages: readonly string[]): Promise<void>;
   /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null if it can. */
@@ -67,6 +70,7 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
   return {
     isolation: confinement.tier,
     isolation_reason: confinement.reason,
+    interpreter,
     inspect: (name, source) => inspector.inspect(name, source),
     run: calls.run,
     preload: async (packages) => confinement.zygote?.replace(packages),
@@ -79,7 +83,8 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
       signal?.throwIfAborted();
       if (closing.signal.aborted) throw new Error(CLOSED);
       if (wanted.workspace) await shareWorkspace(wanted.workspace);
-      const host_paths = await Promise.all((wanted.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
+      const judged = await Promise.all((wanted.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
+      const host_paths = [...judged, ...(wanted.own_paths ?? [])];
       const host = { confinement, command: command('confine'), run_as: options.run_as, host_paths, slots };
       const started = await startConfined(wanted, host);
       commands.add(started);

@@ -10,6 +10,7 @@ export function runnerWithoutPython({ message: reason }: NoInterpreter): PythonT
   return {
     isolation: 'refused',
     isolation_reason: reason,
+    interpreter: null,
     inspect: async () => ({
       valid: false,
       error: reason,

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { killGroup } from '../toolrunner/kill-group.ts';
+import { watchSize } from './size-watch.ts';
 
 interface GitLimits {
   /** The directory that must not grow beyond `max_bytes` while git runs. */
@@ -16,8 +15,6 @@ interface GitLimits {
 
 /** Thrown by a reader of git's output to end git, with the reason. */
 export class TooMuch extends Error {}
-
-const WATCH_MS = 500;
 
 /** Runs git and returns what `read` makes of its output. Throws a sentence if git fails, takes too long or writes too much. */
 export async function git<T = string>(
@@ -37,7 +34,7 @@ export async function git<T = string>(
     killGroup(child);
   };
   const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
-  const watching = watch(directory, max_bytes, () => stop(`it is larger than ${max_bytes} bytes`));
+  const watching = watchSize(directory, max_bytes, () => stop(`it is larger than ${max_bytes} bytes`));
   const abort = () => stop('it was stopped');
   signal.addEventListener('abort', abort, { once: true });
   const output = read(child.stdout).catch((error: Error) => {
@@ -60,34 +57,9 @@ export async function git<T = string>(
   }
 }
 
-/** Measures a directory repeatedly, one measurement at a time. */
-function watch(directory: string, max_bytes: number, exceeded: () => void): AbortController {
-  const ended = new AbortController();
-  const look = async () => {
-    if (ended.signal.aborted) return;
-    if ((await bytesIn(directory)) > max_bytes) exceeded();
-    else setTimeout(() => void look(), WATCH_MS).unref();
-  };
-  setTimeout(() => void look(), WATCH_MS).unref();
-  return ended;
-}
-
 const lastLineOf = (output: string) =>
   output
     .trim()
     .split('\n')
     .at(-1)
     ?.replace(/^fatal: /, '') || 'git failed';
-
-async function bytesIn(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
-  const sizes = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      stat(join(entry.parentPath, entry.name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}

@@ -129,6 +129,22 @@ describe('MCP servers', () => {
     expect(allowed.allowed_tools).toEqual(['read']);
   });
 
+  it('warns about packages without an exact version, and about launchers that name none', async () => {
+    const [exact, loose, python, other] = [unique('exact'), unique('loose'), unique('python'), unique('other')];
+    const mcpServers = {
+      [exact]: { command: 'npx', args: ['-y', '@org/files@1.2.3'] },
+      [loose]: { command: 'npx', args: ['-y', 'files@latest'] },
+      [python]: { command: 'uvx', args: ['files==1.2'] },
+      [other]: { command: 'npx', args: ['github:org/files'] },
+    };
+    const { warnings } = await here.alice.ok(here.alice.post('/api/mcps/import', { mcpServers }), 201);
+    const said = (warnings as { path: string; message: string }[]).filter(({ path }) => path.endsWith('.command'));
+    expect(said.filter(({ message }) => !message.includes('ALLOW_STDIO_MCP'))).toEqual([
+      { path: `mcpServers.${loose}.command`, message: expect.stringContaining('files@latest names no exact version') },
+      { path: `mcpServers.${other}.command`, message: expect.stringContaining('`npx -y NAME@VERSION …`') },
+    ]);
+  });
+
   it('imports a disabled entry as a disabled server, and names what will not work here', async () => {
     const { alice } = here;
     const placeholder = (name: string) => '$'.concat(`{${name}}`);

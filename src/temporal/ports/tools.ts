@@ -20,9 +20,10 @@ import type { ToolsAsked } from '../activities/tools-asked.ts';
 const now = () => new Date().toISOString();
 
 /** The MCP connections of a worker. */
-export const openMcpPool = ({ setting, runner, egress, parsers, store }: SharedServices): McpPool =>
+export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, store }: SharedServices): McpPool =>
   mcpPool({
     startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
+    packages: mcp_packages,
     fetch: egress.configuration.fetch,
     fetchFor: personalFetch(egress.configuration.fetch, store.mcpSignIns),
     message_bytes: egress.limits.message,

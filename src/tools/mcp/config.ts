@@ -1,5 +1,6 @@
 import type { PinnedMcpServer } from '../../domain/definition.ts';
 import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
+import { type PackageLaunch, packageLaunch } from './packages/launch.ts';
 
 /** Opens a stored token by name; throws a sentence if it may not be used. */
 export type OpenToken = (name: string) => Promise<string>;
@@ -20,7 +21,7 @@ export interface McpTarget {
   network: boolean;
   paths: string[];
   endpoint:
-    | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string> }
+    | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string>; launch?: PackageLaunch }
     | { kind: 'http' | 'sse'; url: string; headers: Record<string, string>; oauth?: OAuthClient };
 }
 
@@ -36,7 +37,12 @@ export async function targetOf(server: McpServerConfig, open: OpenToken): Promis
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);
-    return { ...place, endpoint: { kind: 'stdio', command, args: args.map(String), env: textsOf(env) } };
+    const written = server.connection_config as { command: string; args?: unknown[] };
+    const launch = packageLaunch(written.command, (written.args ?? []).map(String));
+    return {
+      ...place,
+      endpoint: { kind: 'stdio', command, args: args.map(String), env: textsOf(env), ...(launch && { launch }) },
+    };
   }
   const { url, headers = {}, oauth } = config as { url?: string; headers?: Record<string, string>; oauth?: OAuthClient };
   if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The MCP server ${name} has no valid url`);

@@ -13,20 +13,24 @@ import {
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
 import { reasonOf } from '../../domain/reason.ts';
-import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
-import { hostPathOf } from '../../toolrunner/index.ts';
 import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
 import { inTime } from './in-time.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
+import type { McpPackages } from './packages/cache.ts';
 import { questionsOf } from './questions.ts';
 import { type CallResult, mcpOutcome } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
+import { stdioTransport } from './stdio-server.ts';
 
 export interface ConnectPorts {
   /** Starts a server's process under the rules of a tool call; null if such servers are not allowed. */
   startConfined: StartConfined | null;
+  /** Installs the packages that `npx` and `uvx` name. Without it those commands are started as they are. */
+  packages?: McpPackages;
+  /** How long to wait for an installation. Default: until it ends. */
+  install_ms?: number;
   /** Every request to a server goes through it, so it enforces the egress rules. */
   fetch?: typeof globalThis.fetch;
   /** Checks the schemas that a server sends, in another process. */
@@ -164,17 +168,10 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   };
 }
 
-function transportOf(
-  { name, endpoint, network, paths }: McpTarget,
-  { startConfined, fetch, message_bytes = BYTE_LIMITS.message }: ConnectPorts,
-): Transport {
-  if (endpoint.kind === 'stdio') {
-    if (!startConfined)
-      throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
-    const { command, args, env } = endpoint;
-    const confined = { command, args, env, network, paths: paths.map(hostPathOf) };
-    return new ConfinedStdio(startConfined, confined, message_bytes);
-  }
+function transportOf(target: McpTarget, ports: ConnectPorts): Transport {
+  const { endpoint } = target;
+  const { fetch } = ports;
+  if (endpoint.kind === 'stdio') return stdioTransport({ ...target, endpoint }, ports);
   const options = { requestInit: { headers: endpoint.headers }, ...(fetch ? { fetch } : {}) };
   const url = new URL(endpoint.url);
   return endpoint.kind === 'sse'

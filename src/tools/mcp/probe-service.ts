@@ -9,17 +9,20 @@ import type { McpTarget } from './config.ts';
 import { type ProbeResult, probeMcp } from './probe.ts';
 
 const PATIENCE_MS = 40_000;
+/** Of these, how long an installation may take; it goes on afterwards. */
+const INSTALL_MS = 25_000;
 
 /**
  * Reaches MCP servers for the API, in the caller's name. The result is stored with the server only if the caller made the server:
  * for everybody else its secrets do not open.
  */
-export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: SharedServices) {
+export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: SharedServices) {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
   const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
   const personal = personalFetch(egress.configuration.fetch, store.mcpSignIns);
-  const ports = { startConfined, ...counted, schemaFaults, version: setting.version };
+  const packages = { packages: mcp_packages, install_ms: INSTALL_MS };
+  const ports = { startConfined, ...packages, ...counted, schemaFaults, version: setting.version };
 
   async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
     const server = await store.mcpServers.opened(id);

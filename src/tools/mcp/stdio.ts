@@ -11,7 +11,7 @@ const STDERR_CHARACTERS = 2_000;
 const LINE_FEED = 10;
 
 /** The end of the output, from the start of a word: half of a secret could not be recognised and redacted. */
-const lastWords = (said: string) =>
+export const lastWords = (said: string) =>
   said.length <= STDERR_CHARACTERS ? said : said.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
 
 /** MCP over the pipes of a confined process. Its stderr is drained; the end is kept for error messages. */

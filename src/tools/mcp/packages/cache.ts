@@ -1,0 +1,177 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gate } from '../../../domain/queue.ts';
+import type { ConfinedCommand } from '../../../toolrunner/index.ts';
+import { bytesIn } from '../../size-watch.ts';
+import { InstallFailed, type InstallPorts, install, programIn } from './install.ts';
+import type { PackageLaunch } from './launch.ts';
+
+interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
+  /** Where the packages are. */
+  folder: string;
+  interpreter: { executable: string; version: string } | null;
+  /** Addresses of the registries; undefined: the public ones. */
+  registries: Record<PackageLaunch['registry'], string | undefined>;
+  /** Of all packages together. */
+  total_bytes: number;
+  /** Of one installation. */
+  timeout_ms?: number;
+  /** Waits until no other process of this machine has the lock; resolves with its release. */
+  lock(file: string): Promise<() => Promise<void>>;
+}
+
+export interface McpPackages {
+  /**
+   * The program of a package, installed if it is not. `env` is the server's: its own registry is used. Throws `InstallFailed`, also if it
+   * is not installed within `patience_ms`; the installation then goes on.
+   */
+  program(
+    launch: PackageLaunch,
+    env: Record<string, string>,
+    patience_ms?: number,
+  ): Promise<Pick<ConfinedCommand, 'own_paths'> & { command: string }>;
+}
+
+interface Installed {
+  registry: PackageLaunch['registry'];
+  specs: string[];
+  /** Below the folder of the cache. */
+  directory: string;
+  installed_at: string;
+  bytes: number;
+}
+
+const TIMEOUT_MS = 5 * 60_000;
+const AT_ONCE = 2;
+const KEY_CHARACTERS = 32;
+const MIB = 1024 * 1024;
+/** The variables by which a server names a registry of its own. */
+const REGISTRY_VARIABLES = {
+  npm: ['npm_config_registry', 'NPM_CONFIG_REGISTRY'],
+  pypi: ['UV_DEFAULT_INDEX', 'UV_INDEX_URL', 'PIP_INDEX_URL'],
+};
+
+/** Packages of MCP servers, each installed once for all. Whoever asks for one that is being installed waits for it. */
+export function mcpPackages(options: CacheOptions): McpPackages {
+  const { folder, interpreter, registries, total_bytes, lock } = options;
+  const timeout_ms = options.timeout_ms ?? TIMEOUT_MS;
+  const ports: InstallPorts = { ...options, timeout_ms, python: interpreter?.executable };
+  const turns = gate(AT_ONCE);
+  const installing = new Map<string, Promise<Installed>>();
+
+  async function installed(launch: PackageLaunch, address: string | undefined): Promise<Installed> {
+    const { registry, specs } = launch;
+    const key = keyOf([registry, specs, address, process.arch, registry === 'pypi' && interpreter]);
+    const known = await manifestOf(folder, key);
+    if (known) return known;
+    const started = installing.get(key) ?? installOnce(key, { registry, specs, address }).finally(() => installing.delete(key));
+    installing.set(key, started);
+    return started;
+  }
+
+  async function installOnce(key: string, wanted: Wanted): Promise<Installed> {
+    const leave = await turns.enter(new AbortController().signal);
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o711 });
+      const release = await lock(join(folder, `${key}.lock`));
+      try {
+        return (await manifestOf(folder, key)) ?? (await installNow(key, wanted));
+      } finally {
+        await release();
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  async function installNow(key: string, { registry, specs, address }: Wanted): Promise<Installed> {
+    const used = (await installedPackages(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
+    if (used >= total_bytes) throw new InstallFailed(specs, full(total_bytes));
+    const directory = `${key}-${randomUUID()}`;
+    const dir = join(await realpath(folder), directory);
+    await mkdir(dir, { mode: 0o755 });
+    try {
+      await install({ registry, specs, dir, address }, { ...ports, max_bytes: Math.min(ports.max_bytes, total_bytes - used) });
+      const manifest = { registry, specs, directory, installed_at: new Date().toISOString(), bytes: await bytesIn(dir) };
+      if (await writeOnce(folder, key, manifest)) return manifest;
+      await rm(dir, { recursive: true, force: true });
+      return (await manifestOf(folder, key)) as Installed;
+    } catch (error) {
+      await rm(dir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  return {
+    async program(launch, env, patience_ms) {
+      const own = REGISTRY_VARIABLES[launch.registry].map((name) => env[name]).find(Boolean);
+      const ready = installed(launch, own ?? registries[launch.registry]);
+      const { directory } = await (patience_ms === undefined ? ready : within(ready, launch.specs, patience_ms));
+      const dir = join(await realpath(folder), directory);
+      return { command: await programIn(dir, launch), own_paths: [{ path: dir, writable: false }] };
+    },
+  };
+}
+
+type Wanted = Pick<PackageLaunch, 'registry' | 'specs'> & { address: string | undefined };
+
+const full = (bytes: number) =>
+  `the packages of MCP servers may take ${Math.floor(bytes / MIB)} MiB together (MCP_PACKAGES_MB), and do; clear them with: perdura mcp-packages clear`;
+
+const keyOf = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, KEY_CHARACTERS);
+
+async function within<T>(work: Promise<T>, specs: string[], patience_ms: number): Promise<T> {
+  const late = new InstallFailed(specs, 'it is still being installed; try again in a minute');
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late), patience_ms);
+  work.catch(() => {});
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+const manifestFile = (folder: string, key: string) => join(folder, `${key}.json`);
+
+/** Only what is completely installed has a manifest. */
+async function manifestOf(folder: string, key: string): Promise<Installed | null> {
+  const text = await readFile(manifestFile(folder, key), 'utf8').catch(() => null);
+  return text === null ? null : (JSON.parse(text) as Installed);
+}
+
+/** Whole, and only if there is none: with a shared folder, another machine may have been faster. False then. */
+async function writeOnce(folder: string, key: string, manifest: Installed): Promise<boolean> {
+  // Beside the package, whose scripts could have put a link in its place.
+  const draft = join(folder, `${manifest.directory}.draft`);
+  await writeFile(draft, JSON.stringify(manifest));
+  try {
+    await link(draft, manifestFile(folder, key));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(draft);
+  }
+}
+
+/** All that are installed, oldest first. */
+export async function installedPackages(folder: string): Promise<Installed[]> {
+  const names = await readdir(folder).catch(() => []);
+  const keys = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+  const found = await Promise.all(keys.map((key) => manifestOf(folder, key)));
+  return found.filter((it) => it !== null).sort((a, b) => a.installed_at.localeCompare(b.installed_at));
+}
+
+/**
+ * Removes all, or those with this specifier; running servers lose what they have not loaded yet. All includes what was never finished,
+ * also what is being installed. Resolves with what was removed.
+ */
+export async function clearPackages(folder: string, spec?: string): Promise<Installed[]> {
+  const chosen = (await installedPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
+  for (const { directory } of chosen) {
+    // Without its manifest nobody starts it any more.
+    await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });
+    await rm(join(folder, directory), { recursive: true, force: true });
+  }
+  if (spec === undefined) await rm(folder, { recursive: true, force: true });
+  return chosen;
+}

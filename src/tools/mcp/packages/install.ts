@@ -1,0 +1,149 @@
+import { lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { shareWithTools } from '../../../toolrunner/index.ts';
+import { watchSize } from '../../size-watch.ts';
+import { lastWords, type StartConfined } from '../stdio.ts';
+import { npmName, type PackageLaunch } from './launch.ts';
+
+/** A sentence for the person whose server cannot start, with its word for machines. */
+export class InstallFailed extends Error {
+  constructor(specs: readonly string[], reason: string) {
+    super(`mcp_install_failed: ${specs.join(', ')} could not be installed: ${reason}`);
+  }
+}
+
+export interface InstallPorts {
+  startConfined: StartConfined;
+  /** Makes the environments of Python packages. */
+  python: string | undefined;
+  /** Of one package with all that it needs. */
+  max_bytes: number;
+  timeout_ms: number;
+}
+
+interface Install extends Pick<PackageLaunch, 'registry' | 'specs'> {
+  /** Where it is installed; exists, and is empty. */
+  dir: string;
+  /** The registry's address; undefined: the public one. */
+  address: string | undefined;
+}
+
+/** Installing compiles and unpacks, so it gets more than a server does. */
+const LIMITS = { memory_mb: 2_048, tmp_mb: 64 };
+const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
+
+/** Installs with network access, in the sandbox: packages run scripts of their own then. Throws `InstallFailed`. */
+export async function install({ registry, specs, dir, address }: Install, ports: InstallPorts): Promise<void> {
+  const scratch = join(dir, '.install');
+  await mkdir(scratch);
+  await shareWithTools(dir);
+  const certificates = await lstat(CERTIFICATES).then(
+    () => CERTIFICATES,
+    () => undefined,
+  );
+  const env = { HOME: scratch, TMPDIR: scratch, ...(registry === 'npm' ? npmEnv : pipEnv)({ scratch, address, certificates }) };
+  const deadline = AbortSignal.timeout(ports.timeout_ms);
+  for (const argv of registry === 'npm' ? npmSteps(dir, specs) : pipSteps(dir, specs, ports.python))
+    await step(argv, { specs, dir, env, deadline }, ports);
+  await rm(scratch, { recursive: true, force: true });
+}
+
+interface Registry {
+  scratch: string;
+  address: string | undefined;
+  certificates: string | undefined;
+}
+
+const npmEnv = ({ scratch, address, certificates }: Registry) => ({
+  npm_config_cache: join(scratch, 'npm'),
+  npm_config_update_notifier: 'false',
+  ...(address && { npm_config_registry: address }),
+  ...(certificates && { npm_config_cafile: certificates }),
+});
+
+const pipEnv = ({ address, certificates }: Registry) => ({
+  PIP_NO_CACHE_DIR: '1',
+  PIP_DISABLE_PIP_VERSION_CHECK: '1',
+  PIP_NO_INPUT: '1',
+  PIP_RETRIES: '1',
+  ...(address && { PIP_INDEX_URL: address }),
+  ...(certificates && { PIP_CERT: certificates }),
+});
+
+const npmSteps = (dir: string, specs: string[]) => [
+  ['npm', 'install', '--prefix', dir, '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error', '--', ...specs],
+];
+
+const pipSteps = (dir: string, specs: string[], python = 'python3') => [
+  [python, '-I', '-m', 'venv', join(dir, 'env')],
+  [join(dir, 'env/bin/python'), '-I', '-m', 'pip', 'install', '--quiet', '--', ...specs],
+];
+
+interface Step {
+  specs: string[];
+  dir: string;
+  env: Record<string, string>;
+  deadline: AbortSignal;
+}
+
+/** One command of an installation. */
+async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: InstallPorts): Promise<void> {
+  const ended = new AbortController();
+  const command = {
+    command: '/bin/sh',
+    // The server may run as another user of the sandbox and reads what is made here.
+    args: ['-c', 'umask 022; cd "$0"; exec "$@"', dir, ...argv],
+    env,
+    network: true,
+    own_paths: [{ path: dir, writable: true }],
+    limits: LIMITS,
+  };
+  const stop = AbortSignal.any([deadline, ended.signal]);
+  const watching = watchSize(dir, ports.max_bytes, () => ended.abort());
+  try {
+    const child = await ports.startConfined(command, stop);
+    child.stdin.end();
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream
+        .on('error', () => {})
+        .on('data', (chunk: Buffer) => {
+          said = lastWords(said + chunk.toString());
+        });
+    const code = await child.exit;
+    stop.throwIfAborted();
+    if (code !== 0) throw new InstallFailed(specs, said.trim() || `${argv[0]} ended with exit code ${code}`);
+  } catch (error) {
+    if (error instanceof InstallFailed) throw error;
+    if (deadline.aborted) throw new InstallFailed(specs, `it took longer than ${ports.timeout_ms / 1_000} s`);
+    if (ended.signal.aborted) throw new InstallFailed(specs, `it is larger than ${ports.max_bytes} bytes`);
+    throw new InstallFailed(specs, (error as Error).message);
+  } finally {
+    watching.abort();
+  }
+}
+
+const MANIFEST_BYTES = 1024 * 1024;
+
+/** The path of a package's program. Throws a sentence. What a package has written is not followed out of its directory. */
+export async function programIn(dir: string, { registry, specs, program }: PackageLaunch): Promise<string> {
+  const name = program ?? (await npmProgram(dir, npmName(specs[0] as string)));
+  const path = join(dir, registry === 'npm' ? 'node_modules/.bin' : 'env/bin', name);
+  if (await lstat(path).catch(() => null)) return path;
+  throw new InstallFailed(specs, `it has no program named ${name}; name one with ${registry === 'npm' ? '--package' : '--from'}`);
+}
+
+/** As `npx` chooses it: the only one, or the one named like the package. */
+async function npmProgram(dir: string, name: string): Promise<string> {
+  const own = name.split('/').at(-1) as string;
+  try {
+    const file = await realpath(join(dir, 'node_modules', name, 'package.json'));
+    if (!file.startsWith(dir + sep) || (await lstat(file)).size > MANIFEST_BYTES) return own;
+    const { bin } = JSON.parse(await readFile(file, 'utf8')) as { bin?: unknown };
+    const names = typeof bin === 'object' && bin !== null ? Object.keys(bin) : [];
+    const [only = own] = names;
+    return names.length === 1 && /^[\w.-]+$/.test(only) ? only : own;
+  } catch {
+    return own;
+  }
+}

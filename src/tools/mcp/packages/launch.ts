@@ -1,0 +1,61 @@
+/** A package of a registry, whose program is an MCP server. */
+export interface PackageLaunch {
+  registry: 'npm' | 'pypi';
+  /** What is installed; without `program`, the first names it. */
+  specs: string[];
+  program: string | null;
+  /** How many of the launcher's arguments come before the program's. */
+  used: number;
+}
+
+const NPM_SPEC = /^(?:@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(?:@[\w.^~<>=*+-]+)?$/i;
+const PYPI_SPEC = /^[a-z\d][\w.-]*(?:\[[\w,.-]+\])?(?:@[\w.+!-]+|(?:[=<>~!]=|[<>])[\w.*+!,<>=~-]+)?$/i;
+const PROGRAM = /^[a-z\d][\w.-]*$/i;
+
+const LAUNCHERS = {
+  npx: { registry: 'npm', spec: NPM_SPEC, ignored: ['-y', '--yes', '-q', '--quiet', '--'], packages: ['-p', '--package'] },
+  uvx: { registry: 'pypi', spec: PYPI_SPEC, ignored: ['-q', '--quiet', '--'], packages: ['--from', '--with'] },
+} as const;
+
+/** `npx` or `uvx`, also by an absolute path; undefined for any other command. */
+export const launcherOf = (command: string): 'npx' | 'uvx' | undefined => /^(?:\/\S*\/)?(npx|uvx)$/.exec(command)?.[1] as never;
+
+/**
+ * Reads the arguments of `npx` and `uvx` as far as they name packages of a registry. Null for other commands and for what is not
+ * known here: options, addresses, folders, and templates, because a specifier is shown in lists and errors.
+ */
+export function packageLaunch(command: string, args: readonly string[]): PackageLaunch | null {
+  const launcher = launcherOf(command);
+  if (!launcher) return null;
+  const { registry, spec, ignored, packages } = LAUNCHERS[launcher];
+  const specs: string[] = [];
+  let named = false;
+  let used = 0;
+  for (; used < args.length && args[used]?.startsWith('-'); used += 1) {
+    const [option = '', joined] = (args[used] as string).split(/=(.*)/s);
+    if ((ignored as readonly string[]).includes(args[used] as string)) continue;
+    if (!(packages as readonly string[]).includes(option)) return null;
+    if (joined === undefined) used += 1;
+    const value = joined ?? args[used] ?? '';
+    // `--with` adds to the package that the command names.
+    if (option === '--with') specs.push(value);
+    else {
+      specs.unshift(value);
+      named = true;
+    }
+  }
+  const first = args[used];
+  if (first === undefined) return null;
+  if (!named) specs.unshift(first);
+  if (!specs.every((it) => spec.test(it)) || (named && !PROGRAM.test(first))) return null;
+  const program = named ? first : registry === 'pypi' ? bareName(first) : null;
+  return { registry, specs: registry === 'pypi' ? specs.map(requirement) : specs, program, used: used + 1 };
+}
+
+const bareName = (spec: string) => spec.replace(/[@[=<>~!].*$/s, '');
+
+/** `uvx` writes `name@1.2` for what pip calls `name==1.2`. */
+const requirement = (spec: string) => spec.replace(/@latest$/, '').replace('@', '==');
+
+/** The name of an npm package without its version. */
+export const npmName = (spec: string) => spec.replace(/(?<=.)@.*$/s, '');

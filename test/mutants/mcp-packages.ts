@@ -1,0 +1,48 @@
+import type { Mutant } from './mutant.ts';
+
+const HERE = 'test/tools/mcp-packages.test.ts';
+const ONCE = { file: HERE, name: 'is installed once for all who start it' };
+const FAILS = { file: HERE, name: 'fails with a sentence, and keeps nothing' };
+
+export default [
+  {
+    id: 'mcp-packages/network-kept',
+    file: 'src/tools/mcp/stdio-server.ts',
+    text: '{ ...wanted, ...program, args',
+    replacement: '{ ...wanted, ...program, network: true, args',
+    harm: 'A server that is installed as a package has network access although it may not.',
+    tests: [ONCE],
+  },
+  {
+    id: 'mcp-packages/writable',
+    file: 'src/tools/mcp/packages/cache.ts',
+    text: 'own_paths: [{ path: dir, writable: false }]',
+    replacement: 'own_paths: [{ path: dir, writable: true }]',
+    harm: 'A server changes the package that others start.',
+    tests: [ONCE],
+  },
+  {
+    id: 'mcp-packages/not-locked',
+    file: 'src/tools/mcp/packages/cache.ts',
+    text: 'const release = await lock(join(folder, `${key}.lock`));',
+    replacement: 'const release = async () => {};',
+    harm: 'Each process that starts a server at the same time installs its package.',
+    tests: [ONCE],
+  },
+  {
+    id: 'mcp-packages/half-kept',
+    file: 'src/tools/mcp/packages/cache.ts',
+    text: '      await rm(dir, { recursive: true, force: true });\n      throw error;',
+    replacement: '      throw error;',
+    harm: 'What a failed installation has written stays on the disk.',
+    tests: [FAILS],
+  },
+  {
+    id: 'mcp-packages/size-not-watched',
+    file: 'src/tools/mcp/packages/install.ts',
+    text: 'watchSize(dir, ports.max_bytes, () => ended.abort())',
+    replacement: 'watchSize(dir, Number.POSITIVE_INFINITY, () => ended.abort())',
+    harm: 'One package fills the disk.',
+    tests: [FAILS],
+  },
+] satisfies Mutant[];
