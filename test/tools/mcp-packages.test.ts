@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { waitForLock } from '../../src/embedded/lock-file.ts';
 import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
@@ -47,13 +48,17 @@ const cacheIn = (name: string, options: Options = {}) =>
 async function open(
   line: string,
   packages: ReturnType<typeof mcpPackages>,
-  values: { network?: boolean; install_ms?: number } = {},
+  values: { network?: boolean; install_ms?: number; connect_ms?: number } = {},
 ) {
   const [command, ...args] = line.split(' ');
-  const { install_ms, ...server } = values;
+  const { install_ms, connect_ms, ...server } = values;
   const target = await targetOf(serverOf({ connection_config: { command, args }, ...server }), openToken);
   const ports = { startConfined: runner.startConfined, packages, schemaFaults: async () => [] };
-  return connect(target, { ...ports, ...(install_ms !== undefined && { install_ms }) } as never, 'test');
+  return connect(
+    target,
+    { ...ports, ...(install_ms !== undefined && { install_ms }), ...(connect_ms && { connect_ms }) } as never,
+    'test',
+  );
 }
 
 async function reached(line: string, packages: ReturnType<typeof mcpPackages>): Promise<unknown> {
@@ -156,4 +161,15 @@ it('a server that uvx starts is installed once, in an environment of its own', a
   const asked = registry.requests.length;
   expect(await reached('uvx reach@1.0 --other', packages)).toEqual(['--other']);
   expect(registry.requests).toHaveLength(asked);
+});
+
+it('the time to connect begins when the package is installed', async () => {
+  let is_installed = false;
+  const program = async () => {
+    await wait(100);
+    is_installed = true;
+    return { command: '/bin/cat', own_paths: [] };
+  };
+  await expect(open('npx slow', { program }, { connect_ms: 1 })).rejects.toThrow(/did not answer within/);
+  expect(is_installed).toBe(true);
 });

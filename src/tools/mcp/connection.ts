@@ -23,6 +23,7 @@ import { questionsOf } from './questions.ts';
 import { type CallResult, mcpOutcome } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
 import { stdioTransport } from './stdio-server.ts';
+import { unreachable } from './unreachable.ts';
 
 export interface ConnectPorts {
   /** Starts a server's process under the rules of a tool call; null if such servers are not allowed. */
@@ -91,7 +92,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
     return connectOnce(older, ports, version).catch((second: Error) => {
       if (isMcpSignInNeeded(second)) throw second;
       const both = `it answered ${status} to streamable HTTP, and to the older transport: ${shortened(reasonOf(second))}`;
-      throw new Error(`The MCP server ${target.name} cannot be reached: ${both}`, { cause: error });
+      throw unreachable(target.name, both, error);
     });
   });
 }
@@ -104,7 +105,7 @@ function refusedPost(error: unknown): number | undefined {
 
 async function connectOnce(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
   const refusal = refusalWatch();
-  const transport = transportOf(target, {
+  const transport = await transportOf(target, {
     ...ports,
     ...(ports.fetch ? { fetch: reportingRefusals(ports.fetch, refusal.report) } : {}),
   });
@@ -126,7 +127,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
     if (isMcpSignInNeeded(error)) throw error;
-    throw new Error(`The MCP server ${target.name} cannot be reached: ${causeOf(error, transport)}`, { cause: error });
+    throw unreachable(target.name, causeOf(error, transport), error);
   }
   const listing = rememberedListing(client, ports.schemaFaults);
   return {
@@ -168,7 +169,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   };
 }
 
-function transportOf(target: McpTarget, ports: ConnectPorts): Transport {
+async function transportOf(target: McpTarget, ports: ConnectPorts): Promise<Transport> {
   const { endpoint } = target;
   const { fetch } = ports;
   if (endpoint.kind === 'stdio') return stdioTransport({ ...target, endpoint }, ports);

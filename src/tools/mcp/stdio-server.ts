@@ -3,26 +3,29 @@ import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connection.ts';
 import { launcherOf } from './packages/launch.ts';
-import { ConfinedStdio, type StartConfined } from './stdio.ts';
+import { ConfinedStdio } from './stdio.ts';
+import { unreachable } from './unreachable.ts';
 
 type StdioTarget = McpTarget & { endpoint: { kind: 'stdio' } };
 
 /** A server that is a command. Its package is installed first if it has one, and only that has network access for it. */
-export function stdioTransport({ name, endpoint, network, paths }: StdioTarget, ports: ConnectPorts): ConfinedStdio {
-  const { startConfined, packages, message_bytes = BYTE_LIMITS.message } = ports;
+export async function stdioTransport(
+  { name, endpoint, network, paths }: StdioTarget,
+  ports: ConnectPorts,
+): Promise<ConfinedStdio> {
+  const { startConfined, packages, install_ms, message_bytes = BYTE_LIMITS.message } = ports;
   if (!startConfined)
     throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
   const { command, args, env, launch } = endpoint;
   const confined = { command, args, env, network, paths: paths.map(hostPathOf) };
-  const start: StartConfined = async (wanted, signal) => {
-    if (launch && packages) {
-      const program = await packages.program(launch, env, ports.install_ms);
-      return startConfined({ ...wanted, ...program, args: args.slice(launch.used) }, signal);
-    }
-    if (packages && launcherOf(command) && !network) throw new Error(notUnderstood(command));
-    return startConfined(wanted, signal);
-  };
-  return new ConfinedStdio(start, confined, message_bytes);
+  if (launch && packages) {
+    const program = await packages.program(launch, env, install_ms).catch((error: Error) => {
+      throw unreachable(name, error.message, error);
+    });
+    return new ConfinedStdio(startConfined, { ...confined, ...program, args: args.slice(launch.used) }, message_bytes);
+  }
+  if (packages && launcherOf(command) && !network) throw unreachable(name, notUnderstood(command));
+  return new ConfinedStdio(startConfined, confined, message_bytes);
 }
 
 const notUnderstood = (command: string) =>
