@@ -8,7 +8,7 @@ let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation({ env: { ATTACHMENT_MAX_MB: '0.01', ATTACHMENTS_PER_PROMPT: '3' } });
+  here = await startTestInstallation({ env: { ATTACHMENT_MAX_MB: '0.01', ATTACHMENTS_PER_PROMPT: '3', JUDGE_SECONDS: '50' } });
   const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
   alice = client(ALICE);
   bob = client(BOB);

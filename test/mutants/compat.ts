@@ -259,8 +259,8 @@ export default [
     id: 'compat/file-of-system',
     file: 'src/api/compat/openai/messages.ts',
     text: "return role === 'user' ? { role, ...said } : withoutFiles(role, said);",
-    replacement: 'return { role, ...said, files: [] };',
-    harm: 'Files are left out without a word.',
+    replacement: 'return { role, ...said };',
+    harm: 'An image of a system message is taken for one of the user.',
     tests: [{ file: FILES, name: 'is refused in responses, and in messages that are not of the user' }],
   },
   {
