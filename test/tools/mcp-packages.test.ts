@@ -133,7 +133,7 @@ describe('a server that npx starts', () => {
     expect(tarballs('killed')).toBe(2);
   });
 
-  it('goes on being installed when a caller does not wait', async () => {
+  it('continues to be installed when a caller does not wait', async () => {
     registry.npm('patient', `${SERVERS}/reach.mjs`);
     const packages = cacheIn('patient');
     await expect(open('npx patient', packages, { install_ms: 1 })).rejects.toThrow('try again in a minute');
@@ -154,7 +154,7 @@ describe('a server that npx starts', () => {
   });
 });
 
-it('a server that uvx starts is installed once, in an environment of its own', async () => {
+it('a server that uvx starts is installed once, in a separate environment', async () => {
   registry.wheel('reach', `${SERVERS}/reach.py`);
   const packages = cacheIn('python');
   expect(await reached('uvx reach@1.0 --flag', packages)).toEqual(['--flag']);

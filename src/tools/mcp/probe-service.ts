@@ -9,7 +9,7 @@ import type { McpTarget } from './config.ts';
 import { type ProbeResult, probeMcp } from './probe.ts';
 
 const PATIENCE_MS = 40_000;
-/** Of these, how long an installation may take; it goes on afterwards. */
+/** Of these, how long an installation may take; it continues afterwards. */
 const INSTALL_MS = 25_000;
 
 /**

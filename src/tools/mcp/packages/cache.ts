@@ -24,7 +24,7 @@ interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
 export interface McpPackages {
   /**
    * The program of a package, installed if it is not. `env` is the server's: its own registry is used. Throws `InstallFailed`, also if it
-   * is not installed within `patience_ms`; the installation then goes on.
+   * is not installed within `patience_ms`; the installation then continues.
    */
   program(
     launch: PackageLaunch,
@@ -46,13 +46,13 @@ const TIMEOUT_MS = 5 * 60_000;
 const AT_ONCE = 2;
 const KEY_CHARACTERS = 32;
 const MIB = 1024 * 1024;
-/** The variables by which a server names a registry of its own. */
+/** The variables by which a server names a registry, separate from the default. */
 const REGISTRY_VARIABLES = {
   npm: ['npm_config_registry', 'NPM_CONFIG_REGISTRY'],
   pypi: ['UV_DEFAULT_INDEX', 'UV_INDEX_URL', 'PIP_INDEX_URL'],
 };
 
-/** Packages of MCP servers, each installed once for all. Whoever asks for one that is being installed waits for it. */
+/** Packages of MCP servers, each installed once for all. Anyone who asks for one that is being installed waits for it. */
 export function mcpPackages(options: CacheOptions): McpPackages {
   const { folder, interpreter, registries, total_bytes, lock } = options;
   const timeout_ms = options.timeout_ms ?? TIMEOUT_MS;
@@ -139,7 +139,7 @@ async function manifestOf(folder: string, key: string): Promise<Installed | null
 
 /** Whole, and only if there is none: with a shared folder, another machine may have been faster. False then. */
 async function writeOnce(folder: string, key: string, manifest: Installed): Promise<boolean> {
-  // Beside the package, whose scripts could have put a link in its place.
+  // Next to the package, whose scripts could have put a link in its place.
   const draft = join(folder, `${manifest.directory}.draft`);
   await writeFile(draft, JSON.stringify(manifest));
   try {

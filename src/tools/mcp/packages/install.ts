@@ -32,7 +32,7 @@ interface Install extends Pick<PackageLaunch, 'registry' | 'specs'> {
 const LIMITS = { memory_mb: 2_048, tmp_mb: 64 };
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
-/** Installs with network access, in the sandbox: packages run scripts of their own then. Throws `InstallFailed`. */
+/** Installs with network access, in the sandbox: packages run their own scripts then. Throws `InstallFailed`. */
 export async function install({ registry, specs, dir, address }: Install, ports: InstallPorts): Promise<void> {
   const scratch = join(dir, '.install');
   await mkdir(scratch);
