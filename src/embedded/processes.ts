@@ -36,12 +36,19 @@ export async function markOf(pid: number): Promise<ProcessMark | undefined> {
 }
 
 async function linuxMark(pid: number): Promise<ProcessMark | undefined> {
-  const [stat, boot] = await Promise.all([readOr(`/proc/${pid}/stat`), readOr('/proc/sys/kernel/random/boot_id')]);
+  const [stat, boot] = await Promise.all([readOr(`/proc/${pid}/stat`), bootId()]);
   // The name in the second field may hold blanks and brackets; what follows the last one is regular.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const state = fields[0];
   return !state || state === 'Z' || state === 'X' ? undefined : { pid, started: `${boot.trim()} ${fields[19]}` };
 }
+
+/** It is the same as long as this process runs, and servers are looked at twice a second. */
+let boot_id: Promise<string> | undefined;
+const bootId = (): Promise<string> => {
+  boot_id ??= readOr('/proc/sys/kernel/random/boot_id');
+  return boot_id;
+};
 
 async function portableMark(pid: number): Promise<ProcessMark | undefined> {
   const { code, output } = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);

@@ -6,6 +6,7 @@ import * as sql from './statements/events.ts';
 /** The largest number that the record can hold. */
 const LAST_NUMBER = 2 ** 31 - 1;
 type EventRow = Omit<StoredEvent, 'timestamp'> & { timestamp: Date };
+type ExtentRow = Omit<EventExtent, 'begin_again_after'> & { void_from: number | null };
 type PagedRow = Omit<EventRow, 'data'> & { data: StoredEvent['data'] | null; carried: number; found: number };
 
 /** A larger event is not part of a page. */
@@ -39,8 +40,14 @@ export function eventStore(pool: pg.Pool) {
      */
     async extent(workflow_id: string, { task_id, after, epoch }: ReaderPlace): Promise<EventExtent> {
       const place = { workflow_id, task_id, after: Math.min(after, LAST_NUMBER), epoch };
-      const [extent] = await rows<EventExtent>(quick, sql.extentOfEvents(place));
-      return extent as EventExtent;
+      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents(place));
+      const { void_from, ...end } = extent as ExtentRow;
+      if (void_from === null) return { ...end, begin_again_after: null };
+      const [beginning] = await rows<{ after: number | null }>(
+        quick,
+        sql.beginningBefore({ workflow_id, task_id, seq: void_from }),
+      );
+      return { ...end, begin_again_after: beginning?.after ?? null };
     },
     /** The number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {

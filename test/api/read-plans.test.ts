@@ -105,8 +105,8 @@ const literal = (value: unknown): string => {
   return pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value));
 };
 
-/** What of its plan is carried out for these values. The embedded server plans for unknown ones, unless it is asked not to. */
-async function carriedOut({ text, values = [], planned_for_values }: Asked): Promise<PlanNode[]> {
+/** Its plan, of which every part has to be set up. The embedded server plans for unknown values, unless it is asked not to. */
+async function planOf({ text, values = [], planned_for_values }: Asked): Promise<PlanNode[]> {
   const client = new pg.Client(place.url);
   await client.connect();
   try {
@@ -114,11 +114,15 @@ async function carriedOut({ text, values = [], planned_for_values }: Asked): Pro
     await client.query(`PREPARE asked AS ${text}`);
     const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
     const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE asked${given}`);
-    return nodesOf(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Actual Loops'] > 0);
+    return nodesOf(rows[0]['QUERY PLAN'][0].Plan);
   } finally {
     await client.end();
   }
 }
+
+/** What of its plan is carried out. */
+const carriedOut = async (statement: Asked): Promise<PlanNode[]> =>
+  (await planOf(statement)).filter((node) => node['Actual Loops'] > 0);
 
 async function plansOf(work: () => Promise<unknown>): Promise<PlanNode[][]> {
   asked = [];
@@ -232,6 +236,17 @@ describe('with large tables in many partitions', () => {
     for (const nodes of plans) {
       expect(readWhole(nodes)).toEqual([]);
       expect([...partitionsRead(nodes)].filter((name) => !own.has(name))).toEqual([]);
+    }
+  });
+
+  it('the end of the record is found without setting up a plan for the partitions', async () => {
+    const { workflow_id, task_id } = await chosen();
+    for (const place of [{ task_id }, { task_id: null }]) {
+      asked = [];
+      expect((await eventStore(database.pool).extent(workflow_id, { ...place, after: 1, epoch: 0 })).last).toBe(100);
+      const plans = await Promise.all(asked.map(planOf));
+      expect(plans).toHaveLength(1);
+      expect(partitionsRead(plans.flat())).toEqual(new Set());
     }
   });
 

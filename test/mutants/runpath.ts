@@ -79,4 +79,20 @@ export default [
     harm: 'Half of 200 people who write at once wait until the other half has its answers.',
     tests: [{ file: 'test/temporal/slots.test.ts', name: 'lets many more runs wait for their models at once' }],
   },
+  {
+    id: 'runpath/tools-written-by-themselves',
+    file: 'src/temporal/activities/exchange/begin.ts',
+    text: 'first ? await knownTools(work, outer) : null',
+    replacement: 'first && order.tools_off ? await knownTools(work, outer) : null',
+    harm: 'The first token of every run waits for one more transaction.',
+    tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'writes its tools in the transaction that begins it' }],
+  },
+  {
+    id: 'runpath/tools-of-servers-not-found',
+    file: 'src/temporal/activities/exchange/begin.ts',
+    text: 'if (mcp_servers.length > 0 || ',
+    replacement: 'if (',
+    harm: 'A run says nothing of the MCP servers whose tools it lacks, and its model gets none of theirs.',
+    tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'the tools of an MCP server that is down' }],
+  },
 ] satisfies Mutant[];

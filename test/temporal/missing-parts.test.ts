@@ -43,6 +43,20 @@ async function notOffered(agent: object): Promise<Record<string, any>[]> {
   return (logs as Record<string, any>[]).filter(({ event }) => event === 'tools_not_offered');
 }
 
+it('a run without servers writes its tools in the transaction that begins it', async () => {
+  here.model.script(says('Done.'));
+  const task_id = await here.prompt(await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } }));
+  await here.ended(task_id);
+  const { rows } = await here.core.database.pool.query(
+    `SELECT data ->> 'event' AS event, xmin::text AS written_by FROM events
+      WHERE task_id = $1 AND data ->> 'event' IN ('model_call', 'context_built') ORDER BY seq`,
+    [task_id],
+  );
+  const [begun, offers] = rows;
+  expect(rows.map(({ event }) => event)).toEqual(['model_call', 'context_built']);
+  expect(offers.written_by).toBe(begun.written_by);
+});
+
 describe('a run logs that it lacks', () => {
   it('a custom tool of its agent that is disabled, and offers the others', async () => {
     const [kept, lost] = [await tool(), await tool()];

@@ -41,27 +41,32 @@ export const readEvent = statement(
 );
 
 /**
- * The end of the record, and where a reader has to begin again who has a number that is not from this record: beyond its end, or void
- * since an epoch after the reader's. For all runs that is the start of the run that was current at the last valid number.
+ * The end of the record, and from where on it lacks the numbers of a reader who has a number that is not from it (`void_from`): beyond
+ * its end, or void since an epoch after the reader's. It names no table of events: a plan with all their partitions takes a millisecond
+ * to set up, and every open stream asks this every few seconds.
  */
 export const extentOfEvents = statement(
   'extent_of_events',
   ['workflow_id', 'task_id', 'after', 'epoch'],
   `WITH record AS (
-      SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = w.id), 0) AS last FROM workflows w WHERE w.id = :workflow_id),
-    valid AS (
-      SELECT least(CASE WHEN :after > r.last THEN r.last END, (SELECT min(g.after_seq) FROM event_gaps g
-        WHERE g.workflow_id = :workflow_id AND g.epoch > :epoch AND g.after_seq < :after AND :after < g.through_seq)) AS seq FROM record r)
+      SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = w.id), 0) AS last FROM workflows w WHERE w.id = :workflow_id)
     SELECT coalesce((SELECT last FROM record), 0) AS last,
       coalesce((SELECT max(epoch) FROM event_gaps WHERE workflow_id = :workflow_id), 0) AS epoch,
       NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND completed_at IS NULL) AS over,
-      CASE WHEN valid.seq IS NULL THEN NULL
-        WHEN :task_id::uuid IS NOT NULL THEN (SELECT 0 FROM tasks WHERE id = :task_id)
-        ELSE coalesce((SELECT min(f.seq) - 1 FROM events f WHERE f.task_id = (
-          SELECT events.task_id FROM events WHERE workflow_id = :workflow_id AND events.seq <= valid.seq AND ${PARTITIONS}
-            AND ${WITH_TASK} ORDER BY events.seq DESC LIMIT 1)), 0)
-      END AS begin_again_after
-    FROM (SELECT (SELECT seq FROM valid) AS seq) AS valid`,
+      (SELECT least(CASE WHEN :after > r.last THEN r.last END, (SELECT min(g.after_seq) FROM event_gaps g
+        WHERE g.workflow_id = :workflow_id AND g.epoch > :epoch AND g.after_seq < :after AND :after < g.through_seq))
+        FROM record r) AS void_from`,
+);
+
+/** Where a reader begins again whose numbers are void from :seq on: at the start of the task it follows, or of the run that was current then. */
+export const beginningBefore = statement(
+  'beginning_before',
+  ['workflow_id', 'task_id', 'seq'],
+  `SELECT CASE WHEN :task_id::uuid IS NOT NULL THEN (SELECT 0 FROM tasks WHERE id = :task_id)
+      ELSE coalesce((SELECT min(f.seq) - 1 FROM events f WHERE f.task_id = (
+        SELECT events.task_id FROM events WHERE workflow_id = :workflow_id AND events.seq <= :seq AND ${PARTITIONS}
+          AND ${WITH_TASK} ORDER BY events.seq DESC LIMIT 1)), 0)
+    END AS after`,
 );
 
 /** The end of the record if the last task has no event, because it was removed. */

@@ -6,6 +6,7 @@ import type { OpenRun } from '../../store/runs.ts';
 export interface ToolsAsked {
   run: OpenRun;
   definition: Definition;
-  runtime: SelectedRuntime;
+  /** Which of its tools the runtime takes, and which are elsewhere. */
+  runtime: Pick<SelectedRuntime, 'custom_tools' | 'elsewhere'>;
   ready: Promise<unknown>;
 }

@@ -6,7 +6,6 @@ import { ModelFailure } from '../../domain/model-failure.ts';
 import { outsideRefusalIn } from '../../domain/outside.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { SharedServices } from '../../main/core.ts';
-import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import type { CallPlace } from '../../store/tool-ledger.ts';
 import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
@@ -78,7 +77,7 @@ function withoutServers(missing: readonly Error[]): ModelFailure {
 }
 
 /** An agent's tools without those that run at the vendor. */
-export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
+export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: ToolsAsked['runtime']) {
   if (!elsewhere) return { tools, mcp_servers };
   return {
     tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),

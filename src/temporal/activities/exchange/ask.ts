@@ -44,9 +44,10 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
 }
 
 /** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
-async function equip(work: ExchangeAttempt, { begun, first, signal, publish }: StartedStep) {
+async function equip(work: ExchangeAttempt, { begun, first, offered: known, signal, publish }: StartedStep) {
   const { ports, run, definition, order } = work;
   const selected = await ports.runtimeOf(run, definition);
+  if (known) return { selected, offered: known };
   const asked = { run, definition, runtime: selected, ready: begun };
   const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
   if (first) await publish(offeredEvents(work, { offered, selected }));

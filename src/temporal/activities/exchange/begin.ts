@@ -1,8 +1,10 @@
+import { isVendor, type ToolSpec } from '../../../domain/definition.ts';
 import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
+import { offeredEvents } from '../offered.ts';
 import type { ExchangeAttempt } from './index.ts';
 
 /** A step that an attempt has claimed, or is claiming. */
@@ -11,6 +13,8 @@ export interface StartedStep {
   begun: Promise<void>;
   /** The run's first exchange. */
   first: boolean;
+  /** The tools offered to the model, if the record of the beginning lists them; null: they are still to be found, or known before. */
+  offered: ToolSpec[] | null;
   /** The transcript with what this step adds before the model is called. */
   transcript: TranscriptMessage[];
   /** Aborts with the activity, and if another attempt has claimed the step. */
@@ -26,7 +30,9 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
   const context = first ? await contextOf(ports, run, definition) : NOTHING;
+  const known = first ? await knownTools(work, outer) : null;
   const opening = work.first_event === null ? openingOf(work, context) : NOTHING;
+  if (known) opening.events.push(...offeredEvents(work, known));
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   /** The number of the last event of this attempt. */
@@ -41,6 +47,7 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   return {
     begun,
     first,
+    offered: known?.offered ?? null,
     transcript: [...run.messages, ...opening.messages],
     signal,
     async publish(events) {
@@ -55,6 +62,18 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
 }
 
 const NOTHING: Context = { messages: [], events: [] };
+
+/**
+ * The tools of a run whose definition alone says them, so that its beginning and its tools are written at once. Null if servers have to
+ * be asked, or if the vendor has some of them.
+ */
+async function knownTools({ ports, run, definition, order }: ExchangeAttempt, signal: AbortSignal) {
+  const { provider, mcp_servers = [] } = definition;
+  if (mcp_servers.length > 0 || (provider && isVendor(provider))) return null;
+  const selected = { custom_tools: provider !== null };
+  const box = await ports.toolsOf({ run, definition, runtime: selected, ready: Promise.resolve() }, signal);
+  return { offered: order.tools_off ? [] : await box.list(signal), selected };
+}
 
 /** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
 function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<number | null> {
