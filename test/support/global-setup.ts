@@ -29,7 +29,7 @@ export const TEMPLATE = 'template_perdura';
 
 const log = () => {};
 
-/** It counts for each task queue, and each test installation has queues of its own: several hundred MiB by the end. */
+/** It counts for each task queue, and each test installation has its own queues: several hundred MiB by the end. */
 const ENGINE_MIB = 2_048;
 
 /** One real Postgres and one real Temporal for all test files. Each file has its own database and task queue. */
