@@ -101,7 +101,8 @@ async function commandDoubts(command: string, args: string[], mcp: Paths): Promi
   ];
 }
 
-const EXACT = /(?:.@|==)v?\d+(?:\.\d+)+(?:[\w.+-]*)$/;
+const EXACT = /^v?\d+\.\d[\w.+-]*$/;
+const namesVersion = (spec: string) => EXACT.test(spec.slice(1).split(/@|==/).at(-1) as string);
 
 /** Of a command whose package is installed before its first start. */
 function packageDoubts(command: string, args: string[]): string[] {
@@ -111,7 +112,7 @@ function packageDoubts(command: string, args: string[]): string[] {
       `\`${command}\` is started here only with the name of a package in a registry: \`npx -y NAME@VERSION …\` or \`uvx NAME@VERSION …\`; other forms need \`network\`, and download at each start`,
     ];
   const [first = ''] = launch.specs;
-  return EXACT.test(first)
+  return namesVersion(first)
     ? []
     : [`${first} names no exact version: the one that is installed first stays until it is cleared (perdura mcp-packages clear)`];
 }

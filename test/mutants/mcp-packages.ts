@@ -8,8 +8,8 @@ export default [
   {
     id: 'mcp-packages/network-kept',
     file: 'src/tools/mcp/stdio-server.ts',
-    text: '{ ...wanted, ...program, args',
-    replacement: '{ ...wanted, ...program, network: true, args',
+    text: '{ ...confined, ...program, args',
+    replacement: '{ ...confined, ...program, network: true, args',
     harm: 'A server that is installed as a package has network access although it may not.',
     tests: [ONCE],
   },

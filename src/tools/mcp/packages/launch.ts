@@ -52,10 +52,13 @@ export function packageLaunch(command: string, args: readonly string[]): Package
   return { registry, specs: registry === 'pypi' ? specs.map(requirement) : specs, program, used: used + 1 };
 }
 
-const bareName = (spec: string) => spec.replace(/[@[=<>~!].*$/s, '');
+const bareName = (spec: string) => spec.split(/[@[=<>~!]/, 1)[0] as string;
 
 /** `uvx` writes `name@1.2` for what pip calls `name==1.2`. */
 const requirement = (spec: string) => spec.replace(/@latest$/, '').replace('@', '==');
 
-/** The name of an npm package without its version. */
-export const npmName = (spec: string) => spec.replace(/(?<=.)@.*$/s, '');
+/** The name of an npm package without its version. Its first character may be the `@` of a scope. */
+export function npmName(spec: string): string {
+  const at = spec.indexOf('@', 1);
+  return at === -1 ? spec : spec.slice(0, at);
+}
