@@ -45,4 +45,13 @@ export default [
     harm: 'One package fills the disk.',
     tests: [FAILS],
   },
+  {
+    id: 'mcp-packages/installed-within-the-time-to-connect',
+    file: 'src/tools/mcp/stdio-server.ts',
+    text: 'packages.program(launch, env, install_ms)',
+    replacement:
+      'Promise.race([packages.program(launch, env, install_ms), new Promise<never>((_, late) => setTimeout(() => late(new Error("late")), 50))])',
+    harm: 'The first start of a server fails if its package takes longer to install than a server may take to answer.',
+    tests: [{ file: 'test/tools/mcp-packages.test.ts', name: 'the time to connect begins when the package is installed' }],
+  },
 ] satisfies Mutant[];
