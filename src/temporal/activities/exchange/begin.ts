@@ -31,8 +31,8 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const first = order.step === 1 && run.messages.length === 0;
   const context = first ? await contextOf(ports, run, definition) : NOTHING;
   const known = first ? await knownTools(work, outer) : null;
-  const opening = work.first_event === null ? openingOf(work, context) : NOTHING;
-  if (known) opening.events.push(...offeredEvents(work, known));
+  const { messages, events } = work.first_event === null ? openingOf(work, context) : NOTHING;
+  const opening = { messages, events: known ? [...events, ...offeredEvents(work, known)] : events };
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   /** The number of the last event of this attempt. */
