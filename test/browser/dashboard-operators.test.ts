@@ -162,6 +162,7 @@ describeInBrowser('the list of tasks', () => {
     await page.getByRole('link', { name: '← Tasks' }).click();
     await expect.poll(() => new URL(page.url()).search).toBe('?sort=oldest');
     await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
     await expect.poll(() => new URL(page.url()).search).toBe('?sort=oldest');
   });

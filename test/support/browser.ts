@@ -34,7 +34,7 @@ export const it = test.extend<Fixtures>({
     // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
     async ({}, use) => {
       const browser = await chromium.launch({ executablePath: inject('chromium'), args: ARGS });
-      await use(await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' }));
+      await use(await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor: 0.25 }));
       await browser.close();
     },
     { scope: 'worker' },

@@ -56,7 +56,8 @@ describe('housekeeping', () => {
     const recent = uuid();
     for (const task_id of [strange, recent]) mkdirSync(workspace(task_id), { recursive: true });
     await age(old);
-    expect(await tidying(here.core)()).toMatchObject({ tasks: 1 });
+    // The worker's own first pass may come before this one.
+    await tidying(here.core)();
     expect((await here.alice.get(`/api/tasks/${old}`)).status).toBe(404);
     expect((await here.alice.get(`/api/tasks/${young}`)).status).toBe(200);
     const { events } = await here.core.store.events.read(workflow_id, { after: 0, bytes: 1_000_000 });
