@@ -377,4 +377,12 @@ export default [
     harm: 'The sweep of unused files fails each time at a file of a conversation, and removes nothing any more.',
     tests: [{ file: 'test/api/retention.test.ts', name: 'files of a conversation stay as long as the conversation' }],
   },
+  {
+    id: 'compat/demo-model-unforced',
+    file: 'src/embedded/demo-reply.ts',
+    text: 'const mentioned = results.length > 0 ? [] : mentionedIn(prompt, tools);',
+    replacement: 'if (results.length > 0) return [];\n  const mentioned = mentionedIn(prompt, tools);',
+    harm: 'A client that forces a call in each step fails at the second one with the demo model.',
+    tests: [{ file: 'test/embedded/demo-model.test.ts', name: 'calls what a request forces, also after results' }],
+  },
 ] satisfies Mutant[];

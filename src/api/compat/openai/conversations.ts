@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { CompatItem } from '../../../contracts/compat.ts';
 import { conversations } from '../../../contracts/conversations.ts';
-import { AppError, notFound } from '../../../domain/errors.ts';
+import { notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { ConversationItemRow } from '../../../store/conversations.ts';
 import type { Caller } from '../../auth.ts';
