@@ -5,24 +5,27 @@ import { endpoint } from './endpoint.ts';
 const ID = 'conv_0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 const MOST_PAIRS = 16;
 /** What one request may add. */
-export const MOST_ITEMS_ADDED = 20;
+const MOST_ITEMS_ADDED = 20;
 
 const Metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= MOST_PAIRS, `At most ${MOST_PAIRS} pairs`)
   .meta({ description: `At most ${MOST_PAIRS} pairs: keys of 64 characters, values of 512`, example: { topic: 'demo' } });
 
-const Items = z.array(CompatItem).max(MOST_ITEMS_ADDED);
+const Items = z
+  .array(CompatItem)
+  .refine(({ length }) => length <= MOST_ITEMS_ADDED, `At most ${MOST_ITEMS_ADDED} items`)
+  .meta({ description: `At most ${MOST_ITEMS_ADDED} messages, function calls and their results` });
 
 const ConversationCreate = z
   .object({ metadata: Metadata.nullish(), items: Items.nullish() })
   .meta({ id: 'ConversationCreate', example: { items: [{ role: 'user', content: 'I am Ann.' }] } });
 const ConversationUpdate = z.object({ metadata: Metadata.nullable() }).meta({ id: 'ConversationUpdate' });
 const ConversationItemsCreate = z
-  .object({ items: Items.min(1) })
+  .object({ items: Items })
   .meta({ id: 'ConversationItemsCreate', example: { items: [{ role: 'user', content: 'I am Ann.' }] } });
 
-export const Conversation = z
+const Conversation = z
   .object({
     id: z.string().meta({ example: ID }),
     object: z.literal('conversation'),
@@ -35,9 +38,9 @@ const ConversationDeleted = z
   .object({ id: z.string(), object: z.literal('conversation.deleted'), deleted: z.boolean() })
   .meta({ id: 'ConversationDeleted' });
 
-export const ConversationItem = z.looseObject({ id: z.string(), type: z.string() }).meta({ id: 'ConversationItem' });
+const ConversationItem = z.looseObject({ id: z.string(), type: z.string() }).meta({ id: 'ConversationItem' });
 
-export const ConversationItems = z
+const ConversationItems = z
   .object({
     object: z.literal('list'),
     data: z.array(ConversationItem),
@@ -101,7 +104,7 @@ export const conversations = {
     ...one,
     operation: 'create_conversation_items',
     summary: 'Add items to a conversation',
-    description: `At most ${MOST_ITEMS_ADDED} messages, function calls and their results. Refused while a response of the conversation is in progress.`,
+    description: 'Refused while a response of the conversation is in progress.',
     body: ConversationItemsCreate,
     reply: ConversationItems,
     refuses: [404, 409, 413],

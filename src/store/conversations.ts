@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
-import { conflict, notFound } from '../domain/errors.ts';
+import { conversationLocked } from '../domain/conversation.ts';
+import { notFound } from '../domain/errors.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { Conversation } from '../generated/prisma/client.ts';
 import { type Database, inTransaction, type Queryable, row, rows } from './database.ts';
@@ -85,9 +86,3 @@ export async function addItems(on: Queryable, { items, ...place }: NewItems, tas
     if (missing) throw notFound('attachment', missing);
   }
 }
-
-export const conversationLocked = () =>
-  conflict(
-    'A response of this conversation is in progress, or items were added at the same moment; wait until it has ended and repeat the request',
-    'conversation_locked',
-  );

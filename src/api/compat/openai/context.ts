@@ -1,10 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import type { CompatItem, ResponseRequest } from '../../../contracts/compat.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
-import { conversationIn } from '../../../domain/conversation.ts';
+import { conversationIn, conversationLocked } from '../../../domain/conversation.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
-import { conversationLocked, type NewItems } from '../../../store/conversations.ts';
+import type { NewItems } from '../../../store/conversations.ts';
 import type { Caller } from '../../auth.ts';
 import { answerOf, type CompatServices, hasEnded, type RunOrder } from '../runs.ts';
 import { conversationItem, storedItems } from './conversation-items.ts';
