@@ -140,7 +140,8 @@ export function mount<
       if (endpoint.kind === 'events') holdOpen();
       const once = onceOf({ api, endpoint, request, reply });
       const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once, holdOpen };
-      if (endpoint.stores || isUpload(endpoint)) await gates.stored(caller.key, bytesOf(input.file, request.body));
+      if (storesBody(endpoint, input.body) || isUpload(endpoint))
+        await gates.stored(caller.key, bytesOf(input.file, request.body));
       await compared(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
       if (streams)
@@ -165,6 +166,9 @@ async function recorded(
 }
 
 const isUpload = ({ upload, large }: Endpoint) => Boolean(upload || large);
+
+const storesBody = ({ stores = false }: Pick<Endpoint, 'stores'>, body: unknown) =>
+  typeof stores === 'function' ? stores(body) : stores;
 
 const bytesOf = ({ content }: Upload, body: unknown): number => content.length || Buffer.byteLength(JSON.stringify(body ?? null));
 

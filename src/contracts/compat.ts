@@ -10,8 +10,8 @@ const Message = z.looseObject({ role: z.string(), content: Content });
 export type CompatMessage = z.output<typeof Message>;
 
 /** An item of a response's input: a message, or a call with its result. */
-const Item = z.looseObject({ type: z.string().optional(), role: z.string().optional(), content: Content });
-export type CompatItem = z.output<typeof Item>;
+export const CompatItem = z.looseObject({ type: z.string().optional(), role: z.string().optional(), content: Content });
+export type CompatItem = z.output<typeof CompatItem>;
 const Tools = z
   .array(z.looseObject({ type: z.string() }))
   .nullish()
@@ -61,7 +61,7 @@ export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>;
 export const ResponseRequest = z
   .looseObject({
     model: ModelName,
-    input: z.union([z.string().min(1), z.array(Item).min(1)]),
+    input: z.union([z.string().min(1), z.array(CompatItem).min(1)]),
     tools: Tools,
     tool_choice: ToolChoice,
     parallel_tool_calls: Parallel,
@@ -77,6 +77,10 @@ export const ResponseRequest = z
       .string()
       .nullish()
       .meta({ description: 'One of your responses that has completed: its conversation comes before the input' }),
+    conversation: z
+      .union([z.string(), z.looseObject({ id: z.string() })])
+      .nullish()
+      .meta({ description: 'One of your conversations: its items come before the input, which is added to it with the answer' }),
   })
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
 export type ResponseRequest = z.output<typeof ResponseRequest>;
@@ -181,7 +185,7 @@ const JsonRpc = z
 const tag = 'Compatible APIs';
 /** Clients send parameters that have no meaning here, such as `limit` and `include[]`. */
 const AnyQuery = z.looseObject({});
-const openai = { tag, refusal: OpenAIError, query: AnyQuery };
+export const openai = { tag, refusal: OpenAIError, query: AnyQuery };
 const ModelParam = z.object({ model: z.string().meta({ description: 'Name of an agent, or id of one of your workflows' }) });
 const RunId = z.object({ id: z.string().meta({ description: 'The id from the reply', example: `resp_${TASK}` }) });
 
@@ -242,8 +246,9 @@ export const compat = {
     body: ResponseRequest,
     reply: ModelResponse,
     streamed: ModelResponseEvent,
-    refuses: [403, 404, 409],
+    refuses: [403, 404, 409, 413],
     idempotent: true,
+    stores: (body) => Boolean((body as { conversation?: unknown } | null)?.conversation),
   }),
   response: endpoint('GET /v1/responses/{id}', {
     ...openai,

@@ -43,8 +43,8 @@ export interface Endpoint<
   idempotent: boolean;
   /** Takes a body as large as an upload. */
   large?: boolean;
-  /** The body is stored, so it counts towards what its sender may store. */
-  stores?: boolean;
+  /** The body is stored, so it counts towards what its sender may store; this may depend on the body. */
+  stores?: boolean | ((body: unknown) => boolean);
   /** One frame of the stream, if the operation can answer with a stream. */
   streamed?: z.ZodType;
   /** Refusals of this shape, instead of problem details. */
@@ -76,7 +76,7 @@ interface Facts<P, Q, B, R, K> {
   refuses?: number[];
   idempotent?: boolean;
   large?: boolean;
-  stores?: boolean;
+  stores?: Endpoint['stores'];
   streamed?: z.ZodType;
   refusal?: z.ZodType;
   notifiable?: boolean;

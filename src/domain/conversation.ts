@@ -1,3 +1,5 @@
+import { conflict } from './errors.ts';
+
 /** A message of a conversation. The role `instructions` is for one that holds for its own turn only. */
 export interface SaidMessage {
   role: string;
@@ -63,3 +65,9 @@ export function conversationIn(prompt: string, { parts, files = 0 }: PromptRecor
 }
 
 const filesOf = (files: number) => (files > 0 ? { files } : {});
+
+export const conversationLocked = () =>
+  conflict(
+    'A response of this conversation is in progress, or items were added at the same moment; wait until it has ended and repeat the request',
+    'conversation_locked',
+  );

@@ -24,7 +24,7 @@ export function replyTo(request: DemoRequest): DemoReply {
   const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((it) => it.function);
   const scenario = scenarioIn(conversation.prompt);
   if (scenario) return { ...acted(scenario, conversation, tools), scenario };
-  const chosen = conversation.results.length > 0 ? [] : chosenTools(request, conversation.prompt, tools);
+  const chosen = chosenTools(request, conversation, tools);
   if (chosen.length > 0) return { calls: callsOf(chosen, conversation.prompt), text: '' };
   return { calls: [], text: finalText(request, conversation, tools) };
 }
@@ -38,11 +38,11 @@ function acted(scenario: Scenario, { prompt, results }: DemoConversation, tools:
   return { calls: [{ name: scenario.tool, arguments: JSON.stringify({ ...(fitting as object), ...extras }) }], text: '' };
 }
 
-/** The tools that a request requires, or those whose names the prompt mentions, in that order. */
-function chosenTools({ tool_choice }: DemoRequest, prompt: string, tools: readonly Tool[]): Tool[] {
+/** The tools that a request requires, or those whose names the prompt mentions, in that order, until there are results. */
+function chosenTools({ tool_choice }: DemoRequest, { prompt, results }: DemoConversation, tools: readonly Tool[]): Tool[] {
   const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   if (named) return tools.filter(({ name }) => name === named);
-  const mentioned = mentionedIn(prompt, tools);
+  const mentioned = results.length > 0 ? [] : mentionedIn(prompt, tools);
   return mentioned.length === 0 && tool_choice === 'required' ? tools.slice(0, 1) : mentioned;
 }
 

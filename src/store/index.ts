@@ -13,6 +13,7 @@ import { browserSessionStore } from './browser-sessions.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { continuityStore } from './continuity.ts';
+import { conversationStore } from './conversations.ts';
 import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
 import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
@@ -99,6 +100,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     workflows: workflowStore({ pool, prisma, granting }),
     versions: versionStore({ pool, prisma, snapshot, sealer: connections.mcpServers.sealer }),
     attachments: attachmentStore(prisma),
+    conversations: conversationStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),

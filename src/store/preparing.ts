@@ -1,15 +1,17 @@
 import { referTo } from './attachments.ts';
+import { addItems } from './conversations.ts';
 import type { Queryable } from './database.ts';
 import { markAsEvaluated, seed } from './forks.ts';
 import type { NewTask } from './tasks.ts';
 
 type Prepare = (on: Queryable) => Promise<void>;
 
-/** What is written with a task that starts from something, or is given files. */
-export function preparing({ task_id, seed: from, evaluated, attachments = [] }: NewTask): Prepare | null {
-  if (!from && !evaluated && attachments.length === 0) return null;
+/** What is written with a task that starts from something, is given files, or continues a conversation. */
+export function preparing({ task_id, seed: from, evaluated, attachments = [], turn }: NewTask): Prepare | null {
+  if (!from && !evaluated && attachments.length === 0 && !turn) return null;
   return async (on) => {
     if (attachments.length > 0) await referTo(on, task_id, attachments);
+    if (turn) await addItems(on, turn, task_id);
     if (from) await seed(on, task_id, from);
     else if (evaluated) await markAsEvaluated(on, task_id, evaluated);
   };

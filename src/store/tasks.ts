@@ -11,6 +11,7 @@ import type { TodoItem } from '../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
+import type { NewItems } from './conversations.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
 import type { Evaluated, Seed } from './forks.ts';
@@ -34,6 +35,8 @@ export interface NewTask {
   prompt_parts?: PromptParts | undefined;
   /** The files that its model is given; absent: none. */
   attachments?: readonly AttachedFile[] | undefined;
+  /** What its run adds to a conversation; absent: it continues none. */
+  turn?: NewItems | undefined;
   definition: Definition;
   /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
   config?: VersionConfig | null;
@@ -271,11 +274,12 @@ function wiredTask(task: Row) {
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
   const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
-  const { continuity: _decision, prompt_parts, attachments, ...shown } = seen;
+  const { continuity: _decision, prompt_parts, attachments, conversation_id, ...shown } = seen;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Task>()(shown),
     prompt_parts: prompt_parts as PromptParts | null,
+    conversation_id,
     attachments: (attachments ?? []) as unknown as AttachedFile[],
     forked_from: forked_from
       ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)

@@ -7,6 +7,7 @@ import { outageOf } from '../domain/outages.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { NewItems } from '../store/conversations.ts';
 import type { Evaluated, Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { AskedOfRun, Snapshot } from '../store/pin.ts';
@@ -29,6 +30,8 @@ interface PromptOrder extends AskedOfRun {
   prompt_parts?: PromptParts | undefined;
   /** Files of the owner. */
   attachments?: readonly AttachedFile[] | undefined;
+  /** What the run adds to a conversation. */
+  turn?: NewItems | undefined;
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
@@ -41,7 +44,7 @@ interface PromptOrder extends AskedOfRun {
 /** A run that is to begin at a step of another run. */
 type ForkOrder = Omit<
   PromptOrder,
-  'prompt' | 'prompt_parts' | 'attachments' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
+  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
 > &
   ForkAt;
 
@@ -272,6 +275,7 @@ function newTask(order: PromptOrder, { definition, config, on_busy, seed, evalua
     prompt,
     prompt_parts: order.prompt_parts,
     attachments: order.attachments,
+    turn: order.turn,
     owner,
     owner_login,
     trigger,

@@ -46,7 +46,7 @@ describe('a parameter that a run would not honour', () => {
     expect(await tasksOf(model)).toEqual([]);
   });
 
-  it.each(['max_output_tokens', 'conversation'])('%s of a response is refused', async (param) => {
+  it.each(['max_output_tokens', 'max_tool_calls'])('%s of a response is refused', async (param) => {
     const model = await here.workflow();
     const refused = await refusal(alice.responses.create({ model, input: 'x', [param]: 'resp_1' } as never));
     expect(refused).toMatchObject({ status: 400, code: 'unsupported_value', param });

@@ -33,6 +33,9 @@ const has = async (task_id: string) => (await found('SELECT 1 FROM tasks WHERE i
 /** What is removed when it is old: the table, and which of its rows. */
 const REMOVED: Record<string, string> = {
   attachments: `name = 'unused'`,
+  conversation_files: 'true',
+  conversation_items: 'true',
+  conversations: 'true',
   definitions: 'true',
   events: 'true',
   idempotency_keys: 'true',
@@ -98,6 +101,7 @@ async function madeAt(at: Date): Promise<void> {
   const home = await aged.workflow(at);
   const task_id = await aged.task(at, home);
   await aged.partsOf(at, task_id);
+  await aged.conversation(at, task_id);
   await aged.attachment(at, 'unused');
   await aged.tokenUse(at, task_id);
   await aged.grant(at, at);
@@ -240,6 +244,17 @@ describe('what old tasks left behind', () => {
     await aged.tokenUse(daysAgo(40), uuid());
     await aged.tokenUse(daysAgo(40));
     expect((await removeEnded()).removed).toEqual({ token_uses: 2 });
+  });
+
+  it('files of a conversation stay as long as the conversation', async () => {
+    const at = daysAgo(40);
+    const task_id = await aged.task(at);
+    await aged.conversation(at, task_id);
+    await removeTransient();
+    expect(await count('attachments')).toBe(1);
+    await removeEnded();
+    await removeTransient();
+    expect(await count('attachments')).toBe(0);
   });
 
   it('a superseded grant stays while a task that is older than its end is open', async () => {

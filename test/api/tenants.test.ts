@@ -82,6 +82,7 @@ const ALLOWED: Record<string, readonly number[]> = {
   private: [403, 404, 422],
   door_model: [403, 404],
   response: [404],
+  conversation: [404],
   token: [200, 201, 403, 422],
   unique: [200, 201, 409, 422],
   import_id: [201],

@@ -140,6 +140,14 @@ describe('with tools', () => {
     expect(forced.message.tool_calls).toMatchObject([{ function: { name: 'find' } }]);
   });
 
+  it('calls what a request forces, also after results', async () => {
+    const messages = answered('find it', ['find', '1']);
+    for (const tool_choice of ['required', { type: 'function', function: { name: 'find' } }] as const)
+      expect((await ask(messages, { tools: [FIND], tool_choice })).message.tool_calls).toMatchObject([
+        { function: { name: 'find' } },
+      ]);
+  });
+
   it('quotes the results of the tools and stops calling', async () => {
     const { message, finish_reason } = await ask(answered('find and add numbers', ['find', '{"n": 1}'], ['add_numbers', '5']), {
       tools: [ADD, FIND],

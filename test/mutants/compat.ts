@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const FILES = 'test/api/compat-files.test.ts';
+const STORED = 'test/api/compat-stored-conversations.test.ts';
 const CHOICE = 'test/api/compat-tool-choice.test.ts';
 
 export default [
@@ -201,7 +202,7 @@ export default [
   },
   {
     id: 'compat/foreign-conversation',
-    file: 'src/api/compat/openai/routes.ts',
+    file: 'src/api/compat/openai/context.ts',
     text: 'task?.owner !== caller.key',
     replacement: '!task',
     harm: 'A person who knows the id of a response reads the conversation of another person.',
@@ -242,7 +243,7 @@ export default [
   {
     id: 'compat/file-dropped',
     file: 'src/api/compat/openai/routes.ts',
-    text: 'startRun(services, { ...order, files: given, task_id }, caller)',
+    text: 'startRun(services, { ...order, files, task_id }, caller)',
     replacement: 'startRun(services, { ...order, task_id }, caller)',
     harm: 'The model answers about an image that it was not given.',
     tests: [{ file: FILES, name: 'are given to the model of a completion with the prompt' }],
@@ -250,8 +251,8 @@ export default [
   {
     id: 'compat/files-forgotten',
     file: 'src/api/compat/openai/routes.ts',
-    text: 'files: [...before.files, ...files], outputs',
-    replacement: 'files, outputs',
+    text: 'files: [...before.files, ...files] };',
+    replacement: 'files };',
     harm: 'A conversation that continues has lost its images, and the model guesses what was on them.',
     tests: [{ file: FILES, name: 'are given to the model of a response, and again with previous_response_id' }],
   },
@@ -275,7 +276,8 @@ export default [
     id: 'compat/attached-before-once',
     file: 'src/api/compat/openai/routes.ts',
     text: 'return (await once(start)).value;',
-    replacement: 'await services.attach(given, caller.key);\n  return (await once(start)).value;',
+    replacement:
+      'const { files } = await begin();\n  await services.attach(files.map(({ file }) => file), caller.key);\n  return (await once(start)).value;',
     harm: 'Each repetition of a request stores its files again.',
     tests: [{ file: FILES, name: 'are stored once by repeated requests with a key' }],
   },
@@ -326,5 +328,61 @@ export default [
     replacement: 'const forced = known.length > 0 ? asked : [];',
     harm: 'A choice of a function that the run does not have is ignored.',
     tests: [{ file: CHOICE, name: 'is refused with results if the run began without the function' }],
+  },
+  {
+    id: 'compat/conversation-of-others',
+    file: 'src/store/conversations.ts',
+    text: 'findFirst({ where: { id, created_by } })',
+    replacement: 'findFirst({ where: { id, ...(created_by ? {} : { created_by }) } })',
+    harm: 'A person who knows the id of a conversation reads it.',
+    tests: [{ file: STORED, name: 'is nobody else’s' }],
+  },
+  {
+    id: 'compat/conversation-at-once',
+    file: 'src/api/compat/openai/context.ts',
+    text: 'if (await store.conversations.isContinued(conversation)) throw conversationLocked();',
+    replacement: '',
+    harm: 'Two responses answer the same state of a conversation, and neither knows of the other.',
+    tests: [{ file: STORED, name: 'is the only one at a time, and adds nothing if it fails' }],
+  },
+  {
+    id: 'compat/conversation-overwritten',
+    file: 'src/store/statements/conversations.ts',
+    text: 'AND last_position = :last_position RETURNING',
+    replacement: 'AND last_position >= :last_position RETURNING',
+    harm: 'Two requests that come at the same moment add items to the same place.',
+    tests: [{ file: STORED, name: 'is refused if items came first' }],
+  },
+  {
+    id: 'compat/failed-turns-kept',
+    file: 'src/store/conversations.ts',
+    text: "OR: [{ task_id: null }, { task: { status: 'completed' } }],",
+    replacement: '',
+    harm: 'The input of a run that failed, without an answer, is in every later prompt of its conversation.',
+    tests: [{ file: STORED, name: 'is the only one at a time, and adds nothing if it fails' }],
+  },
+  {
+    id: 'compat/results-of-other-conversation',
+    file: 'src/api/compat/openai/client-tools.ts',
+    text: 'if (conversation_id && task.conversation_id !== conversation_id)',
+    replacement: 'if (conversation_id === null)',
+    harm: 'A response claims to continue a conversation to which its run adds nothing.',
+    tests: [{ file: STORED, name: 'continues with the results of its functions' }],
+  },
+  {
+    id: 'compat/files-of-items-swept',
+    file: 'src/store/statements/attachments.ts',
+    text: 'AND NOT EXISTS (SELECT 1 FROM conversation_files f WHERE f.attachment_id = a.id)',
+    replacement: '',
+    harm: 'The sweep of unused files fails each time at a file of a conversation, and removes nothing any more.',
+    tests: [{ file: 'test/api/retention.test.ts', name: 'files of a conversation stay as long as the conversation' }],
+  },
+  {
+    id: 'compat/demo-model-unforced',
+    file: 'src/embedded/demo-reply.ts',
+    text: 'const mentioned = results.length > 0 ? [] : mentionedIn(prompt, tools);',
+    replacement: 'if (results.length > 0) return [];\n  const mentioned = mentionedIn(prompt, tools);',
+    harm: 'A client that forces a call in each step fails at the second one with the demo model.',
+    tests: [{ file: 'test/embedded/demo-model.test.ts', name: 'calls what a request forces, also after results' }],
   },
 ] satisfies Mutant[];

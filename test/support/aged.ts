@@ -64,6 +64,17 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     return id;
   }
 
+  /** To which a client added an item with a file, and a run its answer. */
+  async function conversation(at: Date, task_id: string): Promise<void> {
+    const id = idAt(at);
+    await sql(`INSERT INTO conversations (id, created_by, updated_at) VALUES ($1, 'local:alice', $2)`, id, at);
+    const item = `INSERT INTO conversation_items (id, conversation_id, position, task_id, created_by) VALUES ($1, $2, $3, $4, 'local:alice')`;
+    const item_id = idAt(at);
+    await sql(item, item_id, id, 1, null);
+    await sql(item, idAt(at), id, 2, task_id);
+    await sql(`INSERT INTO conversation_files (item_id, attachment_id) VALUES ($1, $2)`, item_id, await attachment(at, 'used'));
+  }
+
   async function partsOf(at: Date, task_id: string): Promise<void> {
     await events(at, task_id, 3);
     await sql(`INSERT INTO task_steps (task_id, step, started_at) VALUES ($1, 1, $2)`, task_id, at);
@@ -129,7 +140,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
       ...[idAt(at), agent_id, scope, scope === 'session' ? workflow_id : '', at],
     );
 
-  return { sql, workflow, definition, task, events, attachment, partsOf, tokenUse, grant, schedule, fire, memory };
+  return { sql, workflow, definition, task, events, attachment, conversation, partsOf, tokenUse, grant, schedule, fire, memory };
 }
 
 interface TaskGiven {

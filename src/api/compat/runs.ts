@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
+import type { AttachedFile } from '../../domain/attachments.ts';
 import type { PromptParts } from '../../domain/conversation.ts';
 import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
@@ -9,6 +11,7 @@ import type { ToolChoices } from '../../domain/tool-choice.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { type FollowSource, follow, followInParts } from '../../events/follow.ts';
 import type { Judge } from '../../guardrails/judge.ts';
+import type { NewItems } from '../../store/conversations.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Engine } from '../../temporal/engine.ts';
@@ -37,6 +40,8 @@ export interface RunOrder extends ToolChoices {
   prompt_parts?: PromptParts | undefined;
   /** What the model is given with the prompt; absent: nothing. */
   files?: readonly AskedFile[] | undefined;
+  /** What the run adds to a conversation, by the files that it was given. */
+  turn?: ((files: readonly AttachedFile[], task_id: string) => NewItems) | undefined;
   reasoning_effort?: string | null | undefined;
   /** What the answer has to fit, instead of the workflow's own schema. */
   output_schema?: Record<string, unknown> | undefined;
@@ -51,18 +56,35 @@ export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>
 /** Starts a run of `model`: the id of a workflow, or the name of an agent, which gets a workflow for this run only. */
 export async function startRun(
   services: CompatServices,
-  { model, task_id: reserved_id, files = [], ...asked }: RunOrder,
+  { model, task_id: reserved_id, files = [], turn, ...asked }: RunOrder,
   caller: Caller,
 ): Promise<CompatRun> {
-  const begun = reserved_id ? await services.store.tasks.find(reserved_id) : null;
-  if (begun) return { task_id: begun.id, workflow_id: begun.workflow_id };
+  const begun = await begunRun(services, reserved_id);
+  if (begun) return begun;
   const { key: owner, login: owner_login, access_token } = caller;
   const named = await namedBy(services.store, model, caller);
   const attachments = await services.attach(files, owner);
   const workflow_id = named.workflow ? named.workflow.id : await workflowFor(services.store, named.agent, caller);
-  const order = { ...asked, attachments, task_id: reserved_id, workflow_id, owner, owner_login, access_token, trigger: 'api' };
-  const { task_id } = await services.dispatch.prompt(order);
+  const task_id = reserved_id ?? uuid();
+  const order = {
+    ...asked,
+    attachments,
+    turn: turn?.(attachments, task_id),
+    task_id,
+    workflow_id,
+    owner,
+    owner_login,
+    access_token,
+    trigger: 'api',
+  };
+  await services.dispatch.prompt(order);
   return { task_id, workflow_id };
+}
+
+/** The run that an earlier attempt of the same request began. */
+export async function begunRun({ store }: CompatServices, task_id: string | undefined): Promise<CompatRun | null> {
+  const task = task_id ? await store.tasks.find(task_id) : null;
+  return task && { task_id: task.id, workflow_id: task.workflow_id };
 }
 
 /** What `model` names: one of the caller's workflows by its id, or an agent by its name. */
@@ -186,7 +208,7 @@ export async function ended({ store, following }: CompatServices, run: CompatRun
 export const hasEnded = ({ status }: CompatTask) => isTerminal(status);
 
 /** The response of a run as text. */
-export const answerOf = ({ response }: CompatTask): string =>
+export const answerOf = ({ response }: { response: unknown }): string =>
   typeof response === 'string' ? response : response === null ? '' : JSON.stringify(response);
 
 /** The error of a run without a response. */

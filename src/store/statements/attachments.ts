@@ -23,5 +23,6 @@ export const removeUnusedAttachments = statement(
   ['ids'],
   `DELETE FROM attachments a WHERE id = ANY (:ids::uuid[])
       AND NOT EXISTS (SELECT 1 FROM task_attachments t WHERE t.attachment_id = a.id)
+      AND NOT EXISTS (SELECT 1 FROM conversation_files f WHERE f.attachment_id = a.id)
     RETURNING id`,
 );

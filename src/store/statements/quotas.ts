@@ -8,6 +8,8 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
     ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'required_mcp_servers'],
   ],
   attachments: ['name', 'media_type', 'sha256', 'content'],
+  conversation_items: ['item'],
+  conversations: ['metadata'],
   custom_tools: ['name', 'description', 'source_code', 'parameters_schema', 'tags', 'env_config', 'effect'],
   dataset_items: ['prompt', 'expected', 'calls'],
   datasets: ['name', 'description'],

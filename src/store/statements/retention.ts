@@ -138,6 +138,18 @@ export const removeSingleUse = statement(
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );
 
+/** Conversations to which nothing was added for that long. The items of runs go with their runs before. */
+export const removeConversations = statement(
+  'remove_conversations',
+  ['before', 'before_id', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM conversations WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE updated_at < :before)) RETURNING 1)
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
+);
+
 /** Definitions that no task and no evaluation refers to. */
 export const removeDefinitions = statement(
   'remove_definitions',

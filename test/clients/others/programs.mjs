@@ -40,7 +40,7 @@ const aiImage = {
   role: 'user',
   content: [
     { type: 'text', text: prompt },
-    { type: 'image', image: DOT, mediaType: 'image/png' },
+    { type: 'file', data: DOT, mediaType: 'image/png' },
   ],
 };
 const langchainImage = {

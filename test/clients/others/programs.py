@@ -5,9 +5,9 @@ import os
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm
-from agents import Agent, Runner, set_default_openai_api, set_default_openai_client, set_tracing_disabled
+from agents import Agent, OpenAIConversationsSession, Runner, set_default_openai_api, set_default_openai_client, set_tracing_disabled
 from langchain_openai import ChatOpenAI
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
 base_url, token, model = os.environ["BASE_URL"], os.environ["ACCESS_TOKEN"], os.environ["MODEL"]
@@ -42,6 +42,17 @@ def with_api(api: str, output_type: type = str) -> object:
     return Runner.run_sync(agent, PROMPT).final_output
 
 
+def in_conversation(by_session: bool) -> object:
+    set_default_openai_api("responses")
+    client = OpenAI(base_url=base_url, api_key=token, max_retries=0)
+    id = client.conversations.create().id
+    at = {"session": OpenAIConversationsSession(conversation_id=id)} if by_session else {"conversation_id": id}
+    agent = Agent(name="a", model=model)
+    for prompt in ["I am Ann.", "Who am I?"]:
+        Runner.run_sync(agent, prompt, **at)
+    return [item.role for item in client.conversations.items.list(id, order="asc").data]
+
+
 def streamed() -> str:
     chunks = litellm.completion(**completion, stream=True)
     return "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
@@ -57,6 +68,8 @@ TRIES = {
     "Agents SDK: responses": lambda: with_api("responses"),
     "Agents SDK: chat_completions": lambda: with_api("chat_completions"),
     "Agents SDK: output type": lambda: with_api("responses", Answer),
+    "Agents SDK: conversation": lambda: in_conversation(by_session=False),
+    "Agents SDK: session": lambda: in_conversation(by_session=True),
     "LiteLLM: completion": lambda: litellm.completion(**completion).choices[0].message.content,
     "LiteLLM: stream": streamed,
     "LiteLLM: tool_choice": lambda: litellm.completion(**completion, tools=[FUNCTION], tool_choice="required")

@@ -24,6 +24,7 @@ const OWNING: [column: string, rows: string][] = [
   ['task_id', `IN (${TASKS})`],
   ['evaluation_id', 'IN (SELECT id FROM evaluations WHERE created_by = $1)'],
   ['workflow_id', 'IN (SELECT id FROM workflows WHERE owner = $1)'],
+  ['attachment_id', 'IN (SELECT id FROM attachments WHERE created_by = $1)'],
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
   ['session_id', 'IN (SELECT id FROM chat_sessions WHERE owner = $1)'],
   ['delivery_id', `IN (SELECT id FROM webhook_deliveries WHERE task_id IN (${TASKS}) OR alert_event_id IN (${ALERT_EVENTS}))`],

@@ -68,7 +68,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
     ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test', 'GET /api/providers/presets'],
     ...['GET /api/datasets', 'POST /api/datasets', 'POST /api/attachments'],
-    ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /mcp'],
+    ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /v1/conversations', 'POST /mcp'],
   ],
   private: [
     ...['GET', 'PUT', 'DELETE'].map((method) => `${method} /api/workflows/{id}`),
@@ -107,6 +107,9 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   hidden: [
     ...['GET /api/memories/{id}', 'PUT /api/memories/{id}', 'DELETE /api/memories/{id}'],
     ...['GET /api/attachments/{id}', 'GET /api/attachments/{id}/content', 'DELETE /api/attachments/{id}'],
+    ...['GET', 'POST', 'DELETE'].map((method) => `${method} /v1/conversations/{id}`),
+    ...['GET', 'POST'].map((method) => `${method} /v1/conversations/{id}/items`),
+    ...['GET', 'DELETE'].map((method) => `${method} /v1/conversations/{id}/items/{item_id}`),
   ],
   read: [
     ...shared.flatMap(({ read }) => read),
@@ -135,7 +138,7 @@ export const POLICY = new Map(
 /** What a field of a request refers to, by its last name. A field that is neither here nor plain fails the test. */
 export const REFERENCES: Record<
   string,
-  'shared' | 'private' | 'token' | 'unique' | 'import_id' | 'memory_key' | 'granted' | 'door_model' | 'response'
+  'shared' | 'private' | 'token' | 'unique' | 'import_id' | 'memory_key' | 'granted' | 'door_model' | 'response' | 'conversation'
 > = {
   ...{ agent_id: 'shared', provider_id: 'shared', source_id: 'shared', source_ids: 'shared', skill_ids: 'shared' },
   ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
@@ -145,6 +148,7 @@ export const REFERENCES: Record<
   ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
   ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
   previous_response_id: 'response',
+  conversation: 'conversation',
   ...{ resource_id: 'granted', name: 'unique', id: 'import_id', key: 'memory_key' },
 };
 
@@ -163,7 +167,7 @@ export const PLAIN = new Set(
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
-    'response_format schema verbosity tools tool_choice',
+    'response_format schema verbosity tools tool_choice order',
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled',
     'temperature top_p max_output_tokens stop parallel_tool_calls attachments media_type data',
@@ -182,6 +186,7 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   // An item that names a workflow of someone else is not imported.
   'POST /api/import scheduled_agents[].workflow_id': 'shared',
   'POST /api/scheduled-agents/import items[].workflow_id': 'shared',
+  'POST /v1/responses conversation.id': 'conversation',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };

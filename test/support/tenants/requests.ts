@@ -58,6 +58,9 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /v1/chat/completions': ({ ids }) => ({ model: ids.idle_workflow, messages: [{ role: 'user', content: 'x' }] }),
   'POST /v1/chat/completions/{id}': () => ({ metadata: { score: 'down', note: 'taken over' } }),
   'POST /v1/responses': ({ ids }) => ({ model: ids.idle_workflow, input: 'x' }),
+  'POST /v1/conversations': () => ({ items: [{ role: 'user', content: 'x' }] }),
+  'POST /v1/conversations/{id}': () => ({ metadata: { topic: 'taken over' } }),
+  'POST /v1/conversations/{id}/items': () => ({ items: [{ role: 'user', content: 'taken over' }] }),
   'POST /mcp': () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
   'POST /api/tokens/{id}/grants': ({ ids }) => ({ resource_type: 'provider', resource_id: ids.providers, destination: 'x' }),
   'POST /api/providers/test': ({ trap }) => ({ provider_type: 'openai_compatible', base_url: `${trap.url}/draft` }),
@@ -90,12 +93,15 @@ export function bodyOf(operation: string, own: MadeTenant): unknown {
 
 /** A path with the ids of this tenant; `id` replaces the first one. */
 export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
-  const door = path.startsWith('/v1/responses') ? `resp_${ids.tasks}` : `chatcmpl-${ids.tasks}`;
+  const in_conversation = path.startsWith('/v1/conversations');
+  const run = path.startsWith('/v1/responses') ? `resp_${ids.tasks}` : `chatcmpl-${ids.tasks}`;
+  const door = in_conversation ? ids.conversations : run;
   const own = path === '/api/knowledge-sources/{id}/test' ? ids.remote_source : ids[collectionOf(path)];
   const first = id ?? (path.startsWith('/v1') ? door : own);
   // The run with a delivery and the run with a pending approval are different.
   const of = path.includes('{delivery_id}') || path.endsWith('/webhooks') ? ids.ended_task : first;
   const named: Record<string, string | undefined> = { ...ids, id: of, model: ids.idle_workflow };
+  if (in_conversation) named.item_id = ids.conversation_item;
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => named[name] ?? UNKNOWN);
 }
 
@@ -115,6 +121,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
   if (kind === 'memory_key') return TAKEN.key;
   if (kind === 'granted') return ids.providers;
   if (kind === 'door_model') return ids.workflows;
+  if (kind === 'conversation') return ids.conversations;
   if (kind === 'response') return `resp_${ids.tasks}`;
   const values: Record<string, string | undefined> = {
     ...{

@@ -143,6 +143,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   ])
     ids[collection] = await create(collection);
   ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
+  await conversationOf(making, ids);
   ids.idle_workflow = await create('workflows');
   ids.item_id = (
     await client.ok(client.post(`/api/datasets/${ids.datasets}/items`, { prompt: `${making.hidden} item` }), 201)
@@ -154,6 +155,14 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   // Of its version.
   ids.number = '1';
   return { client, ids, names, trap, bodies, create };
+}
+
+/** A conversation of /v1 with an item. */
+async function conversationOf({ client, hidden }: Pick<Making, 'client' | 'hidden'>, ids: Record<string, string>): Promise<void> {
+  const items = [{ role: 'user', content: `${hidden} message` }];
+  const { id } = await client.ok(client.post('/v1/conversations', { metadata: { topic: hidden }, items }));
+  ids.conversations = id;
+  ids.conversation_item = (await client.ok(client.get(`/v1/conversations/${id}/items`))).data[0].id;
 }
 
 export type MadeTenant = Awaited<ReturnType<typeof makeShared>>;

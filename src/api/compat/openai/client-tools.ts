@@ -80,7 +80,7 @@ export function outputsIn(items: readonly (CompatItem | CompatMessage)[]): Wired
   return last.every(({ id }) => placeOfCall(id)) ? last : [];
 }
 
-function textOf(content: unknown): string {
+export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('');
@@ -90,12 +90,14 @@ function textOf(content: unknown): string {
 interface Continuing {
   outputs: readonly WiredOutput[];
   forced_tools?: string[] | undefined;
+  /** The conversation that the run has to belong to, if the request names one. */
+  conversation_id?: string | undefined;
 }
 
 /** Continues the run that waits for these results. */
 export async function continuedRun(
   services: CompatServices,
-  { outputs: wired, forced_tools: asked }: Continuing,
+  { outputs: wired, forced_tools: asked, conversation_id }: Continuing,
   caller: Caller,
 ): Promise<CompatRun> {
   const placed = wired.map(({ id, output }) => ({ ...placeOfCall(id)!, output }));
@@ -104,6 +106,8 @@ export async function continuedRun(
   if (placed.some((other) => other.task_id !== task_id)) throw unknown('The results are of calls of different runs');
   const task = await services.store.tasks.find(task_id);
   if (task?.owner !== caller.key) throw unknown(`No call with id ${wired[0]!.id}`);
+  if (conversation_id && task.conversation_id !== conversation_id)
+    throw refusal('The run that waits for these results does not belong to this conversation', 'invalid_value', 'conversation');
   const outputs: CallOutput[] = placed;
   const open = await callsOfClient(services, task);
   const isGiven = ({ call_id }: { call_id: string }) => outputs.some((given) => given.call_id === call_id);

@@ -50,17 +50,28 @@ function withoutFiles(role: string, { text, files: [first] }: Content): Content 
   return { role, text, files: [] };
 }
 
-/** The messages of a request as text, and their files in order. `param`: the parameter that they came in. */
-export function saidIn(
-  items: readonly (CompatItem | CompatMessage)[],
-  param: string,
-): { said: SaidMessage[]; files: PlacedFile[] } {
+/** Messages as text, and their files in order. */
+export interface Said {
+  said: SaidMessage[];
+  files: PlacedFile[];
+}
+
+/** The messages before a prompt. */
+export const saidBefore = (items: readonly CompatItem[], param: string): Said =>
+  saidOf(items.map((item, index) => saidBy(item, `${param}.${index}`)));
+
+/** The messages of a request, of which the last is the prompt. `param`: the parameter that they came in. */
+export function saidIn(items: readonly (CompatItem | CompatMessage)[], param: string): Said {
   const read = items.map((item, index) => saidBy(item, `${param}.${index}`));
   const last = read.at(-1);
   if (last && !last.text.trim()) {
     if (last.files.length === 0) throw unsupportedContent(`${param}.${read.length - 1}`, 'The last message is empty');
     last.text = last.files.length > 1 ? '[see the files]' : '[see the file]';
   }
+  return saidOf(read);
+}
+
+function saidOf(read: readonly (Content & { role: string })[]): Said {
   return {
     said: read.map(({ role, text, files }) => ({ role, text, ...(files.length > 0 ? { files: files.length } : {}) })),
     files: read.flatMap(({ files }) => files),

@@ -7,7 +7,6 @@ const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'servic
 /** Parameters that are not honoured, and the values that ask for what happens anyway. */
 const ONLY: Record<string, unknown[]> = {
   audio: [],
-  conversation: [],
   frequency_penalty: [0],
   function_call: ['none', 'auto'],
   functions: [[]],

@@ -2,12 +2,13 @@ import type { ClientCall } from '../../../store/tool-ledger.ts';
 import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts';
 import { wiredCallId } from './client-tools.ts';
 
-const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
+export const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
 /** The id that a client uses to look up the run. */
 const CHAT_ID = 'chatcmpl-';
 export const RESPONSE_ID = 'resp_';
-const MESSAGE_ID = 'msg_';
+export const CONVERSATION_ID = 'conv_';
+export const MESSAGE_ID = 'msg_';
 
 export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
 
@@ -110,6 +111,7 @@ export function response(task: CompatTask, model: string, calls: readonly Client
     incomplete_details: null,
     instructions: null,
     metadata: {},
+    conversation: task.conversation_id ? { id: `${CONVERSATION_ID}${task.conversation_id}` } : null,
     parallel_tool_calls: true,
     temperature: null,
     top_p: null,

@@ -1,9 +1,8 @@
 import type { FastifyError } from 'fastify';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
-import { conversationIn, INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
+import { INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
-import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../auth.ts';
 import { madeOnce } from '../../crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
@@ -12,7 +11,7 @@ import { problemOf } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
 import { answerText, callsOfClient, rested } from '../client-calls.ts';
 import {
-  answerOf,
+  begunRun,
   type CompatRun,
   type CompatServices,
   type CompatTask,
@@ -23,12 +22,14 @@ import {
   troubleOf,
 } from '../runs.ts';
 import { clientToolsIn, continuedRun, outputsIn } from './client-tools.ts';
+import { beforeInput, continuedIn } from './context.ts';
+import { conversationRoutes } from './conversations.ts';
 import { inTheirPlaces, type PlacedFile } from './files.ts';
 import { schemaAsked } from './formats.ts';
 import { saidIn } from './messages.ts';
 import { modelOf, modelsOf } from './models.ts';
 import { refuseUnhonoured } from './parameters.ts';
-import { chatChunks, chatCompletion, RESPONSE_ID, response, responseEvents, taskIdOfReply } from './replies.ts';
+import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
 import { forcedFunctions } from './tool-choice.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
@@ -62,6 +63,7 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
     await madeOnce(reserved_id, services.store.scores.find, () => services.store.scores.create(values));
     return { ...chatCompletion(task, task.agent_name), metadata };
   });
+  conversationRoutes(api, services);
   mount(api, compat.respond, (input, caller) => respond(services, input, caller));
   mount(api, compat.response, async ({ params: { id }, query, holdOpen }, caller) => {
     const task = await owned(taskIdOfReply(id), caller);
@@ -102,17 +104,29 @@ function refuseInTheirWords({ http }: Api): void {
 /** The parts of a request that starts a run. */
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
-interface RunAsked extends Pick<Ordering<unknown>, 'once'> {
-  order: Omit<RunOrder, 'files'>;
+/** A run to begin, with the files that its prompt is given. */
+interface RunBegun {
+  order: RunOrder;
   files: readonly PlacedFile[];
+}
+
+interface RunAsked extends Pick<Ordering<unknown>, 'once'>, Pick<RunOrder, 'forced_tools'> {
+  /** Not called if an earlier attempt of the request has begun the run. */
+  begin(): Promise<RunBegun>;
   outputs: ReturnType<typeof outputsIn>;
+  conversation_id?: string | undefined;
 }
 
 /** The run that a request begins, or the one that waits for its results. */
-async function runOf(services: CompatServices, { order, files, outputs, once }: RunAsked, caller: Caller): Promise<CompatRun> {
-  if (outputs.length > 0) return continuedRun(services, { outputs, forced_tools: order.forced_tools }, caller);
-  const given = files.map(({ file }) => file);
-  const start = (task_id?: string) => inTheirPlaces(files, () => startRun(services, { ...order, files: given, task_id }, caller));
+async function runOf(services: CompatServices, { begin, once, ...given }: RunAsked, caller: Caller): Promise<CompatRun> {
+  if (given.outputs.length > 0) return continuedRun(services, given, caller);
+  const start = async (task_id?: string): Promise<CompatRun> => {
+    const begun = await begunRun(services, task_id);
+    if (begun) return begun;
+    const { order, files: placed } = await begin();
+    const files = placed.map(({ file }) => file);
+    return inTheirPlaces(placed, () => startRun(services, { ...order, files, task_id }, caller));
+  };
   return (await once(start)).value;
 }
 
@@ -137,7 +151,9 @@ async function chat(services: CompatServices, { body, once, holdOpen, signal }: 
   const { said, files } = saidIn(messages, 'messages');
   const order = { model, ...promptOf(said), reasoning_effort, output_schema, ...asked_tools };
   holdOpen();
-  const run = await runOf(services, { order, files, outputs: outputsIn(messages), once }, caller);
+  const { forced_tools } = asked_tools;
+  const begin = async () => ({ order, files });
+  const run = await runOf(services, { begin, forced_tools, outputs: outputsIn(messages), once }, caller);
   if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
   const { task, calls } = await rested(services, run, signal);
   if (calls.length === 0) refuseTrouble(troubleOf(task));
@@ -166,18 +182,24 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
   }, run.task_id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
-  const { model, input, instructions, stream, background, reasoning, text, previous_response_id: previous } = body;
+  const { model, input, instructions, stream, background, reasoning, text } = body;
   const { format, ...other_text } = text ?? {};
   refuseUnhonoured({ ...body, ...other_text }, Object.keys(ResponseRequest.shape));
   const output_schema = await schemaAsked(services, { param: 'text.format', format, caller });
   const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
   const asked = { reasoning_effort: reasoning?.effort, output_schema, ...toolsAsked(body as AskedTools) };
   const outputs = typeof input === 'string' ? [] : outputsIn(input);
-  const before = previous && outputs.length === 0 ? await conversationUntil(services, previous, caller) : NOTHING;
-  const { said, files } = saidIn(typeof input === 'string' ? [{ role: 'user', content: input }] : input, 'input');
-  const order = { model, ...promptOf([...ruled, ...before.said, ...said]), ...asked };
+  const continued = await continuedIn(services, body, caller);
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+  const { said, files } = saidIn(items, 'input');
+  const begin = async () => {
+    const { turn, ...before } = await beforeInput(services, { continued, items, files: files.length }, caller);
+    const order = { model, ...promptOf([...ruled, ...before.said, ...said]), ...asked, turn };
+    return { order, files: [...before.files, ...files] };
+  };
   if (!background || stream) holdOpen();
-  const run = await runOf(services, { order, files: [...before.files, ...files], outputs, once }, caller);
+  const { conversation_id } = continued;
+  const run = await runOf(services, { begin, forced_tools: asked.forced_tools, outputs, conversation_id, once }, caller);
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
   if (background) return response(task, model);
@@ -211,36 +233,6 @@ function promptOf(said: readonly SaidMessage[]) {
   const { prompt, parts } = promptOfConversation(said);
   return { prompt, prompt_parts: parts.length > 1 ? parts : undefined };
 }
-
-interface Conversation {
-  said: SaidMessage[];
-  files: PlacedFile[];
-}
-
-const NOTHING: Conversation = { said: [], files: [] };
-
-/** The conversation of a response, with its answer, and the files that its run was given. */
-async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<Conversation> {
-  const task_id = taskIdOfReply(id);
-  const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
-  if (task?.owner !== caller.key) throw previousRefused('not_found', 'previous_response_not_found', `No response with id ${id}`);
-  if (!hasEnded(task))
-    throw previousRefused('conflict', 'in_progress', `The response ${id} is still in progress; wait until it has completed`);
-  if (task.status !== 'completed')
-    throw previousRefused(
-      'invalid',
-      'previous_response_failed',
-      `The response ${id} has no answer to continue from: it was ${task.status}`,
-    );
-  const { prompt, prompt_parts: parts, attachments } = task;
-  return {
-    said: [...conversationIn(prompt, { parts, files: attachments.length }), { role: 'assistant', text: answerOf(task) }],
-    files: attachments.map(({ id: file_id }) => ({ file: { id: file_id }, path: 'previous_response_id' })),
-  };
-}
-
-const previousRefused = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
-  new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });
 
 function refuseTrouble(trouble: ReturnType<typeof troubleOf>): void {
   if (trouble) throw new AppError('upstream', trouble.message, { code: trouble.code });

@@ -1,0 +1,118 @@
+import { v7 as uuid } from 'uuid';
+import type { CompatItem, ResponseRequest } from '../../../contracts/compat.ts';
+import type { AttachedFile } from '../../../domain/attachments.ts';
+import { conversationIn, conversationLocked } from '../../../domain/conversation.ts';
+import { AppError, notFound } from '../../../domain/errors.ts';
+import { isUuid } from '../../../domain/uuid.ts';
+import type { NewItems } from '../../../store/conversations.ts';
+import type { Caller } from '../../auth.ts';
+import { answerOf, type CompatServices, hasEnded, type RunOrder } from '../runs.ts';
+import { conversationItem, storedItems } from './conversation-items.ts';
+import { type Said, saidBefore } from './messages.ts';
+import { CONVERSATION_ID, RESPONSE_ID, taskIdOfReply } from './replies.ts';
+
+/** What a request for a response continues. */
+interface Continued {
+  conversation_id?: string | undefined;
+  previous?: string | undefined;
+}
+
+/** Reads what a request continues. Refuses two of it, and a conversation that is not the caller's. */
+export async function continuedIn(
+  services: CompatServices,
+  { previous_response_id, conversation }: Pick<ResponseRequest, 'previous_response_id' | 'conversation'>,
+  caller: Caller,
+): Promise<Continued> {
+  if (!conversation) return { previous: previous_response_id || undefined };
+  if (previous_response_id) {
+    const message = 'previous_response_id and conversation exclude each other; send one of them';
+    throw new AppError('invalid', message, {
+      code: 'mutually_exclusive_parameters',
+      errors: [{ path: 'previous_response_id', message }],
+    });
+  }
+  const id = typeof conversation === 'string' ? conversation : conversation.id;
+  return { conversation_id: (await ownedConversation(services, id, caller)).id };
+}
+
+/** A conversation of the caller, by its id on the wire; for others it does not exist. */
+export async function ownedConversation({ store }: Pick<CompatServices, 'store'>, wired_id: string, caller: Caller) {
+  const id = wired_id.startsWith(CONVERSATION_ID) ? wired_id.slice(CONVERSATION_ID.length) : '';
+  const found = isUuid(id) ? await store.conversations.find(id, caller.key) : null;
+  if (!found) throw notFound('conversation', wired_id);
+  return found;
+}
+
+interface Input {
+  continued: Continued;
+  items: readonly CompatItem[];
+  /** How many files the items have. */
+  files: number;
+}
+
+/** What comes before the input of a response, and what its run adds to the conversation. */
+export async function beforeInput(
+  services: CompatServices,
+  { continued: { conversation_id, previous }, items, files }: Input,
+  caller: Caller,
+): Promise<Said & Pick<RunOrder, 'turn'>> {
+  if (previous) return conversationUntil(services, previous, caller);
+  if (!conversation_id) return { said: [], files: [] };
+  const { store } = services;
+  const { last_position } = await openConversation(
+    services,
+    { id: conversation_id, adding: JSON.stringify(items).length },
+    caller,
+  );
+  const rows = await store.conversations.items(conversation_id, { limit: MOST_ITEMS, order: 'asc' });
+  const before = saidBefore(rows.map(conversationItem) as CompatItem[], 'conversation');
+  const turn = (attached: readonly AttachedFile[], task_id: string): NewItems => {
+    const inputs = storedItems(items, attached.slice(attached.length - files)).map(({ item }) => ({ id: uuid(), item }));
+    return { conversation_id, last_position, items: [...inputs, { id: task_id, item: null }] };
+  };
+  return { said: before.said, files: before.files.map(({ file }) => ({ file, path: 'conversation' })), turn };
+}
+
+/** Of one conversation. All of it is in each prompt. */
+const MOST_ITEMS = 5_000;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** A conversation to which items may be added now. Refuses while a response continues it, and when it is full. */
+export async function openConversation(
+  { store }: Pick<CompatServices, 'store'>,
+  { id, adding }: { id: string; adding: number },
+  caller: Caller,
+) {
+  const conversation = await store.conversations.find(id, caller.key);
+  if (!conversation) throw notFound('conversation', `${CONVERSATION_ID}${id}`);
+  if (await store.conversations.isContinued(conversation)) throw conversationLocked();
+  const { items, bytes } = await store.conversations.size(id);
+  if (items >= MOST_ITEMS || bytes + adding > MOST_BYTES) {
+    const message = `A conversation may have ${MOST_ITEMS} items and ${MOST_BYTES} bytes; delete items, or create another one`;
+    throw new AppError('invalid', message, { code: 'conversation_too_long', errors: [{ path: 'conversation', message }] });
+  }
+  return conversation;
+}
+
+/** The conversation of a response, with its answer, and the files that its run was given. */
+async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<Said> {
+  const task_id = taskIdOfReply(id);
+  const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
+  if (task?.owner !== caller.key) throw previousRefused('not_found', 'previous_response_not_found', `No response with id ${id}`);
+  if (!hasEnded(task))
+    throw previousRefused('conflict', 'in_progress', `The response ${id} is still in progress; wait until it has completed`);
+  if (task.status !== 'completed')
+    throw previousRefused(
+      'invalid',
+      'previous_response_failed',
+      `The response ${id} has no answer to continue from: it was ${task.status}`,
+    );
+  const { prompt, prompt_parts: parts, attachments } = task;
+  return {
+    said: [...conversationIn(prompt, { parts, files: attachments.length }), { role: 'assistant', text: answerOf(task) }],
+    files: attachments.map(({ id: file_id }) => ({ file: { id: file_id }, path: 'previous_response_id' })),
+  };
+}
+
+const previousRefused = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
+  new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });
