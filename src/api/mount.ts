@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
+import { type Endpoint, isUpload, type ReplyKind, storesInput } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { StreamBudget } from '../events/waiting.ts';
 import { type AuditTrail, madeBy, noteMade } from './audit-trail.ts';
@@ -140,8 +140,7 @@ export function mount<
       if (endpoint.kind === 'events') holdOpen();
       const once = onceOf({ api, endpoint, request, reply });
       const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once, holdOpen };
-      if (storesBody(endpoint, input.body) || isUpload(endpoint))
-        await gates.stored(caller.key, bytesOf(input.file, request.body));
+      if (storesInput(endpoint, input.body)) await gates.stored(caller.key, bytesOf(input.file, request.body));
       await compared(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
       if (streams)
@@ -164,11 +163,6 @@ async function recorded(
   if (streams) await audit.record(endpoint, request, { status: endpoint.status, made_id });
   return answer;
 }
-
-const isUpload = ({ upload, large }: Endpoint) => Boolean(upload || large);
-
-const storesBody = ({ stores = false }: Pick<Endpoint, 'stores'>, body: unknown) =>
-  typeof stores === 'function' ? stores(body) : stores;
 
 const bytesOf = ({ content }: Upload, body: unknown): number => content.length || Buffer.byteLength(JSON.stringify(body ?? null));
 

@@ -113,6 +113,12 @@ export function endpoint<
 
 export const IdParams = z.object({ id: Id });
 
+export const isUpload = ({ upload, large }: Pick<Endpoint, 'upload' | 'large'>) => Boolean(upload || large);
+
+/** Whether what a request brings counts towards what its sender may store. */
+export const storesInput = ({ stores = false, ...endpoint }: Endpoint, body: unknown) =>
+  isUpload(endpoint) || (typeof stores === 'function' ? stores(body) : stores);
+
 interface CrudFacts {
   /** Path of the collection, such as `/api/skills`. */
   path: string;

@@ -1,13 +1,10 @@
 import { v7 as uuid } from 'uuid';
-import type { AttachedFile } from '../domain/attachments.ts';
-import type { PromptParts } from '../domain/conversation.ts';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { NewItems } from '../store/conversations.ts';
 import type { Evaluated, Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { AskedOfRun, Snapshot } from '../store/pin.ts';
@@ -20,18 +17,13 @@ import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
 import { type RunInput, rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
-interface PromptOrder extends AskedOfRun {
+interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
   workflow_id: string;
   owner: string;
   owner_login: string;
   prompt: string;
-  prompt_parts?: PromptParts | undefined;
-  /** Files of the owner. */
-  attachments?: readonly AttachedFile[] | undefined;
-  /** What the run adds to a conversation. */
-  turn?: NewItems | undefined;
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;

@@ -37,8 +37,8 @@ const RULES: Record<RuleName, Judged> = {
     allowed: {
       'api/contract.test.ts: Object.entries(properties)': 'a body of any fields has none; its schema is expected',
       'api/settlement.test.ts: deliveries': 'some ends open none; the tests expect how many there are',
-      'browser/dashboard-ease.test.ts: times': 'it waits for one',
-      'browser/dashboard-needs.test.ts: made': 'one of each kind of a table',
+      'long/dashboard-ease.test.ts: times': 'it waits for one',
+      'long/dashboard-needs.test.ts: made': 'one of each kind of a table',
       'temporal/fairness.test.ts: few': 'as many as were prompted',
       'temporal/fairness.test.ts: Object.keys(owned)': 'the workflows of the code',
       'temporal/rate-limits.test.ts: tasks': 'the loop before makes three',
