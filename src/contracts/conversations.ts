@@ -22,7 +22,7 @@ const ConversationCreate = z
   .meta({ id: 'ConversationCreate', example: { items: [{ role: 'user', content: 'I am Ann.' }] } });
 const ConversationUpdate = z.object({ metadata: Metadata.nullable() }).meta({ id: 'ConversationUpdate' });
 const ConversationItemsCreate = z
-  .object({ items: Items })
+  .object({ items: Items.min(1) })
   .meta({ id: 'ConversationItemsCreate', example: { items: [{ role: 'user', content: 'I am Ann.' }] } });
 
 const Conversation = z

@@ -107,6 +107,7 @@ describe('a conversation', () => {
         message: expect.stringContaining(type),
       });
     expect(await add({ role: 'critic', content: 'x' })).toMatchObject({ status: 400, param: 'items.0.role' });
+    expect(await add()).toMatchObject({ status: 422, param: 'items' });
     expect(await add(...Array.from({ length: 21 }, () => user('x')))).toMatchObject({ status: 422, param: 'items' });
     expect(await add({ role: 'user', content: [{ type: 'input_image', image_url: 'https://x/y.png' }] })).toMatchObject({
       status: 400,

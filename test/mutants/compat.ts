@@ -1,7 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
 const FILES = 'test/api/compat-files.test.ts';
-const STORED = 'test/api/compat-stored-conversations.test.ts';
 const CHOICE = 'test/api/compat-tool-choice.test.ts';
 
 export default [
@@ -328,54 +327,6 @@ export default [
     replacement: 'const forced = known.length > 0 ? asked : [];',
     harm: 'A choice of a function that the run does not have is ignored.',
     tests: [{ file: CHOICE, name: 'is refused with results if the run began without the function' }],
-  },
-  {
-    id: 'compat/conversation-of-others',
-    file: 'src/store/conversations.ts',
-    text: 'findFirst({ where: { id, created_by } })',
-    replacement: 'findFirst({ where: { id, ...(created_by ? {} : { created_by }) } })',
-    harm: 'A person who knows the id of a conversation reads it.',
-    tests: [{ file: STORED, name: 'is nobody else’s' }],
-  },
-  {
-    id: 'compat/conversation-at-once',
-    file: 'src/api/compat/openai/context.ts',
-    text: 'if (await store.conversations.isContinued(conversation)) throw conversationLocked();',
-    replacement: '',
-    harm: 'Two responses answer the same state of a conversation, and neither knows of the other.',
-    tests: [{ file: STORED, name: 'is the only one at a time, and adds nothing if it fails' }],
-  },
-  {
-    id: 'compat/conversation-overwritten',
-    file: 'src/store/statements/conversations.ts',
-    text: 'AND last_position = :last_position RETURNING',
-    replacement: 'AND last_position >= :last_position RETURNING',
-    harm: 'Two requests that come at the same moment add items to the same place.',
-    tests: [{ file: STORED, name: 'is refused if items came first' }],
-  },
-  {
-    id: 'compat/failed-turns-kept',
-    file: 'src/store/conversations.ts',
-    text: "OR: [{ task_id: null }, { task: { status: 'completed' } }],",
-    replacement: '',
-    harm: 'The input of a run that failed, without an answer, is in every later prompt of its conversation.',
-    tests: [{ file: STORED, name: 'is the only one at a time, and adds nothing if it fails' }],
-  },
-  {
-    id: 'compat/results-of-other-conversation',
-    file: 'src/api/compat/openai/client-tools.ts',
-    text: 'if (conversation_id && task.conversation_id !== conversation_id)',
-    replacement: 'if (conversation_id === null)',
-    harm: 'A response claims to continue a conversation to which its run adds nothing.',
-    tests: [{ file: STORED, name: 'continues with the results of its functions' }],
-  },
-  {
-    id: 'compat/files-of-items-swept',
-    file: 'src/store/statements/attachments.ts',
-    text: 'AND NOT EXISTS (SELECT 1 FROM conversation_files f WHERE f.attachment_id = a.id)',
-    replacement: '',
-    harm: 'The sweep of unused files fails each time at a file of a conversation, and removes nothing any more.',
-    tests: [{ file: 'test/api/retention.test.ts', name: 'files of a conversation stay as long as the conversation' }],
   },
   {
     id: 'compat/demo-model-unforced',

@@ -1,0 +1,86 @@
+import type { Mutant } from './mutant.ts';
+
+const STORED = 'test/api/compat-stored-conversations.test.ts';
+
+export default [
+  {
+    id: 'conversations/of-others',
+    file: 'src/store/conversations.ts',
+    text: 'findFirst({ where: { id, created_by } })',
+    replacement: 'findFirst({ where: { id, ...(created_by ? {} : { created_by }) } })',
+    harm: 'A person who knows the id of a conversation reads it.',
+    tests: [{ file: STORED, name: 'is nobody else’s' }],
+  },
+  {
+    id: 'conversations/at-once',
+    file: 'src/api/compat/openai/context.ts',
+    text: 'if (await store.conversations.isContinued(conversation)) throw conversationLocked();',
+    replacement: '',
+    harm: 'Two responses answer the same state of a conversation, and neither knows of the other.',
+    tests: [{ file: STORED, name: 'is the only one at a time, and adds nothing if it fails' }],
+  },
+  {
+    id: 'conversations/overwritten',
+    file: 'src/store/statements/conversations.ts',
+    text: 'AND last_position = :last_position RETURNING',
+    replacement: 'AND last_position >= :last_position RETURNING',
+    harm: 'Two requests that come at the same moment add items to the same place.',
+    tests: [{ file: STORED, name: 'is refused if items came first' }],
+  },
+  {
+    id: 'conversations/failed-turns-kept',
+    file: 'src/store/conversations.ts',
+    text: "OR: [{ task_id: null }, { task: { status: 'completed' } }],",
+    replacement: '',
+    harm: 'The input of a run that failed, without an answer, is in every later prompt of its conversation.',
+    tests: [{ file: STORED, name: 'is the only one at a time, and adds nothing if it fails' }],
+  },
+  {
+    id: 'conversations/results-of-another',
+    file: 'src/api/compat/openai/client-tools.ts',
+    text: 'if (conversation_id && task.conversation_id !== conversation_id)',
+    replacement: 'if (conversation_id === null)',
+    harm: 'A response claims to continue a conversation to which its run adds nothing.',
+    tests: [{ file: STORED, name: 'continues with the results of its functions' }],
+  },
+  {
+    id: 'conversations/files-of-items-swept',
+    file: 'src/store/statements/attachments.ts',
+    text: 'AND NOT EXISTS (SELECT 1 FROM conversation_files f WHERE f.attachment_id = a.id)',
+    replacement: '',
+    harm: 'The sweep of unused files fails each time at a file of a conversation, and removes nothing any more.',
+    tests: [{ file: 'test/api/retention.test.ts', name: 'files of a conversation stay as long as the conversation' }],
+  },
+  {
+    id: 'conversations/ignored-items',
+    file: 'src/api/compat/openai/conversation-items.ts',
+    text: "} else if (type !== 'message')",
+    replacement: "} else if (type === 'image')",
+    harm: 'Items that no model is given are taken, and their sender believes that it knows them.',
+    tests: [{ file: STORED, name: 'refuses what it does not keep' }],
+  },
+  {
+    id: 'conversations/without-end',
+    file: 'src/api/compat/openai/context.ts',
+    text: 'bytes + adding > MOST_BYTES',
+    replacement: 'adding > MOST_BYTES',
+    harm: 'A conversation grows until no prompt of it can be sent, and each request reads all of it.',
+    tests: [{ file: STORED, name: 'is full at 4 MiB' }],
+  },
+  {
+    id: 'conversations/two-of-them',
+    file: 'src/api/compat/openai/context.ts',
+    text: 'if (previous_response_id) {',
+    replacement: "if (previous_response_id === '') {",
+    harm: 'A client that continues a response in a conversation gets an answer that knows one of them only.',
+    tests: [{ file: STORED, name: 'comes after the items of the conversation' }],
+  },
+  {
+    id: 'conversations/kept-for-ever',
+    file: 'src/store/statements/retention.ts',
+    text: 'SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id',
+    replacement: 'SELECT ctid AS place, id, now() AS updated_at FROM conversations WHERE id < :before_id',
+    harm: 'What a person told a conversation is kept for ever, whatever RETENTION_DAYS says.',
+    tests: [{ file: 'test/api/retention.test.ts', name: 'loses its old rows if they are to be removed, and no other row' }],
+  },
+] satisfies Mutant[];
