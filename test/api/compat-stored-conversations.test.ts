@@ -113,6 +113,13 @@ describe('a conversation', () => {
       status: 400,
     });
     expect(await texts(id)).toEqual([]);
+    const unknown = { role: 'user', content: [{ type: 'input_file', file_id: crypto.randomUUID() }] };
+    expect(await refusal(alice.conversations.create({ metadata: { made: 'not' }, items: [unknown] as never }))).toMatchObject({
+      status: 404,
+    });
+    expect((await here.core.database.pool.query(`SELECT 1 FROM conversations WHERE metadata ->> 'made' = 'not'`)).rowCount).toBe(
+      0,
+    );
     const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
     const named = (metadata: Record<string, string>) => refusal(alice.conversations.create({ metadata }));
     expect(await named(pairs(16))).toBeNull();

@@ -81,6 +81,11 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const { id: dataset_id } = await make('/api/datasets', { name: 'first' });
   const { id: evaluated } = await make('/api/datasets', { name: 'evaluated' });
   await make(`/api/datasets/${evaluated}/items`, { prompt: 'x' });
+  const { id: conversation_id } = await make('/v1/conversations', {});
+  const items = [
+    { role: 'user', content: 'x' },
+    { role: 'assistant', content: 'y' },
+  ];
   const run = { workflow_id: forked, graders: [{ type: 'exact' }], effects: 'stub' };
   const bundle = { format: 'perdura-run', version: 1, task: { prompt: 'lost bundle' }, steps: [], end: { response: null } };
   const named = (operation: string, path: string, table: string, body: object = {}): Request => ({
@@ -156,6 +161,14 @@ async function requestsOf(client: Client): Promise<Request[]> {
     {
       ...{ operation: 'create_response', path: '/v1/responses', made: tasksOf(responded) },
       body: { model: responded, input: 'x' },
+    },
+    {
+      ...{ operation: 'create_conversation', path: '/v1/conversations', body: { metadata: { made: 'lost' }, items } },
+      made: `SELECT count(*) FROM conversations c JOIN conversation_items i ON i.conversation_id = c.id AND position = 1 WHERE metadata ->> 'made' = 'lost'`,
+    },
+    {
+      ...{ operation: 'create_conversation_items', path: `/v1/conversations/${conversation_id}/items`, body: { items } },
+      made: `SELECT count(*) / 2 AS count FROM conversation_items WHERE '${conversation_id}' = 'conv_' || conversation_id`,
     },
   ];
 }

@@ -83,4 +83,12 @@ export default [
     harm: 'What a person told a conversation is kept for ever, whatever RETENTION_DAYS says.',
     tests: [{ file: 'test/api/retention.test.ts', name: 'loses its old rows if they are to be removed, and no other row' }],
   },
+  {
+    id: 'conversations/left-over',
+    file: 'src/api/compat/openai/conversations.ts',
+    text: 'await table.remove(made.id);',
+    replacement: '',
+    harm: 'A refused request leaves a conversation behind that nobody knows.',
+    tests: [{ file: STORED, name: 'refuses what it does not keep' }],
+  },
 ] satisfies Mutant[];

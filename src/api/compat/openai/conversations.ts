@@ -46,7 +46,11 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
     const values = { metadata: metadata ?? {}, created_by: caller.key, ...(reserved_id ? { id: reserved_id } : {}) };
     const find = (id: string) => table.find(id, caller.key);
     const made = await madeOnce(reserved_id, find, () => table.create(values));
-    if (items?.length && made.last_position === 0) await addTo(services, { id: made.id, items, files }, caller);
+    if (items?.length && made.last_position === 0)
+      await addTo(services, { id: made.id, items, files }, caller).catch(async (error: unknown) => {
+        await table.remove(made.id);
+        throw error;
+      });
     return wired(made);
   });
   mount(api, conversations.get, async ({ params: { id } }, caller) => wired(await owned(id, caller)));
