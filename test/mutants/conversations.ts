@@ -80,7 +80,7 @@ export default [
     file: 'src/store/statements/retention.ts',
     text: 'SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id',
     replacement: 'SELECT ctid AS place, id, now() AS updated_at FROM conversations WHERE id < :before_id',
-    harm: 'What a person told a conversation is kept for ever, whatever RETENTION_DAYS says.',
+    harm: 'What a person said in a conversation is kept forever, whatever RETENTION_DAYS says.',
     tests: [{ file: 'test/api/retention.test.ts', name: 'loses its old rows if they are to be removed, and no other row' }],
   },
   {
