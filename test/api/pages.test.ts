@@ -30,6 +30,9 @@ const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
 /** Its rows are known by their item. */
 const BY_ITEM = ['/api/datasets/{id}/runs/{run_id}/results'];
 
+/** Each of its rows has a number, and a page begins after a row. */
+const BY_PLACE = ['/v1/conversations/{id}/items'];
+
 /** Its rows cannot be given another time, nor deleted: test/api/audit.test.ts. */
 const APPENDED = ['/api/audit'];
 
@@ -108,9 +111,36 @@ async function followed(first: string): Promise<{ ids: string[]; totals: Set<str
 it('knows every list of the API that has pages', async () => {
   const { paths } = (await here.anonymous.get('/openapi.json')).body as unknown as { paths: Paths };
   const paged = Object.entries(paths).filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'limit'));
-  expect(paged.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME, ...APPENDED].sort());
+  expect(paged.map(([path]) => path).sort()).toEqual(
+    [...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME, ...BY_PLACE, ...APPENDED].sort(),
+  );
   const withCursor = paged.filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'cursor'));
   expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...APPENDED].sort());
+});
+
+describe.each(BY_PLACE)('%s', (path) => {
+  it.each(['asc', 'desc'])('gives each item once in order %s, also when one that was read is deleted', async (order) => {
+    const items = Array.from({ length: ROWS }, (_, index) => ({ role: 'user', content: `item ${index}` }));
+    const { id } = await here.alice.ok(here.alice.post('/v1/conversations', { items }));
+    const list = path.replace('{id}', id);
+    const pageAfter = (after: string | undefined, limit: number) =>
+      here.alice.ok(here.alice.get(`${list}?order=${order}&limit=${limit}${after === undefined ? '' : `&after=${after}`}`));
+    const { data } = await pageAfter(undefined, 100);
+    const all = data.map((item: { id: string }) => item.id);
+    const texts = data.map(({ content }: { content: { text: string }[] }) => content[0]?.text);
+    expect(texts).toEqual((order === 'asc' ? items : items.toReversed()).map(({ content }) => content));
+    for (const limit of [1, 2, 3, ROWS - 1, ROWS]) {
+      const ids: string[] = [];
+      for (let page: Record<string, any> = { has_more: true }; page.has_more; ) {
+        const next = await pageAfter(ids.at(-1), limit);
+        ids.push(...next.data.map((item: { id: string }) => item.id));
+        page = next;
+      }
+      expect(ids, `pages of ${limit}`).toEqual(all);
+    }
+    expect((await here.alice.send('DELETE', `${list}/${all[0]}`, {})).status).toBe(200);
+    expect((await pageAfter(all[1], 100)).data.map((item: { id: string }) => item.id)).toEqual(all.slice(2));
+  });
 });
 
 describe.each(BY_CURSOR)('%s', (path) => {

@@ -91,4 +91,12 @@ export default [
     harm: 'A refused request leaves a conversation behind that nobody knows.',
     tests: [{ file: STORED, name: 'refuses what it does not keep' }],
   },
+  {
+    id: 'conversations/item-twice',
+    file: 'src/store/conversations.ts',
+    text: "'gt' : 'lt'",
+    replacement: "'gt' : 'lte'",
+    harm: 'The last item of a page is the first of the next one.',
+    tests: [{ file: 'test/api/pages.test.ts', name: 'gives each item once in order' }],
+  },
 ] satisfies Mutant[];
