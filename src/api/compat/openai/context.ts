@@ -4,6 +4,7 @@ import type { AttachedFile } from '../../../domain/attachments.ts';
 import { conversationIn, conversationLocked } from '../../../domain/conversation.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
+import type { Conversation } from '../../../generated/prisma/client.ts';
 import type { NewItems } from '../../../store/conversations.ts';
 import type { Caller } from '../../auth.ts';
 import { answerOf, type CompatServices, hasEnded, type RunOrder } from '../runs.ts';
@@ -13,7 +14,7 @@ import { CONVERSATION_ID, RESPONSE_ID, taskIdOfReply } from './replies.ts';
 
 /** What a request for a response continues. */
 interface Continued {
-  conversation_id?: string | undefined;
+  conversation?: Conversation | undefined;
   previous?: string | undefined;
 }
 
@@ -32,7 +33,7 @@ export async function continuedIn(
     });
   }
   const id = typeof conversation === 'string' ? conversation : conversation.id;
-  return { conversation_id: (await ownedConversation(services, id, caller)).id };
+  return { conversation: await ownedConversation(services, id, caller) };
 }
 
 /** A conversation of the caller, by its id on the wire; for others it does not exist. */
@@ -53,17 +54,14 @@ interface Input {
 /** What comes before the input of a response, and what its run adds to the conversation. */
 export async function beforeInput(
   services: CompatServices,
-  { continued: { conversation_id, previous }, items, files }: Input,
+  { continued: { conversation, previous }, items, files }: Input,
   caller: Caller,
 ): Promise<Said & Pick<RunOrder, 'turn'>> {
   if (previous) return conversationUntil(services, previous, caller);
-  if (!conversation_id) return { said: [], files: [] };
+  if (!conversation) return { said: [], files: [] };
   const { store } = services;
-  const { last_position } = await openConversation(
-    services,
-    { id: conversation_id, adding: JSON.stringify(items).length },
-    caller,
-  );
+  const { id: conversation_id, last_position } = conversation;
+  await refuseClosed(services, conversation, JSON.stringify(items).length);
   const rows = await store.conversations.items(conversation_id, { limit: MOST_ITEMS, order: 'asc' });
   const before = saidBefore(rows.map(conversationItem) as CompatItem[], 'conversation');
   const turn = (attached: readonly AttachedFile[], task_id: string): NewItems => {
@@ -77,21 +75,18 @@ export async function beforeInput(
 const MOST_ITEMS = 5_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** A conversation to which items may be added now. Refuses while a response continues it, and when it is full. */
-export async function openConversation(
+/** Refuses to add characters to a conversation while a response continues it, and when it is full. */
+export async function refuseClosed(
   { store }: Pick<CompatServices, 'store'>,
-  { id, adding }: { id: string; adding: number },
-  caller: Caller,
-) {
-  const conversation = await store.conversations.find(id, caller.key);
-  if (!conversation) throw notFound('conversation', `${CONVERSATION_ID}${id}`);
+  conversation: Conversation,
+  adding: number,
+): Promise<void> {
   if (await store.conversations.isContinued(conversation)) throw conversationLocked();
-  const { items, bytes } = await store.conversations.size(id);
+  const { items, bytes } = await store.conversations.size(conversation.id);
   if (items >= MOST_ITEMS || bytes + adding > MOST_BYTES) {
     const message = `A conversation may have ${MOST_ITEMS} items and ${MOST_BYTES} bytes; delete items, or create another one`;
     throw new AppError('invalid', message, { code: 'conversation_too_long', errors: [{ path: 'conversation', message }] });
   }
-  return conversation;
 }
 
 /** The conversation of a response, with its answer, and the files that its run was given. */

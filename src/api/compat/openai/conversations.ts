@@ -3,12 +3,13 @@ import type { CompatItem } from '../../../contracts/compat.ts';
 import { conversations } from '../../../contracts/conversations.ts';
 import { notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
+import type { Conversation } from '../../../generated/prisma/client.ts';
 import type { ConversationItemRow } from '../../../store/conversations.ts';
 import type { Caller } from '../../auth.ts';
 import { madeOnce } from '../../crud.ts';
 import { type Api, mount } from '../../mount.ts';
 import type { CompatServices } from '../runs.ts';
-import { openConversation, ownedConversation } from './context.ts';
+import { ownedConversation, refuseClosed } from './context.ts';
 import { checkedItems, conversationItem, idOfItem, storedItems } from './conversation-items.ts';
 import { inTheirPlaces } from './files.ts';
 import { CONVERSATION_ID, seconds } from './replies.ts';
@@ -47,7 +48,7 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
     const find = (id: string) => table.find(id, caller.key);
     const made = await madeOnce(reserved_id, find, () => table.create(values));
     if (items?.length && made.last_position === 0)
-      await addTo(services, { id: made.id, items, files }, caller).catch(async (error: unknown) => {
+      await addTo(services, { conversation: made, items, files }, caller).catch(async (error: unknown) => {
         await table.remove(made.id);
         throw error;
       });
@@ -73,7 +74,7 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
     const conversation = await owned(id, caller);
     const files = checkedItems(items, 'items');
     const made = reserved_id ? await table.item(conversation.id, reserved_id) : null;
-    const first = made?.id ?? (await addTo(services, { id: conversation.id, items, files, first: reserved_id }, caller));
+    const first = made?.id ?? (await addTo(services, { conversation, items, files, first: reserved_id }, caller));
     const { position } = await itemOf(conversation.id, first);
     return listOf(await table.items(conversation.id, { limit: items.length, order: 'asc', after: position - 1 }));
   });
@@ -89,8 +90,7 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
 }
 
 interface Adding {
-  /** Of the conversation. */
-  id: string;
+  conversation: Conversation;
   items: readonly CompatItem[];
   files: ReturnType<typeof checkedItems>;
   /** The id of the first item, if one was reserved for the request. */
@@ -98,11 +98,16 @@ interface Adding {
 }
 
 /** Adds items that a client sent, with their files. Returns the id of the first. */
-async function addTo(services: CompatServices, { id, items, files, first = uuid() }: Adding, caller: Caller): Promise<string> {
-  const { last_position } = await openConversation(services, { id, adding: JSON.stringify(items).length }, caller);
+async function addTo(
+  services: CompatServices,
+  { conversation, items, files, first = uuid() }: Adding,
+  caller: Caller,
+): Promise<string> {
+  const { id: conversation_id, last_position } = conversation;
+  await refuseClosed(services, conversation, JSON.stringify(items).length);
   const asked = files.map(({ file }) => file);
   const attached = await inTheirPlaces(files, () => services.attach(asked, caller.key));
   const added = storedItems(items, attached).map((item, index) => ({ id: index === 0 ? first : uuid(), ...item }));
-  await services.store.conversations.add({ conversation_id: id, last_position, items: added });
+  await services.store.conversations.add({ conversation_id, last_position, items: added });
   return first;
 }

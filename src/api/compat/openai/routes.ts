@@ -198,7 +198,7 @@ async function respond(services: CompatServices, { body, once, holdOpen, signal 
     return { order, files: [...before.files, ...files] };
   };
   if (!background || stream) holdOpen();
-  const { conversation_id } = continued;
+  const conversation_id = continued.conversation?.id;
   const run = await runOf(services, { begin, forced_tools: asked.forced_tools, outputs, conversation_id, once }, caller);
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
