@@ -1,14 +1,15 @@
-import OpenAI, { APIError } from 'openai';
+import { APIError, type OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { breaksOff, fails, says } from '../support/model-server.ts';
+import { openaiAt } from '../support/openai.ts';
 
 /** What a program reads that was written for OpenAI's API, by OpenAI's own client. */
 let here: TestInstallation;
 let openai: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation();
-  openai = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: ALICE, maxRetries: 0 });
+  openai = openaiAt(here.url, ALICE);
 });
 afterAll(() => here.stop());
 

@@ -1,24 +1,19 @@
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation();
-  const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
-  alice = client(ALICE);
-  bob = client(BOB);
+  alice = openaiAt(here.url, ALICE);
+  bob = openaiAt(here.url, BOB);
 });
 afterAll(() => here.stop());
 
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 const lastPrompt = () => here.model.requests.at(-1)?.messages.at(-1)?.content;
 const said = (role: string, text: string) => `<message role="${role}">\n${text}\n</message>`;
 

@@ -1,17 +1,17 @@
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GIF, JPEG, PDF, PNG } from '../support/attachments.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation({ env: { ATTACHMENT_MAX_MB: '0.01', ATTACHMENTS_PER_PROMPT: '3', JUDGE_SECONDS: '50' } });
-  const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
-  alice = client(ALICE);
-  bob = client(BOB);
+  alice = openaiAt(here.url, ALICE);
+  bob = openaiAt(here.url, BOB);
 });
 afterAll(() => here?.stop());
 
@@ -21,11 +21,6 @@ const PNG_URL = urlOf('image/png', PNG);
 const imagePart = (url = PNG_URL) => ({ type: 'image_url' as const, image_url: { url } });
 const userWith = (...content: object[]) => ({ role: 'user', content }) as Message;
 const text = (words: string) => ({ type: 'text' as const, text: words });
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 const tasksOf = async (workflow_id: string) =>
   (await here.alice.ok(here.alice.get(`/api/tasks?workflow_id=${workflow_id}`))) as unknown as { id: string }[];
 const taskOf = (id: string) => here.alice.ok(here.alice.get(`/api/tasks/${id.replace(/^(chatcmpl-|resp_)/, '')}`));

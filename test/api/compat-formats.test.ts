@@ -1,15 +1,16 @@
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 
 let here: TestInstallation;
 let openai: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation();
-  openai = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: ALICE, maxRetries: 0 });
+  openai = openaiAt(here.url, ALICE);
 });
 afterAll(() => here.stop());
 
@@ -17,11 +18,6 @@ const messages = [{ role: 'user' as const, content: 'What is 17 + 25?' }];
 const Sum = z.object({ sum: z.int() });
 const SCHEMA = { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] };
 const FORMAT = { type: 'json_schema' as const, json_schema: { name: 'sum', schema: SCHEMA } };
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 const tasksOf = async (workflow_id: string) =>
   (await here.alice.ok(here.alice.get(`/api/tasks?workflow_id=${workflow_id}`))) as unknown as { id: string }[];
 

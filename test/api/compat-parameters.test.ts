@@ -1,7 +1,8 @@
-import OpenAI, { type APIError } from 'openai';
+import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/model-server.ts';
+import { refusal } from '../support/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;
@@ -15,11 +16,6 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const messages = [{ role: 'user' as const, content: 'x' }];
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 const tasksOf = (workflow_id: string) => here.alice.ok(here.alice.get(`/api/tasks?workflow_id=${workflow_id}`));
 const scoresOf = (completion_id: string) =>
   here.alice.ok(here.alice.get(`/api/tasks/${completion_id.replace('chatcmpl-', '')}/scores`));

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import OpenAI, { type APIError } from 'openai';
+import type { APIError, OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ChatCompletion,
@@ -14,12 +14,13 @@ import {
 import { framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/model-server.ts';
+import { openaiAt } from '../support/openai.ts';
 
 let here: TestInstallation;
 let openai: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation();
-  openai = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: ALICE, maxRetries: 0 });
+  openai = openaiAt(here.url, ALICE);
 });
 afterAll(() => here.stop());
 

@@ -1,8 +1,9 @@
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../support/attachments.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
@@ -10,17 +11,11 @@ let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation();
-  const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
-  alice = client(ALICE);
-  bob = client(BOB);
+  alice = openaiAt(here.url, ALICE);
+  bob = openaiAt(here.url, BOB);
 });
 afterAll(() => here?.stop());
 
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 const given = () => here.model.requests.at(-1)!.messages.find(({ role }) => role === 'user')?.content as unknown;
 const said = (role: string, text: string) => `<message role="${role}">\n${text}\n</message>`;
 const user = (content: string) => ({ role: 'user' as const, content });

@@ -1,8 +1,9 @@
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { messageAnswer, startCompatibleVendor } from '../support/compatible-vendor.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, type ModelRequest, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 import { type Child, startWorkerProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 import * as vendors from '../support/vendor-rules.ts';
@@ -12,7 +13,7 @@ let alice: OpenAI;
 const workers: Child[] = [];
 beforeAll(async () => {
   here = await startTestInstallation();
-  alice = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: ALICE, maxRetries: 0 });
+  alice = openaiAt(here.url, ALICE);
 });
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.end('SIGKILL');
@@ -27,11 +28,6 @@ const add = named('add');
 const tools = [add, named('multiply')];
 const ADDS = { name: 'add', args: { a: 17, b: 25 } };
 const TODOS = 'manage_todo_list';
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 /** What the model was offered in its last requests, and what it had to choose. */
 const choices = (last: number) => here.model.requests.slice(-last).map(choiceOf);
 const choiceOf = ({ tools: offered = [], tool_choice = null }: ModelRequest) => [
@@ -182,7 +178,7 @@ it('a forced tool_choice with results holds for the next worker if one is killed
   const there = await startTestInstallation({ worker: false });
   try {
     workers.push(await startWorkerProcess(there.setting));
-    const client = new OpenAI({ baseURL: `${there.url}/v1`, apiKey: ALICE, maxRetries: 0 });
+    const client = openaiAt(there.url, ALICE);
     const order = { model: await there.workflow(), tools, tool_choice: 'required' as const };
     there.model.script(asks(ADDS), hangs('Half'), asks(ADDS));
     const killed = async () => {

@@ -1,17 +1,17 @@
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { asks, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation({ env: { CLIENT_TOOL_SECONDS: '3' } });
-  const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
-  alice = client(ALICE);
-  bob = client(BOB);
+  alice = openaiAt(here.url, ALICE);
+  bob = openaiAt(here.url, BOB);
 });
 afterAll(() => here.stop());
 
@@ -20,11 +20,6 @@ const USER: Message = { role: 'user', content: 'What is 17 + 25?' };
 const parameters = { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } } };
 const tools = [{ type: 'function' as const, function: { name: 'add', description: 'Adds', parameters } }];
 const ADDS = { name: 'add', args: { a: 17, b: 25 } };
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 const taskOf = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
 const tasksOf = async (workflow_id: string) =>
   (await here.alice.ok(here.alice.get(`/api/tasks?workflow_id=${workflow_id}`))) as unknown as { id: string }[];

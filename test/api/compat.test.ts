@@ -1,28 +1,23 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import OpenAI, { type APIError } from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, fails, hangs, says } from '../support/model-server.ts';
+import { openaiAt, refusal } from '../support/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
   here = await startTestInstallation();
-  const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
-  alice = client(ALICE);
-  bob = client(BOB);
+  alice = openaiAt(here.url, ALICE);
+  bob = openaiAt(here.url, BOB);
 });
 afterAll(() => here.stop());
 
 const user = (content: string) => [{ role: 'user' as const, content }];
-const refusal = async (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: unknown) => error as APIError,
-  );
 
 describe('chat completions', () => {
   it('are answered by a workflow, whose run is found by the id', async () => {
@@ -92,7 +87,7 @@ describe('chat completions', () => {
     expect(await refusal(alice.chat.completions.create({ model, messages: [{ role: 'user', content: image }] }))).toMatchObject({
       status: 400,
     });
-    const stranger = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: 'nobody', maxRetries: 0 });
+    const stranger = openaiAt(here.url, 'nobody');
     expect(await refusal(stranger.models.list())).toMatchObject({ status: 401, type: 'authentication_error' });
   });
 });
