@@ -26,6 +26,9 @@ const DATABASE_MEMORY: Outage = { code: 'out_of_memory', sentence: 'The database
 const MEMORY: Outage = { code: 'out_of_memory', sentence: 'This machine is out of memory' };
 const FILES: Outage = { code: 'too_many_open_files', sentence: 'Too many files and connections are open on this machine' };
 const ENGINE: Outage = { code: 'engine_unavailable', sentence: 'The workflow engine is unreachable' };
+/** It may be overloaded, or this process was. */
+const ENGINE_SLOW: Outage = { code: 'engine_unavailable', sentence: 'The workflow engine did not answer in time' };
+const ENGINE_BUSY: Outage = { code: 'engine_unavailable', sentence: 'The workflow engine has more requests than it can serve' };
 
 /** SQLSTATEs, or the class that they begin with; the longest that fits holds. */
 const SQLSTATE: Record<string, Outage> = {
@@ -81,11 +84,11 @@ const UNCODED: Record<string, Outage> = {
   'timeout exceeded when trying to connect': POOL,
 };
 
-/** gRPC: cancelled, deadline exceeded, resource exhausted, unavailable. */
-const ENGINE_OUT_OF_REACH = [1, 4, 8, 14];
+/** By gRPC status: cancelled, deadline exceeded, resource exhausted, unavailable. */
+const ENGINE_OUT_OF_REACH: Record<number, Outage> = { 1: ENGINE, 4: ENGINE_SLOW, 8: ENGINE_BUSY, 14: ENGINE };
 
-/** Whether a gRPC status of the engine says that it cannot serve now, as opposed to having refused. */
-export const engineIsOutOfReach = (grpc_code: number): boolean => ENGINE_OUT_OF_REACH.includes(grpc_code);
+/** What a gRPC status of the engine says about the installation. Undefined: the engine served, and refused. */
+export const engineOutageOf = (grpc_code: number): Outage | undefined => ENGINE_OUT_OF_REACH[grpc_code];
 
 interface Coded {
   code?: unknown;

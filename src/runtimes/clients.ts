@@ -3,6 +3,7 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import { isBrowserSession, isServiceKey } from '../domain/access.ts';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
+import { headerFault } from '../domain/header-value.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { outageOf } from '../domain/outages.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
@@ -95,14 +96,18 @@ function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof CO
 
 /** Only a self-hosted endpoint may have no key. */
 async function keyOf(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
-  if (provider.api_key_token_name) {
-    return caller.openToken(provider.api_key_token_name, provider).catch((error: Error) => {
-      if (outageOf(error)) throw error;
-      const code = secretRefusal(error);
-      if (code) throw refusal(error.message, code);
-      throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
-    });
+  const { name, provider_type, api_key_token_name: token } = provider;
+  if (!token) {
+    if (provider_type === 'openai_compatible') return null;
+    throw refusal(`The provider ${name} has no key; store one and name it in api_key_token_name`);
   }
-  if (provider.provider_type === 'openai_compatible') return null;
-  throw refusal(`The provider ${provider.name} has no key; store one and name it in api_key_token_name`);
+  const key = await caller.openToken(token, provider).catch((error: Error) => {
+    if (outageOf(error)) throw error;
+    const code = secretRefusal(error);
+    if (code) throw refusal(error.message, code);
+    throw refusal(`The provider ${name} has no usable key: ${error.message}`);
+  });
+  const fault = headerFault(key, `the stored token ${token}`);
+  if (fault) throw refusal(`The provider ${name} has no usable key: ${fault}`);
+  return key;
 }

@@ -1,7 +1,7 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { engineIsOutOfReach } from '../domain/outages.ts';
+import { engineOutageOf } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
 import type { DueDelivery } from '../store/webhooks.ts';
 import {
@@ -211,17 +211,14 @@ async function known(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** An unreachable engine is a 503, under any of the client's error names. */
+/** An engine that cannot serve now is a 503 that says why, under any of the client's error names. */
 async function reached<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-    if (isGrpcServiceError(inner) && engineIsOutOfReach(inner.code)) {
-      throw new AppError('unavailable', 'The workflow engine is unreachable; nothing was started, try again shortly', {
-        code: 'engine_unavailable',
-      });
-    }
-    throw error;
+    const outage = isGrpcServiceError(inner) ? engineOutageOf(inner.code) : undefined;
+    if (!outage) throw error;
+    throw new AppError('unavailable', `${outage.sentence}; nothing was started, try again shortly`, { code: outage.code });
   }
 }

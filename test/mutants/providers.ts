@@ -83,4 +83,12 @@ export default [
       },
     ],
   },
+  {
+    id: 'providers/torn-key',
+    file: 'src/runtimes/clients.ts',
+    text: 'if (fault) throw refusal(',
+    replacement: 'if (!key) throw refusal(',
+    harm: 'A stored key with a line break in it is reported as a fault of the model.',
+    tests: [{ file: 'test/runtimes/chat-completions.test.ts', name: 'a key that no header can carry, without quoting it' }],
+  },
 ] satisfies Mutant[];

@@ -221,6 +221,13 @@ describe('a failure states the cause and whether to retry', () => {
     });
   });
 
+  it('a key that no header can carry, without quoting it', async () => {
+    const error = await failure(reply(at({ api_key_token_name: 'torn\napart' })));
+    expect(error).toMatchObject({ code: 'no_provider_key', recoverable: false });
+    expect(error.message).toContain('has a line break within it');
+    expect(error.message).not.toContain('value of torn');
+  });
+
   it('an abort, which ends the request at the endpoint', async () => {
     server.script(hangs('Half'));
     const halt = new AbortController();

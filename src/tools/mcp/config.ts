@@ -1,4 +1,5 @@
 import type { PinnedMcpServer } from '../../domain/definition.ts';
+import { headerFault } from '../../domain/header-value.ts';
 import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
 import { type PackageLaunch, packageLaunch } from './packages/launch.ts';
 
@@ -46,10 +47,12 @@ export async function targetOf(server: McpServerConfig, open: OpenToken): Promis
   }
   const { url, headers = {}, oauth } = config as { url?: string; headers?: Record<string, string>; oauth?: OAuthClient };
   if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The MCP server ${name} has no valid url`);
-  return {
-    ...place,
-    endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: textsOf(headers), ...(oauth && { oauth }) },
-  };
+  const sent = textsOf(headers);
+  for (const [header, value] of Object.entries(sent)) {
+    const fault = headerFault(value, `its header ${header}`);
+    if (fault) throw new Error(`The MCP server ${name} cannot be called: ${fault}`);
+  }
+  return { ...place, endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: sent, ...(oauth && { oauth }) } };
 }
 
 const textsOf = (values: Record<string, unknown>) =>

@@ -13,7 +13,7 @@ import {
   tokenMissing,
   unprocessable,
 } from '../../../src/domain/errors.ts';
-import { engineIsOutOfReach, outageOf } from '../../../src/domain/outages.ts';
+import { engineOutageOf, outageOf } from '../../../src/domain/outages.ts';
 import { OutsideRefused, outsideRefusalIn, outsideSentence, shortened } from '../../../src/domain/outside.ts';
 
 describe('a refusal', () => {
@@ -205,6 +205,12 @@ describe('an outage', () => {
   });
 
   it('of the engine is one of four states', () => {
-    expect(Array.from({ length: 17 }, (_, code) => code).filter(engineIsOutOfReach)).toEqual([1, 4, 8, 14]);
+    const known = Array.from({ length: 17 }, (_, code) => [code, engineOutageOf(code)] as const).filter(([, outage]) => outage);
+    expect(known.map(([code, outage]) => [code, outage?.code, outage?.sentence])).toEqual([
+      [1, 'engine_unavailable', 'The workflow engine is unreachable'],
+      [4, 'engine_unavailable', 'The workflow engine did not answer in time'],
+      [8, 'engine_unavailable', 'The workflow engine has more requests than it can serve'],
+      [14, 'engine_unavailable', 'The workflow engine is unreachable'],
+    ]);
   });
 });

@@ -1,0 +1,9 @@
+/** Why a secret text cannot be the value of an HTTP header, as a sentence about `it` that does not quote the text. Null if it can. */
+export function headerFault(text: string, it: string): string | null {
+  try {
+    new Headers([['x-value', text]]);
+    return null;
+  } catch {
+    return `${it} has a line break within it, or another character that an HTTP header cannot carry; store it again`;
+  }
+}
