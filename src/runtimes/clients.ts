@@ -6,6 +6,7 @@ import { secretRefusal } from '../domain/errors.ts';
 import { headerFault } from '../domain/header-value.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { outageOf } from '../domain/outages.ts';
+import { withoutSlashes } from '../domain/remote-address.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { readableErrors } from './vendor-errors.ts';
 
@@ -84,7 +85,7 @@ function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof CO
     const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
     throw refusal(message, 'no_base_url');
   }
-  const address = base_url.replace(/(?<!\/)\/+$/, '');
+  const address = withoutSlashes(base_url);
   return new AzureOpenAI({
     ...options,
     apiKey,

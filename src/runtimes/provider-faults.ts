@@ -1,6 +1,7 @@
 import { APIConnectionTimeoutError as VendorTimeout } from '@anthropic-ai/sdk';
 import { APIConnectionTimeoutError } from 'openai';
 import { innermost, reasonOf } from '../domain/reason.ts';
+import { withoutSlashes } from '../domain/remote-address.ts';
 
 /** Where a provider was asked. */
 export interface AskedEndpoint {
@@ -72,7 +73,7 @@ function pathAdvice(url: string): string {
   const { pathname = '/' } = URL.parse(url) ?? {};
   return VERSION.test(pathname)
     ? 'correct the path of base_url, which ends before /chat/completions'
-    : `set base_url to ${url.replace(/(?<!\/)\/+$/, '')}/v1, or to the path in the vendor's documentation`;
+    : `set base_url to ${withoutSlashes(url)}/v1, or to the path in the vendor's documentation`;
 }
 
 export const webPageFault = ({ url }: AskedEndpoint): string =>

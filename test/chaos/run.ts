@@ -51,7 +51,7 @@ try {
   process.exitCode = violations > 0 ? 1 : 0;
 } finally {
   if (process.exitCode) console.log(`Its databases and files are kept in ${home}`);
-  else await rm(home, { recursive: true, force: true });
+  else await rm(home, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Everything was stopped: what keeps this process alive was forgotten. */

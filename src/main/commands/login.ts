@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createClient } from '../../client/index.ts';
+import { withoutSlashes } from '../../domain/remote-address.ts';
 import type { Config } from '../config.ts';
 import { storeLogin } from '../remote/login.ts';
 import { JSON_OPTION, note, parsed, say, sayJson, usageError } from '../remote/options.ts';
@@ -28,7 +29,7 @@ function addressIn(given: string | undefined): string {
   if (username || password) throw usageError('login', '--url must not contain a user or password');
   if (protocol === 'http:' && !LOOPBACK.test(hostname))
     note(`The access token travels unencrypted to ${hostname}; use https if you can`);
-  return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, '');
+  return withoutSlashes(`${origin}${pathname}`);
 }
 
 async function typedToken(): Promise<string> {
