@@ -92,7 +92,7 @@ export default [
     file: 'src/temporal/activities/exchange/begin.ts',
     text: 'if (mcp_servers.length > 0 || ',
     replacement: 'if (',
-    harm: 'A run says nothing of the MCP servers whose tools it lacks, and its model gets none of theirs.',
+    harm: 'What a run lacks is published before the run has begun, and by an attempt that may have lost its step to another one.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'the tools of an MCP server that is down' }],
   },
 ] satisfies Mutant[];

@@ -39,7 +39,9 @@ async function notOffered(agent: object): Promise<Record<string, any>[]> {
   const task_id = await here.prompt(await here.workflow({ agent }));
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done without.' });
   const { logs } = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
-  expect((logs as { event: string }[]).filter(({ event }) => event === 'context_built')).toHaveLength(1);
+  const events = (logs as { event: string }[]).map(({ event }) => event);
+  expect(events.filter((event) => event === 'context_built')).toHaveLength(1);
+  expect(events.slice(0, events.indexOf('run_started'))).not.toContain('tools_not_offered');
   return (logs as Record<string, any>[]).filter(({ event }) => event === 'tools_not_offered');
 }
 
