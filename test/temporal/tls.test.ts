@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createSecureServer, type IncomingHttpHeaders } from 'node:http2';
+import { createSecureServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -173,7 +173,7 @@ it('Temporal is reached with an authority and a client certificate of the standa
 async function refusingEngine(options: TlsOptions) {
   const calls: IncomingHttpHeaders[] = [];
   const server = createSecureServer(options);
-  server.on('stream', (stream, headers) => {
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
     calls.push(headers);
     const refusal = { 'grpc-status': '7', 'grpc-message': 'this key may not' };
     stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...refusal }, { endStream: true });
@@ -184,8 +184,9 @@ async function refusingEngine(options: TlsOptions) {
 
 it('Temporal gets the API key and the namespace of the standard variables', { timeout: 60_000 }, async () => {
   const engine = await refusingEngine({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) });
+  const { url, drop } = await testDatabase();
   const env = {
-    DATABASE_URL: database.url,
+    DATABASE_URL: url,
     TEMPORAL_ADDRESS: engine.address,
     TEMPORAL_NAMESPACE: 'ns.acct',
     TEMPORAL_API_KEY: 'the-key',
@@ -201,4 +202,5 @@ it('Temporal gets the API key and the namespace of the standard variables', { ti
   // Not that of the worker: the first thing that it asks for is of the whole server.
   expect(engine.calls.map((headers) => headers['temporal-namespace'])).toContain('ns.acct');
   engine.stop();
+  await drop();
 });
