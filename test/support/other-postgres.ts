@@ -14,8 +14,9 @@ const VERSIONS: Record<string, string> = {
   16: '16.14.0-beta.17',
   17: '17.10.0-beta.17',
 };
-/** Every version and every system has it. */
-const LOCALE = ['--locale=C.UTF-8'];
+/** As managed servers have: it does not sort by bytes. Version 14 has only those of the system. */
+const LANGUAGE = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'];
+const FIRST_WITH_ICU = 15;
 const DATABASE = 'perdura';
 
 const run = promisify(execFile);
@@ -30,7 +31,7 @@ export async function startOtherPostgres(
     binaries: await installed(major, join(home, 'other-postgres')),
   };
   const password = randomBytes(24).toString('base64url');
-  await createCluster(place, password, LOCALE);
+  await createCluster(place, password, Number(major) >= FIRST_WITH_ICU ? LANGUAGE : LANGUAGE.slice(0, 1));
   const server = await launch(place, port);
   const access = { port: server.port, password };
   await ensureDatabase(access, DATABASE);
