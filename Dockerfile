@@ -5,6 +5,7 @@ COPY prisma ./prisma
 RUN npm ci && node_modules/.bin/prisma generate
 COPY tsconfig.json ./
 COPY src/contracts ./src/contracts
+COPY src/domain ./src/domain
 COPY src/dashboard ./src/dashboard
 RUN node_modules/.bin/vite build --config src/dashboard/vite.config.ts
 # The image already contains the Node version that the packages would install.

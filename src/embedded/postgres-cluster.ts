@@ -37,8 +37,10 @@ const CRASH_PATIENCE_MS = 8_000;
 
 export const hasCluster = ({ data }: Place): Promise<boolean> => exists(join(data, 'PG_VERSION'));
 
+const LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+
 /** Built next to its place and then moved, so that an interrupted start leaves nothing that looks like a database. */
-export async function createCluster(place: Place, password: string): Promise<void> {
+export async function createCluster(place: Place, password: string, locale: readonly string[] = LOCALE): Promise<void> {
   const draft = `${place.data}.new`;
   const password_file = `${place.data}.password`;
   await rm(draft, { recursive: true, force: true });
@@ -46,9 +48,8 @@ export async function createCluster(place: Place, password: string): Promise<voi
   await writeFile(password_file, `${password}\n`, { mode: 0o600 });
   await Promise.all([give(draft, place.account), give(password_file, place.account)]);
   try {
-    const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
     const access = ['--auth=scram-sha-256', `--username=${USER}`, `--pwfile=${password_file}`];
-    const { code, output } = await program(place, 'initdb', ['-D', draft, ...locale, ...access]);
+    const { code, output } = await program(place, 'initdb', ['-D', draft, '--encoding=UTF8', ...locale, ...access]);
     if (code !== 0) throw new Error(`Postgres could not create its database in ${place.data}: ${output.trim()}`);
     await rename(draft, place.data);
   } finally {

@@ -73,7 +73,9 @@ export async function grantToToolsRole(url: string, name: string): Promise<void>
   const client = await connectTo(url, 'perdura migrations');
   try {
     await requireRole(client, name);
-    await client.query(`BEGIN; ${(await statementsFor(client, name)).join(';\n')}; COMMIT`);
+    await client.query(`BEGIN; ${(await statementsFor(client, name)).join(';\n')}`);
+    await refuseCreator(client, name);
+    await client.query('COMMIT');
   } finally {
     await client.end();
   }
@@ -93,6 +95,19 @@ async function requireRole(client: pg.Client, name: string): Promise<void> {
     );
 }
 
+/** The owner of the schema alone can take this right from everyone, and a role may have it from another one. */
+async function refuseCreator(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ schema: string; creates: boolean }>(
+    `SELECT current_schema() AS schema, has_schema_privilege($1, current_schema(), 'CREATE') AS creates`,
+    [name],
+  );
+  if (rows[0]?.creates)
+    throw new Error(
+      `The role ${name} may create tables and functions in the schema ${rows[0].schema}, as everyone may or by a role that it belongs to; ` +
+        `take that right away as the owner of the schema, such as: REVOKE CREATE ON SCHEMA ${rows[0].schema} FROM PUBLIC`,
+    );
+}
+
 async function statementsFor(client: pg.Client, name: string): Promise<string[]> {
   const role = client.escapeIdentifier(name);
   const { rows } = await client.query<{ schema: string }>('SELECT current_schema() AS schema');
@@ -101,6 +116,8 @@ async function statementsFor(client: pg.Client, name: string): Promise<string[]>
   return [
     // Also what an earlier version gave and this one does not need.
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
+    // Up to Postgres 14, and in databases that come from there, everyone may create objects, which other roles could be made to use.
+    `REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${role}`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
     ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),
     ...LENGTHS.map((table) => `GRANT SELECT (${['created_by', ...countedColumns(table)].join(', ')}) ON ${table} TO ${role}`),

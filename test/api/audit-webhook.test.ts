@@ -121,7 +121,7 @@ describe('the webhook of the audit', { timeout: 120_000 }, () => {
     await changes(here.alice);
     expect(await queued()).toBe(0);
     const { pool } = here.core.database;
-    await pool.query(`WITH aged AS (INSERT INTO audit_entries SELECT (jsonb_populate_record(e, jsonb_build_object('id', uuidv7(),
+    await pool.query(`WITH aged AS (INSERT INTO audit_entries SELECT (jsonb_populate_record(e, jsonb_build_object('id', gen_random_uuid(),
       'at', now() - interval '40 days'))).* FROM audit_entries e LIMIT 2 RETURNING id) INSERT INTO audit_queue (entry_id) SELECT id FROM aged`);
     expect(await queued()).toBe(2);
     await sweep(here.core.store.retention.audit(daysAgo(30)), SHORT_MS);

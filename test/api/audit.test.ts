@@ -7,6 +7,7 @@ import { daysAgo } from '../support/aged.ts';
 import { clientOf } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 const lines: string[] = [];
@@ -52,7 +53,10 @@ describe('the audit', () => {
 
   it('has what was refused, runs behind every door, and not what only reads', async () => {
     const id = await here.workflow();
-    const since = new Date().toISOString();
+    const [made_now] = await entries('');
+    // An entry's time is rounded to a millisecond, so it may be that of a request right after it.
+    const since = new Date(Date.parse(made_now?.at) + 1).toISOString();
+    await until('that moment', async () => new Date().toISOString() > since);
     await here.alice.put('/api/skills/01900000-0000-7000-8000-000000000000', {});
     await here.alice.post('/api/skills', { name: 5 });
     await here.alice.post('/v1/chat/completions', { model: id, messages: [{ role: 'user', content: 'x' }] });
@@ -98,7 +102,7 @@ describe('the audit', () => {
     for (const text of ["UPDATE audit_entries SET login = 'x'", 'DELETE FROM audit_entries', 'TRUNCATE audit_entries'])
       await expect(sql(text)).rejects.toThrow('audit_is_append_only');
     const young = (await entries('')).length;
-    await sql(`INSERT INTO audit_entries SELECT (jsonb_populate_record(e, jsonb_build_object('id', uuidv7(), 'at', now() - interval '40 days'))).*
+    await sql(`INSERT INTO audit_entries SELECT (jsonb_populate_record(e, jsonb_build_object('id', gen_random_uuid(), 'at', now() - interval '40 days'))).*
       FROM audit_entries e LIMIT 3`);
     const { audit } = here.core.store.retention;
     expect(await sweep(audit(daysAgo(30)), 30_000)).toEqual({ removed: { audit_entries: 3 }, finished: true });

@@ -40,6 +40,22 @@ describe('previous_response_id', () => {
     expect(lastPrompt()).toBe(`${said('user', 'Remember 7.')}\n${said('assistant', 'Noted.')}\n\nWhich?`);
   });
 
+  it('branches off from a response in a conversation, as it was at that time, and leaves the conversation as it is', async () => {
+    const model = await here.workflow();
+    const { id } = await alice.conversations.create({ items: [{ role: 'user', content: 'I am Ann.' }] });
+    here.model.script(says('Hello Ann.'), says('Later.'), says('Aside.'));
+    const first = await alice.responses.create({ model, input: 'Greet me.', conversation: id });
+    await alice.responses.create({ model, input: 'And then?', conversation: id });
+    const [earliest] = (await alice.conversations.items.list(id, { order: 'asc' })).data;
+    await alice.conversations.items.delete(earliest!.id!, { conversation_id: id });
+    const kept = (await alice.conversations.items.list(id)).data.map((item) => item.id);
+    const aside = await alice.responses.create({ model, input: 'Who am I?', previous_response_id: first.id });
+    expect([aside.output_text, aside.conversation]).toEqual(['Aside.', null]);
+    const before = [said('user', 'I am Ann.'), said('user', 'Greet me.'), said('assistant', 'Hello Ann.')];
+    expect(lastPrompt()).toBe(`${before.join('\n')}\n\nWho am I?`);
+    expect((await alice.conversations.items.list(id)).data.map((item) => item.id)).toEqual(kept);
+  });
+
   it('names a response of the caller that has completed', async () => {
     const model = await here.workflow();
     const next = (client: OpenAI, previous_response_id: string, of = model) =>

@@ -1,3 +1,4 @@
+import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
@@ -51,17 +52,17 @@ const PARTS: Record<string, { body: object; moment: [table: string, column: stri
 const newEvaluation = async () =>
   (
     await sql(`INSERT INTO evaluations (id, dataset_id, workflow_id, definition_hash, graders, effects, parallel, status, items, created_by, owner_login)
-      VALUES (uuidv7(), '${world.ids.datasets}', '${world.ids.workflows}', 'h', '[]', 'stub', 1, 'halted', 0, 'local:alice', 'alice') RETURNING id`)
+      VALUES ('${uuid()}', '${world.ids.datasets}', '${world.ids.workflows}', 'h', '[]', 'stub', 1, 'halted', 0, 'local:alice', 'alice') RETURNING id`)
   )[0].id as string;
 
 async function create(path: string): Promise<void> {
   if (path === USES) {
     const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
     await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label)
-      VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true, 'mcp_server', uuidv7(), 'tools', 'https://tools.example')`);
+      VALUES ('${uuid()}', '${name}', 'local:alice', 'mcp', true, 'mcp_server', '${uuid()}', 'tools', 'https://tools.example')`);
   } else if (path === ALERT_EVENTS) {
     await sql(`INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
-      VALUES (uuidv7(), '${world.ids.alerts}', 'firing', 2, 1, false)`);
+      VALUES ('${uuid()}', '${world.ids.alerts}', 'firing', 2, 1, false)`);
   } else if (path === VERSIONS) {
     await here.alice.ok(here.alice.put(`/api/workflows/${world.ids.workflows}`, { max_turns: ++turns }));
   } else if (path === EVALUATIONS) await newEvaluation();

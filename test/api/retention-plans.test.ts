@@ -49,7 +49,7 @@ const FILL = [
     SELECT id, completed_at, 'o', 'o', 'p', 'run', '/', 'tasks', 200, 'r', 'a' FROM tasks`,
   `INSERT INTO browser_sessions (hash, provider, subject, login, expires_at)
     SELECT decode(md5(id::text), 'hex'), 'p', 's', 'l', completed_at FROM tasks`,
-  `INSERT INTO mcp_servers (id, name, transport_type, created_by) VALUES (uuidv7(), 's', 'http', 'o')`,
+  `INSERT INTO mcp_servers (id, name, transport_type, created_by) VALUES (gen_random_uuid(), 's', 'http', 'o')`,
   `INSERT INTO mcp_sign_in_attempts (hash, server_id, principal, session_hash, sealed, key_id, expires_at)
     SELECT decode(md5(id::text), 'hex'), (SELECT id FROM mcp_servers), 'p', '', '', 'k', completed_at FROM tasks`,
   `INSERT INTO idempotency_keys (principal, key, request_hash, created_at) SELECT 'p', id::text, 'h', completed_at FROM tasks`,

@@ -65,4 +65,12 @@ export default [
     harm: 'With Nice= in its unit, no upload is read and no tool is called.',
     tests: [{ file: 'test/unit/parser-niceness.test.ts', name: 'a service that gives way to others starts' }],
   },
+  {
+    id: 'deploy/image-without-rules',
+    file: 'Dockerfile',
+    text: 'COPY src/domain ./src/domain\n',
+    replacement: '',
+    harm: 'The image cannot be built: its dashboard imports files that are not there.',
+    tests: [{ file: 'test/unit/imports.test.ts', name: 'the image gets every file of the dashboard before it builds it' }],
+  },
 ] satisfies Mutant[];

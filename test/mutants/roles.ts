@@ -101,4 +101,20 @@ export default [
     harm: 'perdura size predicts a third of the rows of text that many workers write.',
     tests: [{ file: SIZING, name: 'follows how workers write texts' }],
   },
+  {
+    id: 'roles/creates-as-everyone',
+    file: 'src/store/tools-role.ts',
+    text: '    `REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${role}`,\n',
+    replacement: '',
+    harm: 'In a database of Postgres 14 the command for the tools role fails until somebody changes the schema by hand.',
+    tests: [{ file: 'test/temporal/roles.test.ts', name: 'may create nothing, also in a database in which everyone could' }],
+  },
+  {
+    id: 'roles/creates-by-another',
+    file: 'src/store/tools-role.ts',
+    text: 'if (rows[0]?.creates)',
+    replacement: 'if (rows.length === 0)',
+    harm: 'A worker for tools can create functions that other roles of the database then call, and nobody is warned.',
+    tests: [{ file: 'test/temporal/roles.test.ts', name: 'may create nothing, also in a database in which everyone could' }],
+  },
 ] satisfies Mutant[];

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startPostgres } from '../../src/embedded/postgres.ts';
+import { type Postgres, startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/migrations.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM } from './chromium.ts';
 import { refuseDeadlocks } from './deadlocks.ts';
 import { temporalForTests } from './embedded-temporal.ts';
+import { startOtherPostgres } from './other-postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -39,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('chromium', browser);
   const home = await mkdtemp(join(tmpdir(), 'perdura-tests-'));
   const [postgres, temporal] = await Promise.all([
-    startPostgres({ home, log, port: 25_432 }),
+    postgresForTests(home, 25_432),
     temporalForTests().then((executable) =>
       startTemporal({ executable, home, log, port: 27_233, ui_port: 28_233, memory_mib: ENGINE_MIB }),
     ),
@@ -55,6 +56,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(home, { recursive: true, force: true });
   };
 }
+
+const postgresForTests = (home: string, port: number): Promise<Pick<Postgres, 'url' | 'log_file' | 'stop'>> =>
+  process.env.TEST_POSTGRES ? startOtherPostgres(process.env.TEST_POSTGRES, { home, port }) : startPostgres({ home, log, port });
 
 /** Nothing of the tests' own server has to outlive the machine. Those of tests that end their server are others. */
 const UNSYNCED = ['fsync = off', 'full_page_writes = off', 'synchronous_commit = off'];

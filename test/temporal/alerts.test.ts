@@ -115,7 +115,7 @@ describe('an alert', () => {
     const { id } = await create(workflow_id, { measure: 'failure_rate', threshold: 1, min_runs: 1, webhook_url: null });
     await sql(
       `INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
-        SELECT uuidv7(), $1, 'ok', n, 1, false FROM generate_series(1, 205) AS n`,
+        SELECT ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'ok', n, 1, false FROM generate_series(1, 205) AS n`,
       id,
     );
     await ran(workflow_id, fails(401));

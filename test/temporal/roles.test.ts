@@ -146,6 +146,18 @@ describe('the database role of tools workers', () => {
     expect(await as('SELECT * FROM providers').then(() => 'read', String)).toContain('permission denied');
   });
 
+  it('may create nothing, also in a database in which everyone could, as with Postgres 14', async () => {
+    const ask = (sql: string) => asOperator(here.setting.database_url, (operator) => operator.query(sql));
+    await ask('GRANT CREATE ON SCHEMA public TO PUBLIC');
+    await as('CREATE TABLE mine (a int)');
+    await migrated(TOOLS_ROLE);
+    await expect(as('CREATE TABLE more (a int)')).rejects.toThrow(/permission denied for schema public/);
+    const other = `${TOOLS_ROLE}_group`;
+    await ask(`CREATE ROLE ${other}; GRANT CREATE ON SCHEMA public TO ${other}; GRANT ${other} TO ${TOOLS_ROLE}`);
+    expect(await migrated(TOOLS_ROLE)).toContain(`The role ${TOOLS_ROLE} may create tables and functions in the schema public`);
+    await ask(`DROP OWNED BY ${other}; DROP ROLE ${other}; DROP TABLE mine`);
+  });
+
   it('must exist and be restricted', async () => {
     expect(await migrated('nobody_of_this_name')).toMatch(/has no role nobody_of_this_name; create it first: CREATE ROLE/);
     const { username } = new URL(here.setting.database_url);

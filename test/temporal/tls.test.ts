@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { createSecureServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -166,4 +167,40 @@ it('Temporal is reached with an authority and a client certificate of the standa
   expect(migrate.output()).toMatch(/^Nothing to apply\n/);
   expect(migrate.output()).not.toContain('is not prepared');
   temporal.stop();
+});
+
+/** An engine that refuses every call, and keeps who called. */
+async function refusingEngine(options: TlsOptions) {
+  const calls: IncomingHttpHeaders[] = [];
+  const server = createSecureServer(options);
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    calls.push(headers);
+    const refusal = { 'grpc-status': '7', 'grpc-message': 'this key may not' };
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...refusal }, { endStream: true });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { calls, address: `localhost:${(server.address() as AddressInfo).port}`, stop: () => void server.close() };
+}
+
+it('Temporal gets the API key and the namespace of the standard variables', { timeout: 60_000 }, async () => {
+  const engine = await refusingEngine({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) });
+  const { url, drop } = await testDatabase();
+  const env = {
+    DATABASE_URL: url,
+    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_NAMESPACE: 'ns.acct',
+    TEMPORAL_API_KEY: 'the-key',
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: tls.ca,
+  };
+  const keys = `k:${Buffer.alloc(32).toString('base64')}`;
+  const [migrate, worker] = ['migrate', 'worker'].map((command) => perdura(command, { ...env, ENCRYPTION_KEYS: keys }));
+  for (const child of [migrate!, worker!]) {
+    await child.closed;
+    expect(child.output()).toContain('this key may not');
+  }
+  expect(new Set(engine.calls.map((headers) => headers.authorization))).toEqual(new Set(['Bearer the-key']));
+  // Not that of the worker: the first thing that it asks for is of the whole server.
+  expect(engine.calls.map((headers) => headers['temporal-namespace'])).toContain('ns.acct');
+  engine.stop();
+  await drop();
 });

@@ -122,6 +122,16 @@ it('loads OpenTelemetry only where traces are turned on', () => {
   expect(loaders).toEqual([]);
 });
 
+it('the image gets every file of the dashboard before it builds it', () => {
+  const [before = ''] = readFileSync(join(SRC, '../Dockerfile'), 'utf8').split(/^RUN .*vite build/m);
+  const copied = [...before.matchAll(/^COPY src\/(\S+) /gm)].map(([, folder]) => `${folder}/`);
+  const imports = Map.groupBy(filesIn(SRC).flatMap(importsOf), ({ from }) => from);
+  const needed = new Set(filesIn(join(SRC, 'dashboard')).map((file) => relative(SRC, file)));
+  for (const file of needed) for (const { to } of imports.get(file) ?? []) if (!/^(npm|node):/.test(to)) needed.add(to);
+  expect(copied).toContain('dashboard/');
+  expect([...needed].filter((file) => !copied.some((folder) => file.startsWith(folder)))).toEqual([]);
+});
+
 it('reads the environment in one file', () => {
   const readers = filesIn(SRC).filter(
     (file) => /process\.env\b/.test(readFileSync(file, 'utf8')) && !/main\/config\.ts$/.test(file),
