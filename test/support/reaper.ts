@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Runs beside a test run, in a separate session. Its input ends when the process of the run does, in whatever way. Then it kills every
+ * Runs during a test run, in a separate session. Its input ends when the process of the run does, in whatever way. Then it kills every
  * process that has the mark of the run in its environment or its command, prints
  * what they were, and removes the folders with that mark.
  */
