@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 const CHAOS = 'test/chaos/**/*.test.ts';
 const LONG = ['test/accidents/**/*.test.ts', 'test/long/**/*.test.ts'];
-const globalSetup = ['test/support/global-setup.ts'];
+const ENDS = 'test/support/ends-with-run.ts';
+const globalSetup = [ENDS, 'test/support/global-setup.ts'];
 
 export default defineConfig({
   test: {
@@ -33,7 +34,7 @@ export default defineConfig({
       // Too long for `npm test`, which leaves them out; `npm run accidents` and `npm run test:long` run them.
       { extends: true, test: { name: 'accidents', include: LONG, globalSetup, sequence: { groupOrder: 1 } } },
       // After all others: it starts its own servers and uses the whole machine.
-      { extends: true, test: { name: 'chaos', include: [CHAOS], sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'chaos', include: [CHAOS], globalSetup: [ENDS], sequence: { groupOrder: 2 } } },
     ],
   },
 });

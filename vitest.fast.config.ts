@@ -12,6 +12,7 @@ export default defineConfig({
     isolate: false,
     // Node reads the types away by itself, as it does when the product runs.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    globalSetup: ['test/support/ends-with-run.ts'],
     setupFiles: ['test/support/leaves-no-trace.ts'],
     execArgv: ['--disable-warning=ExperimentalWarning'],
   },

@@ -46,8 +46,10 @@ async function main(argv: string[]): Promise<void> {
     return;
   }
   try {
+    // First, because a command takes a second to load.
+    const config = readConfig();
     const { default: run } = await load();
-    await run(readConfig(), args);
+    await run(config, args);
   } catch (error) {
     logFailure(`perdura ${name}: ${(error as Error).message}`);
     if (isDebugging()) console.error(error);

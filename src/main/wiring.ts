@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { Client, type Connection } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
@@ -43,7 +42,6 @@ import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { configOf } from '../store/versions.ts';
 import { type Fire, serve } from '../temporal/activities/fire.ts';
-import { lazyConnection } from '../temporal/client-connection.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
@@ -60,6 +58,7 @@ import { argumentFitter } from '../tools/parsed.ts';
 import { workspacesOf } from '../tools/workspaces.ts';
 import { browserSignInOf } from './browser-sign-in.ts';
 import { checksOf } from './checks.ts';
+import { connectOptions } from './client-connection.ts';
 import { type Config, hasRole, rolesOf } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { homeMark } from './home-mark.ts';
@@ -153,11 +152,6 @@ export async function openSharedServices(
   };
 }
 
-/** TLS and API keys come from Temporal's own variables, the address from Perdura's setting. */
-function connectOptions({ temporal_address: address }: Pick<InstallationSettings, 'temporal_address'>) {
-  return { ...loadClientConnectConfig().connectionOptions, address };
-}
-
 /** A connection that a worker can live on; a client on it can hand the worker its first step. */
 export async function openWorkerConnection(
   setting: InstallationSettings,
@@ -171,11 +165,6 @@ export async function openWorkerConnection(
   });
   return resources.hold(opened, (it) => it.close()).connection;
 }
-
-export const openClientConnection = (
-  setting: Pick<InstallationSettings, 'temporal_address'>,
-  resources: Pick<Resources, 'hold'>,
-): Connection => resources.hold(lazyConnection(connectOptions(setting)), (it) => it.close());
 
 /** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(

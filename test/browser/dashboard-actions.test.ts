@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { darken, signInAsAlice } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -160,7 +160,7 @@ describeInBrowser('a webhook that was refused', () => {
 });
 
 describeInBrowser('a schedule in the dashboard', () => {
-  it('runs past due times, and shows why a range is refused', async ({ page, troubles }) => {
+  long('runs past due times, and shows why a range is refused', async ({ page, troubles }) => {
     const hour = 3_600_000;
     const start_at = new Date(Math.floor(Date.now() / hour - 5) * hour).toISOString();
     const values = { name: 'behind', prompt: 'Report.', interval_value: 1, interval_unit: 'hours', start_at };

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { darken, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
@@ -66,39 +66,47 @@ describeInBrowser('two who edit the same agent', () => {
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs, and then mine' });
   }, 120_000);
 
-  it('can keep what they typed and overwrite the newer state', async ({ page, troubles }) => {
-    troubles.allow(/412/);
-    const { id, mine, theirs } = await twoPages(page);
-    await type(mine, { Description: 'mine' });
-    await type(theirs, { Description: 'theirs', 'System prompt': 'Be theirs.' });
-    await save(theirs);
-    await saved(theirs);
-    await field(mine, 'Description').press('Enter');
-    await expect
-      .poll(() => mine.evaluate('document.activeElement.innerText'))
-      .toMatch(/^Not saved: someone else changed the same fields/);
-    await button(mine, 'Keep what I typed').click();
-    expect(await field(mine, 'Description').inputValue()).toBe('mine');
-    expect(await field(mine, 'System prompt').inputValue()).toBe('Be theirs.');
-    expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs' });
-    await expect.poll(() => mine.evaluate('document.activeElement.textContent')).toBe('Save changes');
-    await mine.keyboard.press('Enter');
-    await saved(mine);
-    expect(await read(`agents/${id}`)).toMatchObject({ description: 'mine', system_prompt: 'Be theirs.' });
-  }, 120_000);
+  long(
+    'can keep what they typed and overwrite the newer state',
+    async ({ page, troubles }) => {
+      troubles.allow(/412/);
+      const { id, mine, theirs } = await twoPages(page);
+      await type(mine, { Description: 'mine' });
+      await type(theirs, { Description: 'theirs', 'System prompt': 'Be theirs.' });
+      await save(theirs);
+      await saved(theirs);
+      await field(mine, 'Description').press('Enter');
+      await expect
+        .poll(() => mine.evaluate('document.activeElement.innerText'))
+        .toMatch(/^Not saved: someone else changed the same fields/);
+      await button(mine, 'Keep what I typed').click();
+      expect(await field(mine, 'Description').inputValue()).toBe('mine');
+      expect(await field(mine, 'System prompt').inputValue()).toBe('Be theirs.');
+      expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs' });
+      await expect.poll(() => mine.evaluate('document.activeElement.textContent')).toBe('Save changes');
+      await mine.keyboard.press('Enter');
+      await saved(mine);
+      expect(await read(`agents/${id}`)).toMatchObject({ description: 'mine', system_prompt: 'Be theirs.' });
+    },
+    120_000,
+  );
 
-  it('do not disturb each other in different fields', async ({ page, troubles }) => {
-    troubles.allow(/412/);
-    const { id, mine, theirs } = await twoPages(page);
-    await type(mine, { 'System prompt': 'Be mine.' });
-    await type(theirs, { Description: 'theirs' });
-    await save(theirs);
-    await saved(theirs);
-    await save(mine);
-    await mine.getByText('The agent was saved. Changes by others were kept: Description.').waitFor();
-    expect(await field(mine, 'Description').inputValue()).toBe('theirs');
-    expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs', system_prompt: 'Be mine.' });
-  }, 120_000);
+  long(
+    'do not disturb each other in different fields',
+    async ({ page, troubles }) => {
+      troubles.allow(/412/);
+      const { id, mine, theirs } = await twoPages(page);
+      await type(mine, { 'System prompt': 'Be mine.' });
+      await type(theirs, { Description: 'theirs' });
+      await save(theirs);
+      await saved(theirs);
+      await save(mine);
+      await mine.getByText('The agent was saved. Changes by others were kept: Description.').waitFor();
+      expect(await field(mine, 'Description').inputValue()).toBe('theirs');
+      expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs', system_prompt: 'Be mine.' });
+    },
+    120_000,
+  );
 });
 
 describeInBrowser('the settings of a workflow', () => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
+import { describeInBrowser, it, long } from '../support/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { answering, evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -163,7 +163,7 @@ describeInBrowser('a dataset', () => {
     expect(await read('datasets?q=name')).toEqual([]);
   }, 120_000);
 
-  it('shows all of its items in pages', async ({ page }) => {
+  long('shows all of its items in pages', async ({ page }) => {
     const id = await evals.dataset(Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`question ${at + 1}`, 'x'])));
     await signIn(page, `/datasets/${id}`);
     await expect.poll(() => entry(page, 'question').count()).toBe(50);
@@ -228,55 +228,63 @@ describeInBrowser('an evaluation', () => {
     await page.getByRole('article', { name: 'Reply' }).getByText('Barcelona').waitFor();
   }, 150_000);
 
-  it('is compared with the earlier evaluation that was chosen', async ({ page }) => {
-    const dataset = await evals.dataset(CAPITALS);
-    for (const Spain of ['Madrid', 'Barcelona']) {
-      here.model.always(answering({ ...CAPITALS, Spain }));
-      await evals.ended(await evals.begin(dataset, { workflow_id }));
-    }
-    await signIn(page, `/datasets/${dataset}?tab=evaluations`);
-    await button(page, 'Start evaluation …').click();
-    await page.getByRole('combobox', { name: 'Workflow' }).click();
-    await page.getByRole('option', { name: 'Geographer', exact: true }).click();
-    const baseline = page.getByLabel('Find regressions against');
-    expect(await baseline.locator('option').allInnerTexts()).toEqual([
-      'the last completed evaluation of the workflow',
-      expect.stringMatching(/^Geographer, .+, 66.6 % passed$/),
-      expect.stringMatching(/^Geographer, .+, 100 % passed$/),
-    ]);
-    await baseline.selectOption({ index: 2 });
-    await button(page, 'Start').click();
-    const regressions = page.getByRole('region', { name: 'Regressions' });
-    await regressions.getByRole('cell', { name: 'Spain' }).waitFor({ timeout: 60_000 });
-  }, 90_000);
+  long(
+    'is compared with the earlier evaluation that was chosen',
+    async ({ page }) => {
+      const dataset = await evals.dataset(CAPITALS);
+      for (const Spain of ['Madrid', 'Barcelona']) {
+        here.model.always(answering({ ...CAPITALS, Spain }));
+        await evals.ended(await evals.begin(dataset, { workflow_id }));
+      }
+      await signIn(page, `/datasets/${dataset}?tab=evaluations`);
+      await button(page, 'Start evaluation …').click();
+      await page.getByRole('combobox', { name: 'Workflow' }).click();
+      await page.getByRole('option', { name: 'Geographer', exact: true }).click();
+      const baseline = page.getByLabel('Find regressions against');
+      expect(await baseline.locator('option').allInnerTexts()).toEqual([
+        'the last completed evaluation of the workflow',
+        expect.stringMatching(/^Geographer, .+, 66.6 % passed$/),
+        expect.stringMatching(/^Geographer, .+, 100 % passed$/),
+      ]);
+      await baseline.selectOption({ index: 2 });
+      await button(page, 'Start').click();
+      const regressions = page.getByRole('region', { name: 'Regressions' });
+      await regressions.getByRole('cell', { name: 'Spain' }).waitFor({ timeout: 60_000 });
+    },
+    90_000,
+  );
 
-  it('of an earlier version shows in the versions of the workflow, next to the scores of its runs', async ({ page }) => {
-    const judged = await here.workflow({ workflow: { title: 'Judged', max_turns: 3 } });
-    here.model.always(answering(CAPITALS));
-    const task_id = await here.prompt(judged, 'France');
-    await here.ended(task_id);
-    for (const score of [{ thumb: 'up' }, { thumb: 'down' }, { value: 2 }])
-      await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/scores`, score), 201);
-    await here.alice.ok(here.alice.put(`/api/workflows/${judged}`, { max_turns: 4 }));
-    const dataset = await evals.dataset(CAPITALS);
-    await signIn(page, `/datasets/${dataset}?tab=evaluations`);
-    await button(page, 'Start evaluation …').click();
-    await page.getByRole('combobox', { name: 'Workflow' }).fill('Judged');
-    await page.getByRole('option', { name: 'Judged' }).click();
-    await page.getByLabel('Version').selectOption('version 1');
-    await button(page, 'Start').click();
-    await expect.poll(() => fact(page, 'Pass rate').innerText(), { timeout: 60_000 }).toBe('100 %');
-    await page.getByRole('link', { name: 'Version 1' }).click();
-    const rows = group(page, 'versions of this workflow').getByRole('row');
-    await expect.poll(() => rows.nth(2).innerText()).toMatch(/^Version 1\s.*1 run\s+1 up, 1 down, mean 2\s+100 %$/s);
-    expect(await rows.nth(1).innerText()).toMatch(/^Version 2\s.*none\s+—\s+—$/s);
-    expect(await faultsOf(page)).toEqual([]);
-    await page.setViewportSize({ width: 1280, height: 800 });
-    await rows.nth(2).getByRole('link', { name: '100 %' }).click();
-    await heading(page, 'Evaluation of Judged').waitFor();
-  }, 120_000);
+  long(
+    'of an earlier version shows in the versions of the workflow, next to the scores of its runs',
+    async ({ page }) => {
+      const judged = await here.workflow({ workflow: { title: 'Judged', max_turns: 3 } });
+      here.model.always(answering(CAPITALS));
+      const task_id = await here.prompt(judged, 'France');
+      await here.ended(task_id);
+      for (const score of [{ thumb: 'up' }, { thumb: 'down' }, { value: 2 }])
+        await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/scores`, score), 201);
+      await here.alice.ok(here.alice.put(`/api/workflows/${judged}`, { max_turns: 4 }));
+      const dataset = await evals.dataset(CAPITALS);
+      await signIn(page, `/datasets/${dataset}?tab=evaluations`);
+      await button(page, 'Start evaluation …').click();
+      await page.getByRole('combobox', { name: 'Workflow' }).fill('Judged');
+      await page.getByRole('option', { name: 'Judged' }).click();
+      await page.getByLabel('Version').selectOption('version 1');
+      await button(page, 'Start').click();
+      await expect.poll(() => fact(page, 'Pass rate').innerText(), { timeout: 60_000 }).toBe('100 %');
+      await page.getByRole('link', { name: 'Version 1' }).click();
+      const rows = group(page, 'versions of this workflow').getByRole('row');
+      await expect.poll(() => rows.nth(2).innerText()).toMatch(/^Version 1\s.*1 run\s+1 up, 1 down, mean 2\s+100 %$/s);
+      expect(await rows.nth(1).innerText()).toMatch(/^Version 2\s.*none\s+—\s+—$/s);
+      expect(await faultsOf(page)).toEqual([]);
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await rows.nth(2).getByRole('link', { name: '100 %' }).click();
+      await heading(page, 'Evaluation of Judged').waitFor();
+    },
+    120_000,
+  );
 
-  it('shows how far it is, and is halted', async ({ page }) => {
+  long('shows how far it is, and is halted', async ({ page }) => {
     const dataset = await evals.dataset({ quick: 'x', slow: 'x' });
     here.model.always((response, request) =>
       (JSON.stringify(request.messages).includes('quick') ? says('x') : hangs('Half'))(response, request),
@@ -293,7 +301,7 @@ describeInBrowser('an evaluation', () => {
     expect(await fact(page, 'Pass rate').innerText()).toBe('—');
   });
 
-  it('that is refused shows the reason at its field', async ({ page, troubles }) => {
+  long('that is refused shows the reason at its field', async ({ page, troubles }) => {
     troubles.allow(/422/);
     const dataset = await evals.dataset({ a: 'x' });
     await signIn(page, `/datasets/${dataset}?tab=evaluations`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
+import { describeInBrowser, it, long } from '../support/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type OAuthMcpServer, startOAuthMcpServer } from '../support/oauth-mcp-server.ts';
@@ -39,7 +39,7 @@ describeInBrowser('the sign-in at an MCP server', () => {
     expect(await signIn()).toBe(null);
   });
 
-  it('shows why a server did not sign a person in, and that an answer was used before', async ({ page, troubles }) => {
+  long('shows why a server did not sign a person in, and that an answer was used before', async ({ page, troubles }) => {
     troubles.allow(/status of 409/);
     await signInAsAlice(page, `${here.url}/dashboard/mcps/sign-in#error=access_denied&error_description=You+said+no`);
     await page.getByRole('alert').getByText('The server did not sign you in: You said no.').waitFor();

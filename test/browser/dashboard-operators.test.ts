@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { clientOf } from '../support/client.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -68,7 +68,7 @@ describeInBrowser('several selected tasks', () => {
     expect(await here.ended(again[0]!.id)).toMatchObject({ status: 'completed', response: 'Now it works.' });
   });
 
-  it('that cannot be approved show the reason', async ({ page, troubles }) => {
+  long('that cannot be approved show the reason', async ({ page, troubles }) => {
     troubles.allow(/409/);
     const waits = { budget: { max_tokens: 1, on_exhausted: 'wait' } };
     const poor = await here.prompt(await here.workflow({ workflow: waits }), 'Out of money');
@@ -117,7 +117,7 @@ describeInBrowser('the list of tasks', () => {
     await expect.poll(async () => (await here.alice.ok(here.alice.get('/api/me/settings'))).views).toEqual([]);
   });
 
-  it('shows rows as cards on a phone', async ({ page }) => {
+  long('shows rows as cards on a phone', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await signIn(page, '/tasks');
     const row = rowOf(page, 'Pay the invoice').first();
@@ -129,7 +129,7 @@ describeInBrowser('the list of tasks', () => {
     expect(Number(await box.evaluate((it: any) => it.scrollWidth - it.clientWidth)), 'nothing is cut off').toBe(0);
   });
 
-  it('cuts nothing off at 1280 pixels, and hides most filters on a phone until they are wanted', async ({ page }) => {
+  long('cuts nothing off at 1280 pixels, and hides most filters on a phone until they are wanted', async ({ page }) => {
     await here.core.database.pool.query(
       `UPDATE tasks SET model = 'vendor/a-model-with-a-long-name', total_in = 1234567, cost = 1234.5, prompt = prompt || repeat(' and so on', 50),
         error_code = CASE WHEN status = 'failed' THEN 'model_rate_limited' END`,
@@ -191,7 +191,7 @@ describeInBrowser('the palette', () => {
     await page.getByRole('textbox', { name: 'Go to' }).waitFor({ state: 'detached' });
   });
 
-  it('has a page with the keys, which Ctrl+/ opens', async ({ page }) => {
+  long('has a page with the keys, which Ctrl+/ opens', async ({ page }) => {
     await signIn(page, '/');
     await page.keyboard.press('Control+/');
     await page.getByRole('heading', { level: 1, name: 'Keyboard shortcuts' }).waitFor();

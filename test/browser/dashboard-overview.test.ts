@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, says } from '../support/model-server.ts';
@@ -78,7 +78,7 @@ describeInBrowser('the figures of the overview', () => {
     await expect.poll(() => tools.nth(1).innerText()).toMatch(/_slow\s/);
   });
 
-  it('fit a phone, in both themes', async ({ page }) => {
+  long('fit a phone, in both themes', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await signInAsAlice(page, `${here.url}/dashboard/`);
     await page.getByRole('group', { name: 'Today' }).getByText('of 2 runs').waitFor();

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
+import { describeInBrowser, it, long } from '../support/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, says } from '../support/model-server.ts';
@@ -68,7 +68,7 @@ describeInBrowser('the playground', () => {
     await page.getByRole('heading', { name: 'Compare runs' }).waitFor();
   }, 120_000);
 
-  it('asks before it loses what was typed and not tried, and shows a refusal at its field', async ({ page, troubles }) => {
+  long('asks before it loses what was typed and not tried, and shows a refusal at its field', async ({ page, troubles }) => {
     troubles.allow(/422/);
     const { task_id } = await summed();
     await playground(page, task_id, 1);
@@ -83,7 +83,7 @@ describeInBrowser('the playground', () => {
     await page.getByRole('button', { name: 'What the model saw …' }).waitFor();
   });
 
-  it('shows why a trial failed', async ({ page }) => {
+  long('shows why a trial failed', async ({ page }) => {
     const { task_id } = await summed();
     await playground(page, task_id, 2);
     here.model.script(fails(401));

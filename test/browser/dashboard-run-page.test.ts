@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
+import { describeInBrowser, it, long } from '../support/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
@@ -177,7 +177,7 @@ describeInBrowser('the head of a run', () => {
     for (const request of here.model.requests.slice(-3)) expect(JSON.stringify(request.messages)).toContain('2 3 4 5');
   });
 
-  it('links to the forks of a run, and from a fork to its source', async ({ page }) => {
+  long('links to the forks of a run, and from a fork to its source', async ({ page }) => {
     const { task_id } = await summed();
     here.model.script(says('Forked.'));
     const fork = await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 2 }), 201);
@@ -189,7 +189,7 @@ describeInBrowser('the head of a run', () => {
     await page.waitForURL(`**/tasks/${task_id}`);
   });
 
-  it('has the cost only if there is a price, and what is used of the budget', async ({ page }) => {
+  long('has the cost only if there is a price, and what is used of the budget', async ({ page }) => {
     const workflow_id = await here.workflow({ workflow: { budget: { max_tokens: 5_000 } } });
     here.model.script(says('Spent.'));
     const task_id = await here.prompt(workflow_id);
@@ -199,7 +199,7 @@ describeInBrowser('the head of a run', () => {
     expect(await fact(page, 'Budget').innerText()).toBe('15 of 5,000 tokens');
   });
 
-  it('copies the id, and a curl command without the token', async ({ page }) => {
+  long('copies the id, and a curl command without the token', async ({ page }) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: here.url });
     const { task_id } = await summed();
     await open(page, `/tasks/${task_id}`);
@@ -233,7 +233,7 @@ describeInBrowser('the head of a run', () => {
     await now.waitFor({ state: 'detached' });
   }, 120_000);
 
-  it('separates the time waiting from the time working', async ({ page }) => {
+  long('separates the time waiting from the time working', async ({ page }) => {
     const workflow_id = await here.workflow({ tools: [ADD] });
     const name = await toolNameOf(workflow_id);
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/model-server.ts';
@@ -71,13 +71,13 @@ describeInBrowser('the list of tasks', () => {
     await expect.poll(() => search.inputValue()).toBe('"a b" or Spend');
   });
 
-  it('orders them', async ({ page }) => {
+  long('orders them', async ({ page }) => {
     await signInAsAlice(page, `${here.url}/dashboard/tasks`);
     await page.getByLabel('Order').selectOption('oldest');
     await expect.poll(() => page.getByRole('row').nth(1).innerText()).toContain('Pay the invoice');
   });
 
-  it('filters by model, cost and days', async ({ page }) => {
+  long('filters by model, cost and days', async ({ page }) => {
     await signInAsAlice(page, `${here.url}/dashboard/tasks`);
     const rows = page.getByRole('row');
     await expect.poll(() => rows.count()).toBe(5);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, says } from '../support/model-server.ts';
@@ -45,7 +45,7 @@ describeInBrowser('the usage screen', () => {
     expect(await readFile(await download.path(), 'utf8')).toMatch(/^name,key,label,at,runs,.*\nOffice,/);
   });
 
-  it('has no axe violations in the dark theme on a phone', async ({ page }) => {
+  long('has no axe violations in the dark theme on a phone', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     await signInAsAlice(page, `${here.url}/dashboard/usage`);

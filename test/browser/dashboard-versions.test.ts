@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { darken, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -62,7 +62,7 @@ describeInBrowser('the versions of a workflow', () => {
     await expect.poll(() => page.getByRole('group', { name: 'tasks' }).getByRole('row').count()).toBe(3);
   });
 
-  it('have no axe violations in the dark theme on a phone', async ({ page }) => {
+  long('have no axe violations in the dark theme on a phone', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await signInAsAlice(page, `${here.url}/dashboard/workflows/${office}?tab=versions&version=3&against=1`);
     await darken(page);
@@ -117,7 +117,7 @@ describeInBrowser('two runs', () => {
     expect(await axe(page)).toEqual([]);
   });
 
-  it('have no axe violations in the dark theme on a phone', async ({ page }) => {
+  long('have no axe violations in the dark theme on a phone', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await signInAsAlice(page, `${here.url}/dashboard/runs/compare?ids=${runs.join(',')}`);
     await darken(page);
@@ -126,7 +126,7 @@ describeInBrowser('two runs', () => {
     expect(Number(await page.evaluate(width))).toBe(0);
   });
 
-  it('are asked for if the address names fewer, and are reported if one does not exist', async ({ page, troubles }) => {
+  long('are asked for if the address names fewer, and are reported if one does not exist', async ({ page, troubles }) => {
     troubles.allow(/404/);
     await signInAsAlice(page, `${here.url}/dashboard/runs/compare?ids=${runs[0]}`);
     await page.getByText('Choose at least two runs').waitFor();

@@ -3,7 +3,7 @@ import { afterEach, expect } from 'vitest';
 import { SAMPLE } from '../../src/contracts/sample.ts';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { prepareSample } from '../../src/store/prepare-sample.ts';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { clicksOn, darken } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -78,19 +78,23 @@ describeInBrowser('the first run', () => {
     expect(await page.getByText('Your first run').count()).toBe(0);
   }, 120_000);
 
-  it('works by keyboard and fits a phone', async ({ page }) => {
-    const here = await freshInstallation();
-    await page.setViewportSize({ width: 390, height: 800 });
-    shown = page;
-    await page.goto(`${here.url}/dashboard/`);
-    await page.getByLabel('Access token').focus();
-    await page.keyboard.type(ALICE);
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Prompt', { exact: true }).focus();
-    await page.keyboard.press('Control+Enter');
-    await completed(page);
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-  }, 120_000);
+  long(
+    'works by keyboard and fits a phone',
+    async ({ page }) => {
+      const here = await freshInstallation();
+      await page.setViewportSize({ width: 390, height: 800 });
+      shown = page;
+      await page.goto(`${here.url}/dashboard/`);
+      await page.getByLabel('Access token').focus();
+      await page.keyboard.type(ALICE);
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Prompt', { exact: true }).focus();
+      await page.keyboard.press('Control+Enter');
+      await completed(page);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    },
+    120_000,
+  );
 
   it('offers to create an agent if the sample was deleted', async ({ page }) => {
     const here = await startTestInstallation();
@@ -142,23 +146,27 @@ describeInBrowser('the page that creates an agent', () => {
     });
   }, 120_000);
 
-  it('runs on a local model server without a key, given only host and port', async ({ page }) => {
-    const here = await freshInstallation();
-    const server = await startKeylessServer();
-    open.push(server);
-    await signIn(page, here.url, '/make');
-    await page.getByRole('radio', { name: 'Ollama' }).click();
-    await page.getByLabel('Address').fill(server.address);
-    await button(page, 'Test').click();
-    await page.getByText('Connected: 1 model').waitFor();
-    await page.getByLabel('Prompt', { exact: true }).fill('Hello there');
-    await button(page, 'Create and run').click();
-    await completed(page);
-    expect(new Set(server.keys)).toEqual(new Set([undefined]));
-    expect(await made(here)).toMatchObject({ tokens: [], providers: ['ollama', SAMPLE.provider] });
-    const [provider] = (await here.alice.ok(here.alice.get('/api/providers?q=ollama'))) as unknown as Record<string, string>[];
-    expect(provider).toMatchObject({ base_url: `${server.address}/v1`, default_model: KEYLESS_MODEL });
-  }, 120_000);
+  long(
+    'runs on a local model server without a key, given only host and port',
+    async ({ page }) => {
+      const here = await freshInstallation();
+      const server = await startKeylessServer();
+      open.push(server);
+      await signIn(page, here.url, '/make');
+      await page.getByRole('radio', { name: 'Ollama' }).click();
+      await page.getByLabel('Address').fill(server.address);
+      await button(page, 'Test').click();
+      await page.getByText('Connected: 1 model').waitFor();
+      await page.getByLabel('Prompt', { exact: true }).fill('Hello there');
+      await button(page, 'Create and run').click();
+      await completed(page);
+      expect(new Set(server.keys)).toEqual(new Set([undefined]));
+      expect(await made(here)).toMatchObject({ tokens: [], providers: ['ollama', SAMPLE.provider] });
+      const [provider] = (await here.alice.ok(here.alice.get('/api/providers?q=ollama'))) as unknown as Record<string, string>[];
+      expect(provider).toMatchObject({ base_url: `${server.address}/v1`, default_model: KEYLESS_MODEL });
+    },
+    120_000,
+  );
 
   it('leaves nothing behind if one of the records is refused, and shows the reason', async ({ page, troubles }) => {
     troubles.allow(/409/);

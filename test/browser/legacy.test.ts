@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says, sends } from '../support/model-server.ts';
 import { parkBehind } from '../support/park-behind.ts';
@@ -60,7 +60,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
-  it('stays signed in while the tab is open, until the user signs out', async ({ page }) => {
+  long('stays signed in while the tab is open, until the user signs out', async ({ page }) => {
     await signIn(page);
     await page.getByRole('heading', { name: 'Workflows' }).waitFor();
     await page.reload();
@@ -90,7 +90,7 @@ describeInBrowser('the legacy dashboard', () => {
     await shows(page, '#workflows', /Written here\s+completed/);
   });
 
-  it('drops unfinished text when a step is retried', async ({ page }) => {
+  long('drops unfinished text when a step is retried', async ({ page }) => {
     await opened(page, { title: 'Tried again' });
     const half = 'data: {"choices":[{"index":0,"delta":{"content":"half of it"}}]}\n\n';
     here.model.script(sends(half, { cut: true }), says('All of it.'));
@@ -120,7 +120,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect((await page.locator('#events').innerText()).match(/prompt_received/g)).toHaveLength(1);
   });
 
-  it('halts a run', async ({ page }) => {
+  long('halts a run', async ({ page }) => {
     await opened(page, { title: 'Halted' });
     here.model.script(hangs('I will never '));
     await send(page);
@@ -151,7 +151,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(JSON.stringify(here.model.requests.at(-1)?.messages)).toContain('too dear');
   });
 
-  it('asks whether to resume or fail a run whose record is behind', async ({ page }) => {
+  long('asks whether to resume or fail a run whose record is behind', async ({ page }) => {
     const workflow_id = await opened(page, { title: 'Behind' });
     const parked = async () => {
       await send(page);
@@ -188,7 +188,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.title()).toBe('Perdura (simple dashboard)');
   });
 
-  it('lists the other resources and deletes them', async ({ page }) => {
+  long('lists the other resources and deletes them', async ({ page }) => {
     await here.alice.ok(
       here.alice.post('/api/memories', { agent_id: (await anAgent()).id, scope: 'agent', key: 'k1', value: 'v' }),
     );
@@ -225,7 +225,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   });
 
-  it('shows no warning if tools are isolated', async ({ page }) => {
+  long('shows no warning if tools are isolated', async ({ page }) => {
     await open(page);
     await expect
       .poll(() => page.evaluate("performance.getEntriesByType('resource').map((it) => it.name).join()"))
@@ -251,7 +251,7 @@ describeInBrowser('the legacy dashboard of an installation without tool isolatio
     expect(await axe(page)).toEqual([]);
   });
 
-  it('asks whether a call took effect if its worker was lost', { timeout: 60_000 }, async ({ page }) => {
+  long('asks whether a call took effect if its worker was lost', { timeout: 60_000 }, async ({ page }) => {
     const worker = await startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
     const workflow_id = await bare.workflow({ tools: [PAY], workflow: { title: 'Lost' } });
     bare.model.script(

@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { folderOfRun } from '../support/run-mark.ts';
 import { chaos } from './chaos.ts';
 
 const { values } = parseArgs({
@@ -30,7 +29,7 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 // Of two seeds one has Redis as the bus, so that both are tested.
 const bus = values.bus ?? (seed % 2 === 1 ? 'redis' : 'postgres');
 
-const home = await mkdtemp(join(tmpdir(), 'perdura-chaos-'));
+const home = await folderOfRun('perdura-chaos-');
 try {
   const violations = await chaos({
     home,

@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientOf } from '../support/client.ts';
 import type { Ready } from '../support/npm-start.ts';
 import { type Child, childOf, freePort } from '../support/processes.ts';
+import { folderOfRun } from '../support/run-mark.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 let folder: string;
 let installed: Child | null = null;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'perdura-package-'));
+  folder = await folderOfRun('perdura-package-');
 });
 afterAll(async () => {
   await installed?.end('SIGINT');

@@ -1,6 +1,7 @@
 import axeCore from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { describe, inject, test } from 'vitest';
+import { everyCase } from './some-of.ts';
 
 const ARGS = [
   '--no-sandbox',
@@ -10,6 +11,9 @@ const ARGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Pages of one address share a process, and none is started in advance.
+  '--process-per-site',
+  '--disable-features=SpareRendererForSitePerProcess',
 ];
 const PATIENCE_MS = 20_000;
 /** Nobody looks: a sixteenth of the pixels takes a seventh less processor time, and the layout is the same. */
@@ -64,6 +68,12 @@ export const it = test.extend<Fixtures>({
     await context.clearCookies();
   },
 });
+
+/**
+ * A test of what few changes can break, such as a further look of a screen, a filter or a refusal whose rule has a test without a browser.
+ * `npm run test:long` runs it, and `npm test` does not.
+ */
+export const long = it.runIf(everyCase());
 
 /** A page of no origin. */
 const NOTHING_STORED = () => {};

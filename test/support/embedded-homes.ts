@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { folderOfRun } from './run-mark.ts';
 
 const STARTER = fileURLToPath(new URL('embedded-starter.ts', import.meta.url));
 
@@ -14,7 +13,7 @@ export function testBench() {
   return {
     log: () => {},
     async home(): Promise<string> {
-      const home = await mkdtemp(join(tmpdir(), 'perdura-test-'));
+      const home = await folderOfRun('perdura-test-');
       endings.push(() => rm(home, { recursive: true, force: true }));
       return home;
     },

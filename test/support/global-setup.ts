@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
@@ -11,6 +10,7 @@ import { findChromium, HOW_TO_GET_CHROMIUM } from './chromium.ts';
 import { refuseDeadlocks } from './deadlocks.ts';
 import { temporalForTests } from './embedded-temporal.ts';
 import { startOtherPostgres } from './other-postgres.ts';
+import { folderOfRun } from './run-mark.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const browser = findChromium();
   if (!browser) console.log(`Tests in a browser are left out: ${HOW_TO_GET_CHROMIUM}`);
   project.provide('chromium', browser);
-  const home = await mkdtemp(join(tmpdir(), 'perdura-tests-'));
+  const home = await folderOfRun('perdura-tests-');
   const [postgres, temporal] = await Promise.all([
     postgresForTests(home, 25_432),
     temporalForTests().then((executable) =>

@@ -1,8 +1,10 @@
 import { afterAll, beforeEach, expect, vi } from 'vitest';
+import { endChildren } from './children.ts';
 import { databasesInUse, freeNames } from './second-attempts.ts';
 
 /** Test files may share a process: each leaves the environment, the folder and the clock as it found them. */
 const found = state();
+afterAll(endChildren);
 afterAll(() => expect(changed(), 'what this file left changed for the files after it').toEqual([]));
 
 let began = new Date();

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Child, childOf } from './processes.ts';
+import { folderOfRun } from './run-mark.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -36,7 +36,7 @@ export function npmStarts() {
     /** Has `clear` end this process as well. */
     keep: (child: Child) => void running.push(child),
     async newHome(): Promise<string> {
-      const home = await mkdtemp(join(tmpdir(), 'perdura-e2e-'));
+      const home = await folderOfRun('perdura-e2e-');
       folders.push(home);
       return home;
     },

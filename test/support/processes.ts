@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
 import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
 import type { InstallationSettings } from '../../src/main/core.ts';
+import { note } from './children.ts';
 import { type Client, clientOf } from './client.ts';
+import { RUN_MARK } from './run-mark.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
 const FLOOR_SERVICE = fileURLToPath(new URL('./floor-service.ts', import.meta.url));
@@ -25,13 +27,16 @@ export interface Child {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a command of Perdura in a separate process, killed at the latest when the test run ends. */
+/** Starts a command of Perdura in a separate process, killed at the latest when the test file ends. */
 export const perdura = (command: string, env: Record<string, string>, args: string[] = []): Child =>
   nodeProcess([CLI, command, ...args], env);
 
+/** The database client's WebAssembly is compiled once, not again for speed: a tenth of the processor time of a process that lives for seconds. */
+const FLAGS = ['--disable-warning=ExperimentalWarning', '--liftoff-only'];
+
 const nodeProcess = (args: string[], env: Record<string, string>): Child =>
   childOf(
-    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    spawn(process.execPath, [...FLAGS, ...args], {
       env: { ...baseEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
@@ -86,9 +91,7 @@ export function childOf(child: ChildProcess): Child {
       for (const listener of hear) listener();
     });
   }
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  void ended.then(() => process.off('exit', kill));
+  note(child);
   return {
     pid: child.pid!,
     ended,
@@ -119,13 +122,14 @@ export function childOf(child: ChildProcess): Child {
   };
 }
 
-/** The variables of this machine's environment that are needed to find programs, and what Node has compiled already. */
+/** The variables of this machine's environment that are needed to find programs, what Node has compiled already, and the mark of the run. */
 export const baseEnv = () => ({
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '',
   TEMPORAL_CLI_PATH: process.env.TEMPORAL_CLI_PATH ?? '',
   GOPROXY: process.env.GOPROXY ?? '',
+  [RUN_MARK]: process.env[RUN_MARK] ?? '',
 });
 
 /** Below the port range of outgoing connections, which could otherwise take the port first. */

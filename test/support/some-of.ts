@@ -4,4 +4,5 @@
  */
 export const someOf = <T>(all: readonly T[], nth: number): T[] => all.filter((_, index) => everyCase() || index % nth === 0);
 
-const everyCase = () => process.env.EVERY_CASE === '1';
+/** Whether everything runs, however slow. */
+export const everyCase = () => process.env.EVERY_CASE === '1';

@@ -2,13 +2,14 @@ import type { Checks } from '../../api/health.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { DatabaseUnreachable } from '../../store/reachable.ts';
 import { checksOf } from '../checks.ts';
+import { openClientConnection } from '../client-connection.ts';
 import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
 import { runningIn } from '../running.ts';
 import { externalSetting } from '../setting.ts';
 import { sizeChecks } from '../size-checks.ts';
-import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
+import { openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
 export default async function runDoctor(config: Config, args: string[] = []): Promise<void> {

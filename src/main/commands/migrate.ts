@@ -8,12 +8,12 @@ import { type KeyRing, keyRing } from '../../store/key-ring.ts';
 import { applyMigrations } from '../../store/migrations.ts';
 import { grantToToolsRole } from '../../store/tools-role.ts';
 import { prepareNamespace } from '../../temporal/housekeeping.ts';
+import { openClientConnection } from '../client-connection.ts';
 import type { Config } from '../config.ts';
 import { logFailure, report } from '../log.ts';
 import { MIGRATIONS } from '../places.ts';
 import { createResources } from '../resources.ts';
 import { keySource } from '../setting.ts';
-import { openClientConnection } from '../wiring.ts';
 
 /** `perdura migrate [--tools-role NAME]`. */
 export default async function runMigrate(config: Config, args: string[]): Promise<void> {

@@ -37,7 +37,7 @@ const KINDS: readonly Kind[] = [
   {
     kind: 'US social security number',
     candidate: RE2JS.compile('\\b\\d{3}-\\d{2}-\\d{4}\\b'),
-    confirm: (text) => !/^(?:000|666|9\d\d)|-00-|-0000$/.test(text),
+    confirm: (text) => !/^(?:000|666|9\d\d)|-00-|-0000/.test(text),
   },
   {
     kind: 'IP address',

@@ -5,7 +5,6 @@ import { exchangeLimitsOf, isVendor } from '../../../src/domain/definition.ts';
 import { type CallDecision, type LedgerEntry, moveOf } from '../../../src/domain/effects.ts';
 import { eventsOf } from '../../../src/domain/events.ts';
 import { type ForkEffects, forkAnswer, stateBefore } from '../../../src/domain/fork.ts';
-import { mailbox } from '../../../src/domain/mailbox.ts';
 import { START } from '../../../src/domain/run-loop.ts';
 import { isTerminal, TASK_STATUSES } from '../../../src/domain/statuses.ts';
 
@@ -281,57 +280,5 @@ describe('a fork', () => {
     expect(await stateAt(2)).toEqual({ step: 2, turns: 2, denied: [], denied_rounds: 0 });
     expect(await stateAt(3)).toEqual({ step: 3, turns: 3, denied: ['d'], denied_rounds: 1 });
     expect(await stateAt(4)).toEqual({ step: 4, turns: 3, denied: ['e'], denied_rounds: 2 });
-  });
-});
-
-describe('a mailbox', () => {
-  const read = async <T>(box: { read(): AsyncGenerator<T> }) => {
-    const items: T[] = [];
-    for await (const item of box.read()) items.push(item);
-    return items;
-  };
-
-  it('hands on what was put before and during reading, until its end', async () => {
-    const box = mailbox<number>();
-    box.put(1);
-    const all = read(box);
-    await new Promise(setImmediate);
-    box.put(2);
-    box.put(3);
-    await new Promise(setImmediate);
-    box.put(4);
-    box.end();
-    expect(await all).toEqual([1, 2, 3, 4]);
-  });
-
-  it('ends a reader that waits', async () => {
-    const box = mailbox<number>();
-    const all = read(box);
-    await new Promise(setImmediate);
-    box.end();
-    expect(await all).toEqual([]);
-  });
-
-  it('replaces everything when more is put than it holds', async () => {
-    const box = mailbox<string>({ most: 2, instead: 'lost', sizeOf: () => 1 });
-    for (const item of ['a', 'b']) box.put(item);
-    const full = mailbox<string>({ most: 2, instead: 'lost', sizeOf: () => 1 });
-    for (const item of ['a', 'b', 'c', 'd']) full.put(item);
-    box.end();
-    full.end();
-    expect(await read(box)).toEqual(['a', 'b']);
-    expect(await read(full)).toEqual(['lost']);
-  });
-
-  it('hands on the replacement to a reader that has waited too long, and what comes after it', async () => {
-    const box = mailbox<string>({ most: 2, instead: 'idle', sizeOf: () => 1, idle_ms: 5 });
-    const reader = box.read();
-    expect((await reader.next()).value).toBe('idle');
-    box.put('a');
-    expect((await reader.next()).value).toBe('a');
-    expect((await reader.next()).value).toBe('idle');
-    const last = reader.next();
-    box.end();
-    expect(await last).toEqual({ done: true, value: undefined });
   });
 });

@@ -165,6 +165,26 @@ describe('the ports', () => {
     expect([guards.holdsBack(blocking), guards.holdsBack({} as never)]).toEqual([true, false]);
   });
 
+  it('give the judge what it judges by: no guardrails of a run without any, and no answer without a schema', async () => {
+    const asked: unknown[] = [];
+    const note =
+      (name: string) =>
+      async (...args: unknown[]) =>
+        asked.push([name, ...args]);
+    const noted = { refusalOf: note('refusalOf'), verdictOf: note('verdictOf'), answerFaults: note('answerFaults') } as never;
+    await promptRefusal(noted)({} as never, 'text', 'o');
+    const guards = outputGuardsOf(noted);
+    await guards.judge({} as never, 'text', { final: true, owner: 'o' });
+    expect(await guards.answerFaults({} as never, 'text', 'o')).toEqual([]);
+    await guards.answerFaults({ output_schema: { type: 'object' } } as never, '```json\n{}\n```', 'o');
+    expect(guards.holdsBack({} as never)).toBe(false);
+    expect(asked).toEqual([
+      ['refusalOf', [], 'text', 'o'],
+      ['verdictOf', [], 'text', { final: true, owner: 'o' }],
+      ['answerFaults', { type: 'object' }, '{}', 'o'],
+    ]);
+  });
+
   it('judge a chat message by the guardrails of the caller with this agent', async () => {
     const chatGuardrails = async (agent: string, caller: string) => (agent === 'a' && caller === 'alice' ? [noNumbers] : []);
     const guard = chatGuardOf({ store: { chatGuardrails }, judge } as never);
