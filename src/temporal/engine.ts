@@ -211,7 +211,7 @@ async function known(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** An engine that cannot serve now is a 503 that says why, under any of the client's error names. */
+/** An engine that cannot serve now is a 503 that gives the reason, under any of the client's error names. */
 async function reached<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
