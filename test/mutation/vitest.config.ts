@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     include: ROOMS[process.env[ROOM_VARIABLE] as RoomName].tests,
+    setupFiles: join(import.meta.dirname, 'load-room.ts'),
     // Each change gets a new process anyway.
     isolate: false,
     // Each expression is counted, on a machine that may be busy.
