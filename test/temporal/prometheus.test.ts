@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 import { asks, fails, says } from '../support/model-server.ts';
 import { type Child, childOf, envOf, freePort, perdura } from '../support/processes.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { folderOfRun } from '../support/run-mark.ts';
 import { until } from '../support/until.ts';
 import { SERVERS } from '../tools/support.ts';
 
@@ -37,7 +37,7 @@ let hook: Awaited<ReturnType<typeof startReceiver>>;
 
 /** The configuration that is deployed, with these addresses instead of names, and a second instead of 15. */
 async function startPrometheus(targets: string[]): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'perdura-prometheus-'));
+  folder = await folderOfRun('perdura-prometheus-');
   const config = parse(text('prometheus/prometheus.yml'));
   const [job] = config.scrape_configs;
   delete job.dns_sd_configs;

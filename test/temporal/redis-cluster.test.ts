@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/events/bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
 import { type Child, childOf, freePort } from '../support/processes.ts';
 import { redisIsInstalled } from '../support/redis.ts';
+import { folderOfRun } from '../support/run-mark.ts';
 import { until } from '../support/until.ts';
 
 const WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
@@ -18,7 +17,7 @@ const nodes: Child[] = [];
 const ports: number[] = [];
 
 async function startNode(): Promise<Redis> {
-  const folder = await mkdtemp(join(tmpdir(), 'perdura-cluster-'));
+  const folder = await folderOfRun('perdura-cluster-');
   folders.push(folder);
   const port = await freePort();
   const flags = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--cluster-enabled', 'yes'];
