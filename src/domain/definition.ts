@@ -147,6 +147,8 @@ export interface ToolSpec {
   /** JSON Schema of an object. */
   parameters: Record<string, unknown>;
   effect: ToolEffect;
+  /** A call takes milliseconds, starts no process and asks no other server. Absent: it may take long. */
+  brief?: true;
 }
 
 export type PinnedTool =

@@ -2,6 +2,8 @@
 export interface PlannedCall {
   call_id: string;
   name: string;
+  /** It takes milliseconds; absent: it may take long. */
+  brief?: true;
 }
 
 /** What one exchange with the model is asked to do, besides sending the transcript. */

@@ -63,6 +63,12 @@ const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTi
 // Beyond the longest MODEL_TOTAL_SECONDS, with time for what the model is prepared with.
 const { exchange } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '150 minutes' });
 
+/** One short try, within the workflow task. It ends before that task would have to be prolonged. */
+const { callTool: callBriefly } = proxyLocalActivities<Pick<RunActivities, 'callTool'>>({
+  startToCloseTimeout: '2s',
+  retry: { maximumAttempts: 1 },
+});
+
 /** Only a convenience: worth one retry, but not worth failing a run. */
 const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
   startToCloseTimeout: '2 minutes',
@@ -128,6 +134,16 @@ const placeOf = ({ role_queues }: RunInput, role: Role) =>
 const parkBehind = (progress: Progress): Promise<boolean> =>
   park(progress, { details: 'waits for a person: the record is older than this run', status: 'waiting', until: () => false });
 
+/** What one short try did not finish is done by an activity, which operators see and the engine repeats. */
+const orLater = <T>(briefly: () => Promise<T>, later: () => Promise<T>): Promise<T> =>
+  briefly().catch((error: unknown) => {
+    if (isCancellation(error) || isFinal(error)) throw error;
+    return later();
+  });
+
+const isFinal = (error: unknown): boolean =>
+  error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;
+
 type Signals = ReturnType<typeof listen>;
 
 /** The signals this run has received: that it may proceed, and which of its calls a person has decided about. */
@@ -158,11 +174,15 @@ function listen({ queued, decided = [] }: RunInput) {
 
 function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPorts {
   const { task_id, max_turns, renew_after } = input;
+  /** Whether all calls of the round are brief, so that none is held up by another in the workflow task. */
+  let brief = false;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${name} (${call_id})`;
-    const call = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, [task_id, call_id]);
+    const tried = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, [task_id, call_id]);
+    const call = () => outliving(`the call ${summary}`, tried);
+    const atOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, [task_id, call_id]), call);
     while (true) {
-      const state = await during(progress, call_id, () => outliving(`the call ${summary}`, call));
+      const state = await during(progress, call_id, brief ? atOnce : call);
       if (state === 'done') return;
       if (state === 'behind') await parkBehind(progress);
       const until = () => signals.take(call_id);
@@ -187,7 +207,10 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
         const options = { summary, ...placeOf(input, 'models') };
         const calls = await outliving(summary, () => exchange.executeWithOptions(options, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
-        else if (calls !== 'waiting') return calls;
+        else if (calls !== 'waiting') {
+          brief = !input.role_queues && calls !== 'repair' && calls.every((call) => call.brief);
+          return calls;
+        }
         await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });
       }
     },

@@ -6,6 +6,7 @@ export const todoListSpec: ToolSpec = {
   name: 'manage_todo_list',
   description: 'Keeps the to-do list of this task. Send the whole list each time; exactly one item should be in-progress.',
   effect: 'idempotent',
+  brief: true,
   parameters: {
     type: 'object',
     properties: {

@@ -17,6 +17,7 @@ export const storeSpec: ToolSpec = {
   name: 'store_memory',
   description: 'Remembers a fact for later runs. The same key again replaces what was remembered under it.',
   effect: 'idempotent',
+  brief: true,
   parameters: {
     type: 'object',
     properties: {
@@ -36,6 +37,7 @@ export const searchSpec: ToolSpec = {
   name: 'search_memory',
   description: 'Looks up what was remembered in earlier runs.',
   effect: 'read',
+  brief: true,
   parameters: {
     type: 'object',
     properties: { query: { type: 'string' }, limit: { type: 'integer', description: '1 to 50, 10 by default' } },

@@ -98,7 +98,8 @@ async function entryOf(
       usage(addUsage(run, spent)),
     ],
   };
-  return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
+  const isBrief = (tool: string) => offered.some(({ name, brief }) => brief && name === tool);
+  return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name, ...(isBrief(name) ? { brief: true } : {}) })) };
 }
 
 /** What follows a final answer that does not fit the output schema: the request for another one, or the reason why the run fails. */
