@@ -68,6 +68,9 @@ const TUNING = [
   ...[
     'history.transferProcessorMaxPollRPS=10000',
     'history.timerProcessorMaxPollRPS=10000',
+    'history.transferProcessorUpdateAckInterval="2s"',
+    'history.timerProcessorUpdateAckInterval="2s"',
+    'history.visibilityProcessorUpdateAckInterval="2s"',
     'system.enableActivityEagerExecution=true',
     // Two for each run in memory, ended ones included: 128,000 by default.
     'history.hostLevelCacheMaxSize=1000',
