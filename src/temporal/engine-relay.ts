@@ -35,10 +35,12 @@ const DEADLINE_MS = 5_000;
  */
 export async function openRelayedConnection({ options, log }: RelayOptions): Promise<EngineConnection> {
   const relay = await startRelay(options.address);
-  const connection = await NativeConnection.connect({ ...options, grpcCompression: { codec: 'none' }, proxy: relay.proxy }).catch(async (cause: Error) => {
-    await relay.close();
-    throw new Error(relay.failure()?.message ?? cause.message, { cause });
-  });
+  const connection = await NativeConnection.connect({ ...options, grpcCompression: { codec: 'none' }, proxy: relay.proxy }).catch(
+    async (cause: Error) => {
+      await relay.close();
+      throw new Error(relay.failure()?.message ?? cause.message, { cause });
+    },
+  );
   const closing = new AbortController();
   const probed = keepProbing();
 

@@ -1,8 +1,16 @@
-import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  type LogEntry,
+  type NativeConnection,
+  Runtime,
+  type Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
 import { queueOfRole, ROLES, type Role } from './names.ts';
+import { WatchedWorker } from './watched-worker.ts';
 
 interface WorkerSettings {
   connection: NativeConnection;
@@ -76,7 +84,7 @@ const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> =
 export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {
   const activities = runActivities(ports);
   const workers: Worker[] = [];
-  for (const role of settings.roles) workers.push(await Worker.create(await optionsOf(role, activities, settings)));
+  for (const role of settings.roles) workers.push(await WatchedWorker.create(await optionsOf(role, activities, settings)));
   const ends = workers.map((worker) => worker.run());
   const stop = async () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();

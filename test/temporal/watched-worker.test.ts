@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Connection, Client as TemporalClient } from '@temporalio/client';
+import { bundleWorkflowCode, NativeConnection } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { WatchedWorker } from '../../src/temporal/watched-worker.ts';
+import { quietSdk } from '../../src/temporal/worker.ts';
+import { until } from '../support/until.ts';
+
+const WORKFLOWS = fileURLToPath(new URL('../support/spinning-workflows.ts', import.meta.url));
+
+quietSdk('ERROR');
+
+const taskQueue = `spinning-${randomUUID()}`;
+const address = inject('temporal_address');
+let connection: Connection;
+let native: NativeConnection;
+let worker: WatchedWorker;
+let ended: Promise<void>;
+let client: TemporalClient['workflow'];
+beforeAll(async () => {
+  connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
+  client = new TemporalClient({ connection }).workflow;
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath: WORKFLOWS });
+  worker = await WatchedWorker.create({ connection: native, taskQueue, workflowBundle });
+  ended = worker.run();
+});
+afterAll(async () => {
+  worker.shutdown();
+  await ended;
+  await native.close();
+  await connection.close();
+});
+
+const start = (name: string, ...args: unknown[]) =>
+  client.start(name, { taskQueue, args, workflowId: `${name}-${randomUUID()}` });
+
+type Handle = Awaited<ReturnType<typeof start>>;
+
+/** Why the first workflow task of an execution failed; the engine records no other. */
+const reasonOf = (handle: Handle): Promise<string> =>
+  until('a workflow task failed', async () => {
+    const { events } = await handle.fetchHistory();
+    return events?.map(({ workflowTaskFailedEventAttributes: it }) => it?.failure?.message).find((reason) => reason);
+  });
+
+it('a workflow that does not yield stands still alone', { timeout: 60_000 }, async () => {
+  const early = await start('sleeps', 2_000);
+  const first = await start('spins');
+  try {
+    expect(await early.result()).toBe('awake');
+    expect(await reasonOf(first)).toBe('A workflow did not yield for 5 s');
+  } finally {
+    await first.terminate();
+  }
+  const second = await start('spins');
+  try {
+    expect(await reasonOf(second)).toBe('Script execution timed out after 5000ms');
+    expect(await (await start('sleeps', 1)).result()).toBe('awake');
+  } finally {
+    await second.terminate();
+  }
+});
