@@ -21,6 +21,7 @@ import type { EpochKeeper } from '../temporal/epoch.ts';
 import type { Evaluations } from '../temporal/evaluations.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Settle } from '../temporal/settle.ts';
+import type { Starts } from '../temporal/starts.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { McpPackages } from '../tools/mcp/packages/cache.ts';
 import type { Config } from './config.ts';
@@ -73,6 +74,7 @@ export interface SharedServices {
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
   quotas: Quotas;
+  starts: Starts;
   meters: Meters;
   /** Null: no traces. */
   tracing: Tracing | null;

@@ -51,6 +51,7 @@ import { createEvaluations } from '../temporal/evaluations.ts';
 import { firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
+import { startsInTurn } from '../temporal/starts.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mcpProbe } from '../tools/mcp/probe-service.ts';
 import { mcpSignIns } from '../tools/mcp/sign-in-service.ts';
@@ -71,6 +72,9 @@ import { keySource } from './setting.ts';
 import { openToolRunner } from './tool-runner.ts';
 import { originOf, tracingOf } from './traces.ts';
 import { stateSource } from './worker-port.ts';
+
+/** Measured with 16, 100 and 400 prompts at once: docs/performance.md. */
+const STARTS_AT_ONCE = 6;
 
 /** The parser pool of this process; its processes are started when they are first needed. */
 export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
@@ -143,6 +147,7 @@ export async function openSharedServices(
     parsers,
     judge,
     quotas: quotasOf(store.quotas, config),
+    starts: startsInTurn(STARTS_AT_ONCE),
     knowledge,
     identify,
     authorityOf: authorities(rolesOf(config)),
@@ -168,7 +173,7 @@ export async function openWorkerConnection(
 
 /** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
-  { setting, store, bus, judge, quotas, meters, tracing, log }: SharedServices,
+  { setting, store, bus, judge, quotas, starts, meters, tracing, log }: SharedServices,
   connection: Connection | NativeConnection,
   eager: boolean,
 ): RunControl {
@@ -182,6 +187,8 @@ export function openRunControl(
     store,
     engine,
     bus,
+    starts,
+    steps_here: eager && !role_queues,
     settle,
     definitionOf: pinnedDefinition,
     configOf,

@@ -1,11 +1,9 @@
-import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
-import type { LoopState } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { Evaluated, Seed } from '../store/forks.ts';
+import type { Evaluated } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { AskedOfRun, Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
@@ -15,23 +13,9 @@ import { carryOut } from './continuity.ts';
 import type { Engine, RunLabels } from './engine.ts';
 import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
 import { type RunInput, rulesOf } from './names.ts';
+import { type Begins, newTask, type PromptOrder } from './new-task.ts';
 import type { Settle } from './settle.ts';
-
-interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
-  /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
-  task_id?: string | undefined;
-  workflow_id: string;
-  owner: string;
-  owner_login: string;
-  prompt: string;
-  on_busy?: string | undefined;
-  trigger: string;
-  scheduled_agent_id?: string | null;
-  /** When a schedule meant it to run: if the installation was restored since, it may have run before. */
-  due_at?: Date | undefined;
-  /** The caller's access token; sealed with the task and opened only for a model call that uses it. */
-  access_token: string | null;
-}
+import type { Starts } from './starts.ts';
 
 /** A run that is to begin at a step of another run. */
 type ForkOrder = Omit<
@@ -87,6 +71,9 @@ export interface DispatchOptions {
   store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
+  starts: Starts;
+  /** Whether the steps of runs are made in this process. */
+  steps_here: boolean;
   settle: Settle;
   definitionOf(snapshot: Snapshot, asked?: AskedOfRun): Definition;
   /** The settings behind a definition. */
@@ -100,6 +87,8 @@ export function createDispatch({
   store,
   engine,
   bus,
+  starts,
+  steps_here,
   settle,
   definitionOf,
   configOf,
@@ -178,10 +167,14 @@ export function createDispatch({
 
   async function launch(order: PromptOrder, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
-    const created = await admitTask(order.owner, () => create(task));
-    if (!created) throw refusal(workflow.status);
-    await start(order, begins, created);
-    const { task_id, created_at, holder } = created;
+    const { task_id, owner } = task;
+    const { created_at, holder } = await starts.inTurn({ task_id, owner, steps_here }, async () => {
+      const created = await admitTask(owner, () => create(task));
+      if (!created) throw refusal(workflow.status);
+      await start(order, begins, created);
+      if (created.holder !== task_id) starts.begun(task_id);
+      return created;
+    });
     const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
     // The prompt is accepted. If the halt does not get through now, the reconciler repeats it.
     if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
@@ -248,40 +241,7 @@ function labelsOf(
 
 const promptOf = ({ prompt }: { prompt: string }): SaidText => ({ path: 'prompt', text: prompt });
 
-/** The definition and state with which a task is written and its run starts. */
-interface Begins {
-  definition: Definition;
-  config?: VersionConfig;
-  seed?: Seed;
-  evaluated?: Evaluated;
-  state?: LoopState;
-}
-
 const EVALUATION = 'evaluation';
-
-function newTask(order: PromptOrder, { definition, config, on_busy, seed, evaluated }: Begins & { on_busy: string }): NewTask {
-  const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
-  return {
-    task_id: task_id ?? uuid(),
-    workflow_id,
-    prompt,
-    prompt_parts: order.prompt_parts,
-    attachments: order.attachments,
-    turn: order.turn,
-    owner,
-    owner_login,
-    trigger,
-    scheduled_agent_id,
-    due_at: order.due_at,
-    definition,
-    config: config ?? null,
-    is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((asked) => asked !== undefined),
-    on_busy: order.on_busy ?? on_busy,
-    caller_token: access_token,
-    seed,
-    evaluated,
-  };
-}
 
 function refusal(status: string): AppError {
   if (status === 'inactive')

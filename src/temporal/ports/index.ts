@@ -9,6 +9,7 @@ import type { RunControl, SharedServices } from '../../main/core.ts';
 import { measuredPool, measuredPublishers, measuredRuntime, measuredWebhooks, timed } from '../../observe/measured.ts';
 import { runtimeOptionsOf, windowOf } from '../../runtimes/of-installation.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
+import type { ModelRuntime } from '../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
@@ -34,6 +35,16 @@ import { tidying } from './tidying.ts';
 import { mcpPorts, openMcpPool, progressReporter, runTools } from './tools.ts';
 import { runWorkspaces } from './workspaces.ts';
 
+/** Reports that a model is asked, once its request is on its way. */
+const reported = (runtime: ModelRuntime, onAsked: () => void): ModelRuntime => ({
+  ...runtime,
+  exchange(...asked) {
+    const answered = runtime.exchange(...asked);
+    setImmediate(onAsked);
+    return answered;
+  },
+});
+
 const now = () => new Date().toISOString();
 
 /** Built-in tools that write nothing: a full workspace can still be read. */
@@ -57,7 +68,8 @@ export async function activityPorts(
   const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
     const selecting = selectRuntime(pinned, callerOf(core, run), runtimeOptionsOf(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
-    return { ...selected, runtime: measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters) };
+    const runtime = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
+    return { ...selected, runtime: reported(runtime, () => core.starts.begun(run.task_id)) };
   };
   const asking = questionPorts(core, engine);
   const tidy = tidying(core);
