@@ -1,3 +1,4 @@
+import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
@@ -167,19 +168,24 @@ export function createDispatch({
 
   async function launch(order: PromptOrder, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
-    const { task_id, owner } = task;
-    const { created_at, holder } = await starts.inTurn({ task_id, owner, steps_here }, async () => {
-      const created = await admitTask(owner, () => create(task));
-      if (!created) throw refusal(workflow.status);
-      await start(order, begins, created);
-      if (created.holder !== task_id) starts.begun(task_id);
-      return created;
-    });
+    const created = await admitTask(order.owner, () => create(task));
+    if (!created) throw refusal(workflow.status);
+    await start(order, begins, created);
+    const { task_id, created_at, holder } = created;
+    if (holder !== task_id) starts.begun(task_id);
     const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
     // The prompt is accepted. If the halt does not get through now, the reconciler repeats it.
     if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
     return { task_id, workflow_id, status: 'pending', prompt, created_at };
   }
+
+  /** Does all that a prompt costs in its turn: reading what it needs is half of the work. */
+  const inTurn =
+    <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: O) => Promise<T>) =>
+    (order: O): Promise<T> => {
+      const { task_id = uuid(), owner } = order;
+      return starts.inTurn({ task_id, owner, steps_here }, () => work({ ...order, task_id }));
+    };
 
   /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
   async function separate(order: SeparateOrder, begins: Begins, check: () => Promise<void>): Promise<Prepared> {
@@ -203,14 +209,14 @@ export function createDispatch({
       const task = await store.tasks.unfinishedOne(task_id);
       if (task) await carryOut({ store, engine, settle, definition: store.definitions.get }, task);
     },
-    async prompt(order) {
+    prompt: inTurn(async (order: PromptOrder) => {
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order);
       for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])
         await admit(definition, text, order.owner);
       return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
-    },
-    async fork(order) {
+    }),
+    fork: inTurn(async (order: ForkOrder) => {
       const snapshot = await snapshotFor(order);
       const { definition, prompt, said, seed, state } = await plannedFork(store, order);
       const { attachments } = order.source;
@@ -219,7 +225,7 @@ export function createDispatch({
       for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
         for (const text of texts) await admit(rules, text, order.owner);
       return launch({ ...order, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
-    },
+    }),
     async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);
       return separate(order, { definition, evaluated: { definition_hash, effects } }, async () => {
