@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { rebuilt } from '../support/client.ts';
 import type { Watched } from './client.ts';
 import type { ChaosModel } from './model.ts';
-import type { Effect } from './tools.ts';
+import { BRIEF, type Effect } from './tools.ts';
 
 /** The data to compare: Perdura's record, the clients' views, and the records of the tools and the model. */
 export interface Evidence {
@@ -71,7 +71,7 @@ const transcriptsAreWhole: Check = async ({ database, runs }) => {
 
 const effectsAreKnown: Check = async ({ database, runs, effects }) => {
   const found = verdict('effects counted outside match the ledger; a write is repeated only if a person chose retry');
-  const { rows } = await database.query<Row>('SELECT * FROM tool_calls');
+  const { rows } = await database.query<Row>('SELECT * FROM tool_calls WHERE name <> $1', [BRIEF]);
   const begun = (key: string) => effects.filter((effect) => effect.key === key && effect.phase === 'begin').length;
   for (const { task_id, call_id, effect, attempts, status, failed } of rows) {
     const times = begun(`${task_id}:${call_id}`);

@@ -92,7 +92,7 @@ export async function startChaosModel(random: Random, tools: Record<Kind, string
     const round = plan.rounds[step];
     answers += 1;
     if (round)
-      return asks(...round.map((kind, index) => ({ name: tools[kind], args: { n: step * 10 + index }, id: `c${index}` })));
+      return asks(...round.map((kind, index) => ({ name: tools[kind], args: argsOf(kind, step * 10 + index), id: `c${index}` })));
     const text = Array.from({ length: plan.words }, () => random.pick(WORDS)).join(' ');
     return says(`${answers}: ${text}`, { pause_ms: random.int(60) });
   };
@@ -110,6 +110,8 @@ export async function startChaosModel(random: Random, tools: Record<Kind, string
     stop: () => server.stop(),
   };
 }
+
+const argsOf = (kind: Kind, n: number) => (kind === 'brief' ? { todoList: [{ id: n, title: 'Count', status: 'done' }] } : { n });
 
 const USUAL: Tokens = { total_in: TOKENS_IN, total_out: TOKENS_OUT };
 

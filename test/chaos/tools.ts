@@ -25,6 +25,8 @@ export interface Tools {
   servers(): Promise<number[]>;
 }
 
+/** It writes nothing that is counted outside. */
+export const BRIEF = 'manage_todo_list';
 const PYTHON = ['read', 'idempotent', 'write', 'approved'] as const;
 const SERVER = fileURLToPath(new URL('mcp-server.ts', import.meta.url));
 
@@ -50,7 +52,7 @@ def chaos_${kind}(n: int) -> str:
 
 export interface MadeTools extends Tools {
   /** The fields of an agent that has these tools. */
-  of_agent: { custom_tool_ids: string[]; mcp_server_ids: string[] };
+  of_agent: { custom_tool_ids: string[]; mcp_server_ids: string[]; builtin_tools: string[] };
 }
 
 /** Creates the counting tools, which write to `file`. */
@@ -72,8 +74,8 @@ export async function makeTools(client: Client, file: string, env: Record<string
     (await livingProcesses()).filter(({ argv }) => argv.at(-1) === file && argv.at(-2) === SERVER).map(({ pid }) => pid);
   const names = Object.fromEntries(PYTHON.map((kind) => [kind, `chaos_${kind}`])) as Record<(typeof PYTHON)[number], string>;
   return {
-    of_agent: { custom_tool_ids, mcp_server_ids },
-    names: { ...names, mcp_read: 'mcp_read', mcp_write: 'mcp_write' },
+    of_agent: { custom_tool_ids, mcp_server_ids, builtin_tools: [BRIEF] },
+    names: { ...names, mcp_read: 'mcp_read', mcp_write: 'mcp_write', brief: BRIEF },
     effects,
     servers,
     killOne: async () => killed(await pythonAtWork(await effects())),
