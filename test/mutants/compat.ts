@@ -193,7 +193,7 @@ export default [
   },
   {
     id: 'compat/format-makes-versions',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/new-task.ts',
     text: 'is_trial: [order.output_schema, order.client_tools,',
     replacement: 'is_trial: [order.client_tools,',
     harm: 'Each schema that a client sends is a version of the workflow.',
