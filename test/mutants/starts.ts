@@ -11,10 +11,18 @@ export default [
   {
     id: 'starts/brief-calls-hold-up-others',
     file: RUN,
-    text: "calls !== 'repair' && calls.every((call) => call.brief)",
-    replacement: "calls !== 'repair' && calls.some((call) => call.brief)",
+    text: 'calls.every((call) => call.brief)',
+    replacement: 'calls.some((call) => call.brief)',
     harm: 'A call of a tool that takes minutes is made within a workflow task, unseen, and is cut off after two seconds.',
     tests: [{ file: BRIEF, name: 'that has another call consists of activities' }],
+  },
+  {
+    id: 'starts/brief-calls-of-two-versions',
+    file: 'src/temporal/workflows/waits.ts',
+    text: "const is_brief = patched('brief-calls');",
+    replacement: 'const is_brief = true;',
+    harm: 'A run that workers of both versions take part in during an upgrade stands still for good.',
+    tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
   },
   {
     id: 'starts/brief-calls-with-roles',

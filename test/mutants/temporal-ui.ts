@@ -12,7 +12,7 @@ export default [
   {
     id: 'temporal-ui/not-running-again',
     file: 'src/temporal/workflows/waits.ts',
-    text: "show(showsEveryStatus() ? 'running' : null)",
+    text: "show(showsEveryStatus(progress) ? 'running' : null)",
     replacement: 'show(null)',
     harm: 'A run that was approved has no status in the Temporal UI.',
     tests: [CHANGES],
@@ -20,7 +20,7 @@ export default [
   {
     id: 'temporal-ui/no-end',
     file: 'src/temporal/workflows/agent-run.ts',
-    text: 'if (showsEveryStatus()) show(error_code === TASK_ENDED ? null : status);',
+    text: 'if (showsEveryStatus(progress)) show(error_code === TASK_ENDED ? null : status);',
     replacement: '',
     harm: 'Runs that have ended are listed as running.',
     tests: [CHANGES],
@@ -36,8 +36,8 @@ export default [
   {
     id: 'temporal-ui/old-histories',
     file: 'src/temporal/workflows/waits.ts',
-    text: "const showsEveryStatus = () => patched('every-status');",
-    replacement: 'const showsEveryStatus = () => true;',
+    text: "was_brief || patched('every-status');",
+    replacement: 'true;',
     harm: 'Runs in progress fail to continue after an upgrade.',
     tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
   },

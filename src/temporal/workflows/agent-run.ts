@@ -21,7 +21,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
+import { type ExchangeResult, type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
 import {
   type Asking,
@@ -37,7 +37,7 @@ import {
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
-import { during, type Progress, park, show, showQuestion, showsEveryStatus } from './waits.ts';
+import { during, makesBriefCalls, type Progress, park, show, showQuestion, showsEveryStatus } from './waits.ts';
 
 /** This run now holds the lane. */
 export const proceed = defineSignal('proceed');
@@ -87,7 +87,14 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
 export async function agentRun(input: RunInput): Promise<void> {
   const { task_id, max_turns, renew_after, auto_memory } = input;
   const signals = listen(input);
-  const progress: Progress = { turns: input.state?.turns ?? 0, rounds: 0, acts: [], calls: new Map(), parked: 0 };
+  const progress: Progress = {
+    turns: input.state?.turns ?? 0,
+    rounds: 0,
+    acts: [],
+    calls: new Map(),
+    parked: 0,
+    was_brief: false,
+  };
   setHandler(asking, (question) => showQuestion(progress, question));
   const scope = new CancellationScope();
   let end: RunEnd = { status: 'completed', error: null, error_code: null };
@@ -121,7 +128,7 @@ export async function agentRun(input: RunInput): Promise<void> {
   }
   const { status, error, error_code } = await conclude(task_id, end, progress);
   // An execution whose task had ended before says nothing about that task.
-  if (showsEveryStatus()) show(error_code === TASK_ENDED ? null : status);
+  if (showsEveryStatus(progress)) show(error_code === TASK_ENDED ? null : status);
   if (status === 'halted') throw new CancelledFailure('The run was halted');
   if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
@@ -140,6 +147,8 @@ const orLater = <T>(briefly: () => Promise<T>, later: () => Promise<T>): Promise
     if (isCancellation(error) || isFinal(error)) throw error;
     return later();
   });
+
+const isBrief = (calls: ExchangeResult): boolean => calls !== 'repair' && calls.length > 0 && calls.every((call) => call.brief);
 
 const isFinal = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;
@@ -208,7 +217,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
         const calls = await outliving(summary, () => exchange.executeWithOptions(options, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
         else if (calls !== 'waiting') {
-          brief = !input.role_queues && calls !== 'repair' && calls.every((call) => call.brief);
+          brief = !input.role_queues && isBrief(calls) && makesBriefCalls(progress);
           return calls;
         }
         await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });

@@ -12,6 +12,8 @@ export interface Progress {
   calls: Map<string, boolean>;
   /** How many waits are open. */
   parked: number;
+  /** Brief calls were made within a workflow task: no earlier code has a part in this run. */
+  was_brief: boolean;
 }
 
 const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
@@ -19,7 +21,14 @@ const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEY
 export const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
 
 /** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
-export const showsEveryStatus = () => patched('every-status');
+export const showsEveryStatus = ({ was_brief }: Progress) => was_brief || patched('every-status');
+
+/** Earlier code made an activity of each brief call: a run that it executed in part, or still does, is replayed as it was. */
+export function makesBriefCalls(progress: Progress): boolean {
+  const is_brief = patched('brief-calls');
+  progress.was_brief ||= is_brief;
+  return is_brief;
+}
 
 interface Wait {
   details: string;
@@ -49,7 +58,7 @@ function enterWait(progress: Progress, status: WaitingStatus): void {
 
 function leaveWait(progress: Progress): void {
   progress.parked -= 1;
-  if (progress.parked === 0) show(showsEveryStatus() ? 'running' : null);
+  if (progress.parked === 0) show(showsEveryStatus(progress) ? 'running' : null);
 }
 
 /** Only shows it: the call continues by itself when it has its answer. A signal may come after the call has ended. */
