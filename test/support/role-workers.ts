@@ -67,16 +67,23 @@ export async function saidOfWorkers(env: Record<string, string> = {}) {
 /** The process that took each activity of a run. */
 export const takersOf = (task_id: string) => takersIn(runIdOf(task_id));
 
-/** The process that took each activity of an execution. */
+/** The process that took each activity of an execution; of the local ones, each tool call. */
 export async function takersIn(execution: string): Promise<Record<string, number[]>> {
   const { events } = await here.driver.client.workflow.getHandle(execution).fetchHistory();
   const types = new Map<string, string>();
+  const workers = new Map<string, string>();
   const takers: Record<string, Set<number>> = {};
-  for (const { eventId, activityTaskScheduledEventAttributes: asked, activityTaskStartedEventAttributes: taken } of events ??
-    []) {
-    if (asked) types.set(String(eventId), asked.activityType?.name ?? '');
-    const type = taken && types.get(String(taken.scheduledEventId));
-    if (type) takers[type] = (takers[type] ?? new Set()).add(Number.parseInt(taken.identity ?? '', 10));
+  const note = (type: string | null | undefined, identity: string | null | undefined) => {
+    if (type) takers[type] = (takers[type] ?? new Set()).add(Number.parseInt(identity ?? '', 10));
+  };
+  for (const event of events ?? []) {
+    const { activityTaskScheduledEventAttributes: asked, activityTaskStartedEventAttributes: taken } = event;
+    const { workflowTaskCompletedEventAttributes: task, markerRecordedEventAttributes: marker } = event;
+    if (asked) types.set(String(event.eventId), asked.activityType?.name ?? '');
+    if (taken) note(types.get(String(taken.scheduledEventId)), taken.identity);
+    if (task) workers.set(String(event.eventId), task.identity ?? '');
+    const data = Buffer.from(marker?.details?.data?.payloads?.[0]?.data ?? []).toString();
+    if (data.includes('"callTool"')) note('callTool', workers.get(String(marker?.workflowTaskCompletedEventId)));
   }
   return Object.fromEntries(Object.entries(takers).map(([type, pids]) => [type, [...pids]]));
 }
