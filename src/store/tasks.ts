@@ -109,6 +109,9 @@ export interface TimeSpan {
 
 export type TaskStore = ReturnType<typeof taskStore>;
 
+/** A statement is given up 750 ms after it was sent at the earliest: one that Postgres reads later must not remove anything. */
+const DISCARD_MS = 700;
+
 export function taskStore({
   pool,
   prisma,
@@ -162,8 +165,10 @@ export function taskStore({
     },
 
     /** Removes a task that never reached the engine. Returns the task that now holds the lane. */
-    async discard(task_id: string): Promise<string | null> {
-      return (await row<{ holder: string | null }>(pool, sql.discardTask({ task_id })))?.holder ?? null;
+    async discard(task_id: string, until = new Date(Date.now() + DISCARD_MS)): Promise<string | null> {
+      return (
+        (await row<{ holder: string | null }>(pool, sql.discardTask({ task_id, until: until.toISOString() })))?.holder ?? null
+      );
     },
 
     /** The task that holds a workflow's lane. */

@@ -1,3 +1,5 @@
+import { AppError } from '../domain/errors.ts';
+
 /** A run that is to be started. */
 interface Start {
   task_id: string;
@@ -12,7 +14,7 @@ interface Start {
  */
 export interface Starts {
   /**
-   * Starts a run in its turn; owners take turns. Resolves with what the work returns. The turn ends with the work or, if the steps are
+   * Starts a run in its turn; owners take turns. Throws if too many of its owner wait already. Resolves with what the work returns. The turn ends with the work or, if the steps are
    * made here, when the run has `begun`.
    */
   inTurn<T>(start: Start, work: () => Promise<T>): Promise<T>;
@@ -22,6 +24,15 @@ export interface Starts {
 
 /** A turn that takes longer ends: the run waits for a server, or the machine is slow, and neither may hold up the others. */
 const LONGEST_MS = 300;
+
+/** Of one owner. About twenty seconds of starts: longer than most clients wait for an answer. */
+const MOST_WAITING = 500;
+const RETRY_AFTER_S = 2;
+
+function refusal(): AppError {
+  const message = `More than ${MOST_WAITING} of your runs wait to be started; this one was not, try again shortly`;
+  return new AppError('unavailable', message, { code: 'too_many_waiting', retry_after_s: RETRY_AFTER_S });
+}
 
 export function startsInTurn(most: number): Starts {
   const waiting = new Map<string, (() => void)[]>();
@@ -33,8 +44,10 @@ export function startsInTurn(most: number): Starts {
       free -= 1;
       return;
     }
+    const before = waiting.get(owner) ?? [];
+    if (before.length >= MOST_WAITING) throw refusal();
     const { promise, resolve } = Promise.withResolvers<void>();
-    waiting.set(owner, [...(waiting.get(owner) ?? []), resolve]);
+    waiting.set(owner, [...before, resolve]);
     await promise;
   }
 

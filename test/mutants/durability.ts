@@ -2,6 +2,14 @@ import type { Mutant } from './mutant.ts';
 
 export default [
   {
+    id: 'durability/withdrawn-late',
+    file: 'src/store/statements/tasks.ts',
+    text: 'SELECT CASE WHEN clock_timestamp() <= :until::timestamptz THEN discard_task(:task_id) END AS holder',
+    replacement: 'SELECT CASE WHEN :until::timestamptz IS NOT NULL THEN discard_task(:task_id) END AS holder',
+    harm: 'A prompt that was accepted when it was repeated is removed by its first try, which a frozen database reads late.',
+    tests: [{ file: 'test/api/lanes.test.ts', name: 'stays if the statement comes after its time' }],
+  },
+  {
     id: 'durability/key-of-a-repeated-request',
     file: 'src/store/idempotency.ts',
     text: 'if (!repeated && error instanceof AppError',

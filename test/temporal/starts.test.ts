@@ -33,6 +33,7 @@ describe('runs', () => {
     const first = await here.prompt(workflow_id);
     const second = await here.prompt(workflow_id);
     expect(begun()).toContain(second);
+    await until('the model of the first is asked', async () => begun().includes(first));
     await stop(first);
     expect(await here.ended(second)).toMatchObject({ status: 'completed' });
   });

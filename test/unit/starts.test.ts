@@ -73,6 +73,17 @@ describe('starts in turn', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
   });
 
+  it('are refused at once if 500 of their owner wait, and nobody else', async () => {
+    const { order, start } = begin(1);
+    void start('first');
+    for (let count = 0; count < 500; count += 1) void start(`a${count}`);
+    await expect(start('late')).rejects.toMatchObject({ code: 'too_many_waiting' });
+    const other = start('b', 'bob');
+    await vi.advanceTimersByTimeAsync(600);
+    expect(await other).toBe('b');
+    expect(order).toEqual(['first', 'a0', 'b']);
+  });
+
   it('of the same task twice leave no turn taken', async () => {
     const { starts, order, start } = begin(2);
     await Promise.all([start('a'), start('a')]);

@@ -81,7 +81,12 @@ export const ownerOfTask = statement(
   `SELECT owner, definition_hash FROM tasks WHERE id = :task_id`,
 );
 
-export const discardTask = statement('discard_task', ['task_id'], `SELECT discard_task(:task_id) AS holder`);
+/** Not after `until`: a statement whose answer nobody waits for any more must not remove what a repetition of the request has found. */
+export const discardTask = statement(
+  'discard_task',
+  ['task_id', 'until'],
+  `SELECT CASE WHEN clock_timestamp() <= :until::timestamptz THEN discard_task(:task_id) END AS holder`,
+);
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
 
