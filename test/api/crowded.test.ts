@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 /** More than may wait to be started. */
-const AT_ONCE = 560;
+const AT_ONCE = 800;
 
 interface Refusal {
   status: number;
