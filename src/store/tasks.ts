@@ -109,9 +109,6 @@ export interface TimeSpan {
 
 export type TaskStore = ReturnType<typeof taskStore>;
 
-/** A statement is given up 750 ms after it was sent at the earliest: one that Postgres reads later must not remove anything. */
-const DISCARD_MS = 700;
-
 export function taskStore({
   pool,
   prisma,
@@ -164,11 +161,10 @@ export function taskStore({
       return (await row(pool, setTaskBudget({ task_id, budget: budget && JSON.stringify(budget) }))) !== undefined;
     },
 
-    /** Removes a task that never reached the engine. Returns the task that now holds the lane. */
-    async discard(task_id: string, until = new Date(Date.now() + DISCARD_MS)): Promise<string | null> {
-      return (
-        (await row<{ holder: string | null }>(pool, sql.discardTask({ task_id, until: until.toISOString() })))?.holder ?? null
-      );
+    /** Removes a task that never reached the engine, unless its request was repeated since. Returns the task that now holds the lane. */
+    async discard(task_id: string, since: Date): Promise<string | null> {
+      const query = sql.discardTask({ task_id, since: since.toISOString() });
+      return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
     },
 
     /** The task that holds a workflow's lane. */

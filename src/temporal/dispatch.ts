@@ -51,6 +51,9 @@ interface Accepted {
   created_at: string;
 }
 
+/** An order with the time at which this try of its request began. */
+type Begun<O> = O & { since: Date };
+
 export interface Dispatch {
   /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
@@ -96,23 +99,27 @@ export function createDispatch({
   refusalOf,
 }: DispatchOptions): Dispatch {
   /** Removes a task; false if its run has begun. If the engine cannot start the next run in the lane now, the reconciler does. */
-  async function discard(task_id: string): Promise<boolean> {
-    const next = await store.tasks.discard(task_id);
+  async function discard(task_id: string, since: Date): Promise<boolean> {
+    const next = await store.tasks.discard(task_id, since);
     if (next) await engine.proceed(next).catch(() => {});
     return !(await store.tasks.find(task_id));
   }
 
-  async function create(task: NewTask): Promise<CreatedTask | null> {
+  async function create(task: NewTask, since: Date): Promise<CreatedTask | null> {
     try {
       return await store.tasks.create(task);
     } catch (error) {
       // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
-      if (outageOf(error)) await discard(task.task_id).catch(() => {});
+      if (outageOf(error)) await discard(task.task_id, since).catch(() => {});
       throw error;
     }
   }
 
-  async function start(order: PromptOrder, { definition, state }: Begins, { task_id, holder }: CreatedTask): Promise<void> {
+  async function start(
+    order: Begun<PromptOrder>,
+    { definition, state }: Begins,
+    { task_id, holder }: CreatedTask,
+  ): Promise<void> {
     const queued = holder !== task_id;
     const { workflow_id } = order;
     try {
@@ -124,7 +131,7 @@ export function createDispatch({
     } catch (error) {
       // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead. The answer of an
       // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
-      if (await discard(task_id)) throw error;
+      if (await discard(task_id, order.since)) throw error;
     }
     // The prompt is accepted. What does not get through now is repeated by the reconciler.
     if (queued) await recheck(task_id, workflow_id).catch(() => {});
@@ -166,9 +173,9 @@ export function createDispatch({
     if (refused) throw unprocessable([{ path, message: refused.message }], refused.code);
   }
 
-  async function launch(order: PromptOrder, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
+  async function launch(order: Begun<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
-    const created = await admitTask(order.owner, () => create(task));
+    const created = await admitTask(order.owner, () => create(task, order.since));
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
@@ -181,15 +188,17 @@ export function createDispatch({
 
   /** Does all that a prompt costs in its turn: reading what it needs is half of the work. */
   const inTurn =
-    <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: O) => Promise<T>) =>
+    <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: Begun<O>) => Promise<T>) =>
     (order: O): Promise<T> => {
       const { task_id = uuid(), owner } = order;
-      return starts.inTurn({ task_id, owner, steps_here }, () => work({ ...order, task_id }));
+      const begun = { ...order, task_id, since: new Date() };
+      return starts.inTurn({ task_id, owner, steps_here }, () => work(begun));
     };
 
   /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
   async function separate(order: SeparateOrder, begins: Begins, check: () => Promise<void>): Promise<Prepared> {
     const { task_id, owner, owner_login, evaluation_id } = order;
+    const since = new Date();
     const { agent, workflow, settings } = begins.definition;
     const labels = labelsOf({ ...order, trigger: EVALUATION }, begins.definition);
     const ready = { run: { task_id, queued: false, max_turns: settings.max_turns }, labels };
@@ -199,7 +208,7 @@ export function createDispatch({
     if (!(await store.workflows.find(task_id)))
       await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
     const task = newTask({ ...order, workflow_id: task_id, trigger: EVALUATION }, { ...begins, on_busy: 'reject' });
-    if (!(await admitTask(owner, () => create(task)))) throw refusal('active');
+    if (!(await admitTask(owner, () => create(task, since)))) throw refusal('active');
     return ready;
   }
 
@@ -209,14 +218,14 @@ export function createDispatch({
       const task = await store.tasks.unfinishedOne(task_id);
       if (task) await carryOut({ store, engine, settle, definition: store.definitions.get }, task);
     },
-    prompt: inTurn(async (order: PromptOrder) => {
+    prompt: inTurn<PromptOrder, Accepted>(async (order) => {
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order);
       for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])
         await admit(definition, text, order.owner);
       return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
     }),
-    fork: inTurn(async (order: ForkOrder) => {
+    fork: inTurn<ForkOrder, Accepted>(async (order) => {
       const snapshot = await snapshotFor(order);
       const { definition, prompt, said, seed, state } = await plannedFork(store, order);
       const { attachments } = order.source;

@@ -4,10 +4,10 @@ export default [
   {
     id: 'durability/withdrawn-late',
     file: 'src/store/statements/tasks.ts',
-    text: 'SELECT CASE WHEN clock_timestamp() <= :until::timestamptz THEN discard_task(:task_id) END AS holder',
-    replacement: 'SELECT CASE WHEN :until::timestamptz IS NOT NULL THEN discard_task(:task_id) END AS holder',
-    harm: 'A prompt that was accepted when it was repeated is removed by its first try, which a frozen database reads late.',
-    tests: [{ file: 'test/api/lanes.test.ts', name: 'stays if the statement comes after its time' }],
+    text: 'AND created_at > :since::timestamptz',
+    replacement: "AND created_at > :since::timestamptz + interval '1 day'",
+    harm: 'A prompt that was accepted when it was repeated is removed by its first try, which was slower.',
+    tests: [{ file: 'test/api/lanes.test.ts', name: 'stays if its request was repeated' }],
   },
   {
     id: 'durability/key-of-a-repeated-request',
@@ -237,8 +237,8 @@ export default [
   {
     id: 'durability/lost-start-answer',
     file: 'src/temporal/dispatch.ts',
-    text: 'if (await discard(task_id)) throw error;',
-    replacement: 'await discard(task_id);\n      throw error;',
+    text: 'if (await discard(task_id, order.since)) throw error;',
+    replacement: 'await discard(task_id, order.since);\n      throw error;',
     harm: 'A prompt is refused although its run has begun, and its repetition is a second run with all its effects.',
     tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'a prompt whose run has begun is accepted' }],
   },

@@ -81,11 +81,15 @@ export const ownerOfTask = statement(
   `SELECT owner, definition_hash FROM tasks WHERE id = :task_id`,
 );
 
-/** Not after `until`: a statement whose answer nobody waits for any more must not remove what a repetition of the request has found. */
+/**
+ * Not if the request was repeated after `since`: its repetition may have been accepted with this task. The first try may be that slow, or
+ * the database may read its statement that late.
+ */
 export const discardTask = statement(
   'discard_task',
-  ['task_id', 'until'],
-  `SELECT CASE WHEN clock_timestamp() <= :until::timestamptz THEN discard_task(:task_id) END AS holder`,
+  ['task_id', 'since'],
+  `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE reserved_id = :task_id AND created_at > :since::timestamptz)
+    THEN discard_task(:task_id) END AS holder`,
 );
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
