@@ -30,6 +30,7 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     return store.evaluations.list({ ...query, dataset_id: id });
   });
   mount(api, evaluations.create, async ({ params: { id }, body, reserved_id, warn }, caller) => {
+    const since = new Date();
     await owned(id, caller);
     const evaluation = await madeOnce(reserved_id, store.evaluations.find, async () => {
       const order = await checked(services, { ...body, dataset_id: id, id: reserved_id }, caller);
@@ -41,7 +42,7 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
       await engine.start({ id: evaluation.id, owner: caller.key });
     } catch (error) {
       // The engine may have received it although its answer was lost.
-      if (await store.evaluations.discard(evaluation.id)) throw error;
+      if (await store.evaluations.discard(evaluation.id, since)) throw error;
     }
     return evaluation;
   });

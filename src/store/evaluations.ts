@@ -133,8 +133,10 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       if (!made) throw conflict('This dataset has no items; add one first', 'dataset_empty');
       return wired(await table.findUniqueOrThrow({ where: { id } }));
     },
-    /** Removes one that has not begun; false if it has. */
-    async discard(id: string): Promise<boolean> {
+    /** Removes one that has not begun; false if it has, or if its request was repeated since: the repetition may have been accepted. */
+    async discard(id: string, since: Date): Promise<boolean> {
+      const repeated = { reserved_id: id, created_at: { gt: since } };
+      if ((await prisma.idempotencyKey.count({ where: repeated })) > 0) return false;
       return (await table.deleteMany({ where: { id, results: { every: { status: 'pending' } } } })).count > 0;
     },
     /** Those that should have an execution. */
