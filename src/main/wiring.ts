@@ -163,7 +163,8 @@ export async function openWorkerConnection(
   resources: Resources,
   log: (message: string) => void,
 ): Promise<NativeConnection> {
-  const options = connectOptions(setting);
+  // Messages have some hundred bytes: to compress them, as the library does by itself, takes longer than to send them.
+  const options = { ...connectOptions(setting), grpcCompression: { codec: 'none' as const } };
   const relayed = setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address);
   const opened = await (relayed ? openRelayedConnection({ options, log }) : openConnection(options)).catch((error: Error) => {
     throw new Error(`Temporal at ${options.address} does not answer (TEMPORAL_ADDRESS): ${error.message}`);

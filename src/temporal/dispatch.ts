@@ -51,8 +51,8 @@ interface Accepted {
   created_at: string;
 }
 
-/** An order with the time at which this try of its request began. */
-type Begun<O> = O & { since: Date };
+/** An order with the id of its task, and the time at which this try of its request began. */
+type Begun<O> = O & { task_id: string; since: Date };
 
 export interface Dispatch {
   /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */
@@ -98,7 +98,7 @@ export function createDispatch({
   configOf,
   refusalOf,
 }: DispatchOptions): Dispatch {
-  /** Removes a task; false if its run has begun. If the engine cannot start the next run in the lane now, the reconciler does. */
+  /** Removes a task; false if its run has begun, or its request was repeated since. If the engine cannot start the next run in the lane now, the reconciler does. */
   async function discard(task_id: string, since: Date): Promise<boolean> {
     const next = await store.tasks.discard(task_id, since);
     if (next) await engine.proceed(next).catch(() => {});

@@ -35,12 +35,10 @@ const DEADLINE_MS = 5_000;
  */
 export async function openRelayedConnection({ options, log }: RelayOptions): Promise<EngineConnection> {
   const relay = await startRelay(options.address);
-  const connection = await NativeConnection.connect({ ...options, grpcCompression: { codec: 'none' }, proxy: relay.proxy }).catch(
-    async (cause: Error) => {
-      await relay.close();
-      throw new Error(relay.failure()?.message ?? cause.message, { cause });
-    },
-  );
+  const connection = await NativeConnection.connect({ ...options, proxy: relay.proxy }).catch(async (cause: Error) => {
+    await relay.close();
+    throw new Error(relay.failure()?.message ?? cause.message, { cause });
+  });
   const closing = new AbortController();
   const probed = keepProbing();
 
@@ -69,7 +67,7 @@ export async function openRelayedConnection({ options, log }: RelayOptions): Pro
 
 /** A connection that is left to the client library. */
 export async function openConnection(options: NativeConnectionOptions): Promise<EngineConnection> {
-  const connection = await NativeConnection.connect({ ...options, grpcCompression: { codec: 'none' } });
+  const connection = await NativeConnection.connect(options);
   return { connection, close: () => connection.close() };
 }
 

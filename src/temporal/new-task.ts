@@ -1,4 +1,3 @@
-import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import type { Evaluated, Seed } from '../store/forks.ts';
@@ -32,12 +31,12 @@ export interface Begins {
 }
 
 export function newTask(
-  order: PromptOrder,
+  order: PromptOrder & { task_id: string },
   { definition, config, on_busy, seed, evaluated }: Begins & { on_busy: string },
 ): NewTask {
   const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
   return {
-    task_id: task_id ?? uuid(),
+    task_id,
     workflow_id,
     prompt,
     prompt_parts: order.prompt_parts,

@@ -14,8 +14,8 @@ interface Start {
  */
 export interface Starts {
   /**
-   * Starts a run in its turn; owners take turns. Throws if too many of its owner wait already. Resolves with what the work returns. The turn ends with the work or, if the steps are
-   * made here, when the run has `begun`.
+   * Starts a run in its turn; owners take turns. Throws if too many of its owner wait already. Resolves with what the work returns.
+   * The turn ends with the work or, if the steps are made here, when the run has `begun`.
    */
   inTurn<T>(start: Start, work: () => Promise<T>): Promise<T>;
   /** Its model is asked, or it waits for something else: the next run may start. */

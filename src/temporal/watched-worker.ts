@@ -12,7 +12,7 @@ type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
  */
 export class WatchedWorker extends Worker {
   protected static override createWorkflowCreator(...[bundle, options, logger]: Parts): Promise<WorkflowCreator> {
-    const start = (limit: Pick<CompiledWorkerOptions, 'isolateExecutionTimeoutMs'> | typeof UNLIMITED) =>
+    const start = (limit: Pick<CompiledWorkerOptions, 'isolateExecutionTimeoutMs'>) =>
       Worker.createWorkflowCreator(bundle, { ...options, ...limit, workflowThreadPoolSize: 1 }, logger);
     return watched({
       start: () => start(UNLIMITED),
@@ -36,8 +36,8 @@ interface Watch {
 }
 
 async function watched({ start, startLimited, warn }: Watch): Promise<WorkflowCreator> {
-  let current = Promise.resolve(callsInto(await start()));
-  const first = await current;
+  const first = callsInto(await start());
+  let current = Promise.resolve(first);
   let silent = 0;
   const looking = setInterval(() => {
     silent = first.isSilent() ? silent + 1 : 0;

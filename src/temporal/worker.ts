@@ -1,11 +1,4 @@
-import {
-  DefaultLogger,
-  type LogEntry,
-  type NativeConnection,
-  Runtime,
-  type Worker,
-  type WorkerOptions,
-} from '@temporalio/worker';
+import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, type WorkerOptions } from '@temporalio/worker';
 import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
@@ -83,7 +76,7 @@ const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> =
 
 export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {
   const activities = runActivities(ports);
-  const workers: Worker[] = [];
+  const workers: WatchedWorker[] = [];
   for (const role of settings.roles) workers.push(await WatchedWorker.create(await optionsOf(role, activities, settings)));
   const ends = workers.map((worker) => worker.run());
   const stop = async () => {

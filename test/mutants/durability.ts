@@ -10,6 +10,14 @@ export default [
     tests: [{ file: 'test/api/lanes.test.ts', name: 'stays if its request was repeated' }],
   },
   {
+    id: 'durability/evaluation-withdrawn-late',
+    file: 'src/store/evaluations.ts',
+    text: 'if ((await prisma.idempotencyKey.count({ where: repeated })) > 0) return false;',
+    replacement: '',
+    harm: 'An evaluation that was accepted when its request was repeated is removed by the first try, which was slower.',
+    tests: [{ file: 'test/temporal/evaluation-begins.test.ts', name: 'is not withdrawn by a first try' }],
+  },
+  {
     id: 'durability/key-of-a-repeated-request',
     file: 'src/store/idempotency.ts',
     text: 'if (!repeated && error instanceof AppError',

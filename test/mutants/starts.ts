@@ -43,7 +43,7 @@ export default [
   {
     id: 'starts/nothing-is-brief',
     file: 'src/temporal/activities/exchange/record.ts',
-    text: '...(isBrief(name) ? { brief: true } : {})',
+    text: '...(tools.get(name)?.brief ? { brief: true as const } : {}),',
     replacement: '',
     harm: 'Each entry of a to-do list costs two transactions of the engine more.',
     tests: [{ file: BRIEF, name: 'is made within the workflow task' }],

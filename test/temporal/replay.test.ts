@@ -40,16 +40,16 @@ describe('workflow code understands the runs of earlier code', async () => {
 const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
 const agent = { builtin_tools: ['manage_todo_list'] };
 
+/** Recorded as `tools` when each of these calls was an activity. */
+async function brief(here: TestInstallation): Promise<string> {
+  here.model.script(asks(TODO, { ...TODO, id: 'second' }), asks(TODO), says('Done.'));
+  return here.prompt(await here.workflow({ agent }));
+}
+
 /** Each leaves a run behind that has ended; returns its task. */
 const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
-  async tools(here) {
-    here.model.script(asks(TODO, { ...TODO, id: 'second' }), asks(TODO), says('Done.'));
-    return here.prompt(await here.workflow({ agent }));
-  },
-  async brief(here) {
-    here.model.script(asks(TODO, { ...TODO, id: 'second' }), asks(TODO), says('Done.'));
-    return here.prompt(await here.workflow({ agent }));
-  },
+  tools: brief,
+  brief,
   async denied(here) {
     here.model.script(asks(TODO), asks(TODO), asks(TODO), says('Enough.'));
     return here.prompt(await here.workflow({ agent, workflow: { max_turns: 1 } }));

@@ -51,12 +51,13 @@ async function entryOf(
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
   const judged = await judgedOf({ ports, run, definition }, reply);
   const made = judged.withheld ? [] : reply.calls;
+  const tools = new Map(offered.map((tool) => [tool.name, tool]));
   const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
     name: storable(call.name),
     arguments: storable(call.arguments),
-    effect: offered.find(({ name }) => name === call.name)?.effect ?? ('read' as const),
+    effect: tools.get(call.name)?.effect ?? ('read' as const),
     approval: definition.approval_tools.includes(call.name),
   }));
   const { content } = judged;
@@ -98,8 +99,12 @@ async function entryOf(
       usage(addUsage(run, spent)),
     ],
   };
-  const isBrief = (tool: string) => offered.some(({ name, brief }) => brief && name === tool);
-  return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name, ...(isBrief(name) ? { brief: true } : {}) })) };
+  const planned = calls.map(({ call_id, name }) => ({
+    call_id,
+    name,
+    ...(tools.get(name)?.brief ? { brief: true as const } : {}),
+  }));
+  return { entry, planned };
 }
 
 /** What follows a final answer that does not fit the output schema: the request for another one, or the reason why the run fails. */
