@@ -163,6 +163,8 @@ const Variables = z.object({
   /** Where a worker serves its health and metrics; unset: nowhere. */
   WORKER_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   WORKER_BUILD_ID: z.string().optional(),
+  /** Runs can be asked for their call stacks in Temporal's UI, at the cost of CPU time. */
+  WORKER_CALL_STACKS: z.stringbool().default(false),
   /** The worker replaces a silent connection to Temporal within seconds, at the cost of CPU time. Unset: unless Temporal is on this machine. */
   WORKER_ENGINE_RELAY: z.stringbool().optional(),
   GUARDRAIL_PATTERNS: z.coerce.number().int().min(0).default(100),

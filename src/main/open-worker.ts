@@ -30,6 +30,7 @@ export async function openWorker(
     cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
     build_id: config.WORKER_BUILD_ID ?? null,
+    call_stacks: config.WORKER_CALL_STACKS,
     tracing: core.tracing,
   };
   resources.hold(unwatch, (end) => end());

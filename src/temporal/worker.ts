@@ -3,7 +3,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
 import { queueOfRole, ROLES, type Role } from './names.ts';
-import { WatchedWorker } from './watched-worker.ts';
+import { StackTracingWorker, WatchedWorker } from './watched-worker.ts';
 
 interface WorkerSettings {
   connection: NativeConnection;
@@ -22,6 +22,8 @@ interface WorkerSettings {
   shutdown_seconds: number;
   /** Names this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
   build_id: string | null;
+  /** Runs can be asked for their call stacks. */
+  call_stacks: boolean;
   /** Traces of activities and workflows; null: none. */
   tracing: Pick<Tracing, 'workerOptions' | 'workflowModules'> | null;
 }
@@ -77,7 +79,8 @@ const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> =
 export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {
   const activities = runActivities(ports);
   const workers: WatchedWorker[] = [];
-  for (const role of settings.roles) workers.push(await WatchedWorker.create(await optionsOf(role, activities, settings)));
+  const Watched = settings.call_stacks ? StackTracingWorker : WatchedWorker;
+  for (const role of settings.roles) workers.push(await Watched.create(await optionsOf(role, activities, settings)));
   const ends = workers.map((worker) => worker.run());
   const stop = async () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Connection, Client as TemporalClient } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection } from '@temporalio/worker';
+import { bundleWorkflowCode, NativeConnection, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { WatchedWorker } from '../../src/temporal/watched-worker.ts';
+import { StackTracingWorker, WatchedWorker } from '../../src/temporal/watched-worker.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 import { until } from '../support/until.ts';
 
@@ -15,6 +15,7 @@ const taskQueue = `spinning-${randomUUID()}`;
 const address = inject('temporal_address');
 let connection: Connection;
 let native: NativeConnection;
+let bundle: WorkflowBundle;
 let worker: WatchedWorker;
 let ended: Promise<void>;
 let client: TemporalClient['workflow'];
@@ -22,8 +23,8 @@ beforeAll(async () => {
   connection = await Connection.connect({ address });
   native = await NativeConnection.connect({ address });
   client = new TemporalClient({ connection }).workflow;
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath: WORKFLOWS });
-  worker = await WatchedWorker.create({ connection: native, taskQueue, workflowBundle });
+  bundle = await bundleWorkflowCode({ workflowsPath: WORKFLOWS });
+  worker = await WatchedWorker.create({ connection: native, taskQueue, workflowBundle: bundle });
   ended = worker.run();
 });
 afterAll(async () => {
@@ -33,8 +34,10 @@ afterAll(async () => {
   await connection.close();
 });
 
-const start = (name: string, ...args: unknown[]) =>
-  client.start(name, { taskQueue, args, workflowId: `${name}-${randomUUID()}` });
+const start = (name: string, ...args: unknown[]) => startOn(taskQueue, name, args);
+
+const startOn = (queue: string, name: string, args: unknown[]) =>
+  client.start(name, { taskQueue: queue, args, workflowId: `${name}-${randomUUID()}` });
 
 type Handle = Awaited<ReturnType<typeof start>>;
 
@@ -61,4 +64,12 @@ it('a workflow that does not yield stands still alone', { timeout: 60_000 }, asy
   } finally {
     await second.terminate();
   }
+});
+
+it('a run has a call stack only if it is asked for', { timeout: 60_000 }, async () => {
+  const queue = `traced-${randomUUID()}`;
+  const tracing = await StackTracingWorker.create({ connection: native, taskQueue: queue, workflowBundle: bundle });
+  const traced = await tracing.runUntil(async () => (await startOn(queue, 'sleeps', [60_000])).query<string>('__stack_trace'));
+  expect(traced).toContain('spinning-workflows.ts');
+  expect(await (await start('sleeps', 60_000)).query<string>('__stack_trace')).toBe('');
 });
