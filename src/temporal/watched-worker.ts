@@ -14,21 +14,25 @@ type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
  * so that only runs of that workflow stand still.
  */
 export class WatchedWorker extends Worker {
-  protected static readonly thread: WorkflowThread = { call_stacks: false };
-
   protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
-    const [, options, logger] = parts;
-    return watched({
-      start: () => startThread(this.thread, UNLIMITED, parts),
-      startLimited: () => startThread(this.thread, options, parts),
-      warn: (message) => logger.warn(message),
-    });
+    return watchedThread({ call_stacks: false }, parts);
   }
 }
 
 /** The same, and runs can be asked for their call stacks. This takes a sixth of the processor time of a run. */
 export class StackTracingWorker extends WatchedWorker {
-  protected static override readonly thread = { call_stacks: true };
+  protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
+    return watchedThread({ call_stacks: true }, parts);
+  }
+}
+
+function watchedThread(data: WorkflowThread, parts: Parts): Promise<WorkflowCreator> {
+  const [, options, logger] = parts;
+  return watched({
+    start: () => startThread(data, UNLIMITED, parts),
+    startLimited: () => startThread(data, options, parts),
+    warn: (message) => logger.warn(message),
+  });
 }
 
 /** Node limits a call into a context if this is a number. */

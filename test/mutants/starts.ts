@@ -107,8 +107,8 @@ export default [
   {
     id: 'starts/stuck-again',
     file: THREAD,
-    text: 'startLimited: () => startThread(this.thread, options, parts),',
-    replacement: 'startLimited: () => startThread(this.thread, UNLIMITED, parts),',
+    text: 'startLimited: () => startThread(data, options, parts),',
+    replacement: 'startLimited: () => startThread(data, UNLIMITED, parts),',
     harm: 'A workflow that does not yield stops the second thread for good.',
     tests: STUCK,
   },
