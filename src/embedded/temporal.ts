@@ -72,6 +72,8 @@ const TUNING = [
     'history.timerProcessorUpdateAckInterval="2s"',
     'history.visibilityProcessorUpdateAckInterval="2s"',
     'system.enableActivityEagerExecution=true',
+    // It would read the list of search attributes from its database at each use. They are registered before it serves.
+    'system.forceSearchAttributesCacheRefreshOnRead=false',
     // Two for each run in memory, ended ones included: 128,000 by default.
     'history.hostLevelCacheMaxSize=1000',
     // A client that is frozen or cut off loses the tasks that it would be given: within three seconds its requests for work are void.
