@@ -29,6 +29,7 @@ export async function openWorker(
     max_activities: slotsOf(config.WORKER_MAX_ACTIVITIES, roles.length),
     cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
+    version: core.setting.version,
     build_id: config.WORKER_BUILD_ID ?? null,
     call_stacks: config.WORKER_CALL_STACKS,
     tracing: core.tracing,

@@ -2,7 +2,7 @@ import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, type Work
 import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
-import { queueOfRole, ROLES, type Role } from './names.ts';
+import { buildOf, queueOfRole, ROLES, type Role } from './names.ts';
 import { StackTracingWorker, WatchedWorker } from './watched-worker.ts';
 
 interface WorkerSettings {
@@ -20,6 +20,8 @@ interface WorkerSettings {
   cached_runs: number;
   /** How long a running step may take to end when the worker is asked to stop. */
   shutdown_seconds: number;
+  /** Of Perdura. */
+  version: string;
   /** Names this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
   build_id: string | null;
   /** Runs can be asked for their call stacks. */
@@ -104,7 +106,7 @@ async function optionsOf(role: Role, activities: RunActivities, settings: Worker
     defaultHeartbeatThrottleInterval: '2s',
     shutdownGraceTime: `${settings.shutdown_seconds}s`,
     shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
-    ...(settings.build_id ? versioned(settings.build_id) : {}),
+    ...(settings.build_id ? versioned(settings.build_id) : { buildId: buildOf(settings.version) }),
     ...settings.tracing?.workerOptions,
   };
 }

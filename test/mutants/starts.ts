@@ -19,10 +19,26 @@ export default [
   {
     id: 'starts/brief-calls-of-two-versions',
     file: 'src/temporal/workflows/waits.ts',
-    text: "const is_brief = patched('brief-calls');",
+    text: "const is_brief = hasNamedBuild() || patched('brief-calls');",
     replacement: 'const is_brief = true;',
     harm: 'A run that workers of both versions take part in during an upgrade stands still for good.',
     tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
+  },
+  {
+    id: 'starts/brief-calls-of-unnamed-builds',
+    file: 'src/temporal/workflows/waits.ts',
+    text: 'return !deploymentName && buildId?.startsWith(OWN_BUILD) === true;',
+    replacement: 'return !deploymentName && buildId !== undefined;',
+    harm: 'A run that workers of both versions take part in during an upgrade stands still for good.',
+    tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
+  },
+  {
+    id: 'starts/builds-without-a-name',
+    file: 'src/temporal/worker.ts',
+    text: ' : { buildId: buildOf(settings.version) }',
+    replacement: ' : {}',
+    harm: 'Each run is indexed once more, and operators read a checksum instead of the version that executed it.',
+    tests: [{ file: BRIEF, name: 'is made within the workflow task' }],
   },
   {
     id: 'starts/brief-calls-with-roles',

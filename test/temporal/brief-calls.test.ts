@@ -20,7 +20,10 @@ const workflow = (agent: object = {}) =>
 
 const text = (data: Uint8Array | null | undefined) => JSON.parse(Buffer.from(data ?? []).toString());
 
-/** What the history of a run shows of its calls, sorted: activities that were scheduled, and calls that were made within a workflow task. */
+/**
+ * What the history of a run shows of its calls, sorted: activities that were scheduled, and calls that were made within a workflow task.
+ * Next to it how often the run was indexed again.
+ */
 async function shownOf(task_id: string) {
   const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
   const all = events ?? [];
@@ -28,7 +31,8 @@ async function shownOf(task_id: string) {
   const within = all.filter(({ markerRecordedEventAttributes: it }) => it?.details && it.markerName === 'core_local_activity');
   const summaries = (some: typeof all) =>
     some.flatMap(({ userMetadata }) => (userMetadata?.summary ? [text(userMetadata.summary.data)] : [])).sort();
-  return { scheduled: summaries(scheduled), within: summaries(within) };
+  const indexed = all.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes);
+  return { scheduled: summaries(scheduled), within: summaries(within), indexed: indexed.length };
 }
 
 async function ended(workflow_id: string): Promise<string> {
@@ -45,13 +49,13 @@ describe('a round of brief calls', () => {
       says('Done.'),
     );
     const calls = ['manage_todo_list (1-1)', 'manage_todo_list (1-2)', 'search_memory (2-1)', 'store_memory (1-3)'];
-    expect(await shownOf(await ended(await workflow()))).toEqual({ scheduled: [], within: calls });
+    expect(await shownOf(await ended(await workflow()))).toEqual({ scheduled: [], within: calls, indexed: 1 });
   });
 
   it('that has another call consists of activities', async () => {
     here.model.script(asks(todo(), add), says('Done.'));
     const calls = ['add (1-2)', 'manage_todo_list (1-1)'];
-    expect(await shownOf(await ended(await workflow()))).toEqual({ scheduled: calls, within: [] });
+    expect(await shownOf(await ended(await workflow()))).toEqual({ scheduled: calls, within: [], indexed: 1 });
   });
 
   it('waits for a person without an activity', async () => {
@@ -60,7 +64,7 @@ describe('a round of brief calls', () => {
     await until('it waits', async () => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status === 'waiting');
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
-    expect(await shownOf(task_id)).toEqual({ scheduled: [], within: Array(2).fill('manage_todo_list (1-1)') });
+    expect(await shownOf(task_id)).toEqual({ scheduled: [], within: Array(2).fill('manage_todo_list (1-1)'), indexed: 3 });
   });
 });
 
@@ -81,7 +85,7 @@ describe('a brief call that waits for the database', () => {
     await holder.query('ROLLBACK');
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
     const calls = ['store_memory (1-1)'];
-    expect(await shownOf(task_id)).toEqual({ scheduled: calls, within: calls });
+    expect(await shownOf(task_id)).toEqual({ scheduled: calls, within: calls, indexed: 1 });
   });
 
   it('is halted while it does not get on', async () => {

@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { condition, patched, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import type { Asking, ShownStatus, WaitingStatus } from '../names.ts';
+import { condition, patched, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { type Asking, OWN_BUILD, type ShownStatus, type WaitingStatus } from '../names.ts';
 
 /** The progress of the loop. */
 export interface Progress {
@@ -21,13 +21,22 @@ const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEY
 export const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
 
 /** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
-export const showsEveryStatus = ({ was_brief }: Progress) => was_brief || patched('every-status');
+export const showsEveryStatus = ({ was_brief }: Progress) => was_brief || hasNamedBuild() || patched('every-status');
 
 /** Earlier code made an activity of each brief call: a run that it executed in part, or still does, is replayed as it was. */
 export function makesBriefCalls(progress: Progress): boolean {
-  const is_brief = patched('brief-calls');
+  const is_brief = hasNamedBuild() || patched('brief-calls');
   progress.was_brief ||= is_brief;
   return is_brief;
+}
+
+/**
+ * Whether the workflow task is, or was, executed by a worker that names its build: workers of earlier code did not. This says what
+ * `patched` would, for which the engine writes an event and indexes the run once more. Operators may name any code by WORKER_BUILD_ID.
+ */
+function hasNamedBuild(): boolean {
+  const { deploymentName, buildId } = workflowInfo().currentDeploymentVersion ?? {};
+  return !deploymentName && buildId?.startsWith(OWN_BUILD) === true;
 }
 
 interface Wait {
