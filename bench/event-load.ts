@@ -7,8 +7,9 @@ import { parseArgs } from 'node:util';
 import type pg from 'pg';
 import { textRowsOf, textWriting } from '../src/domain/sizing.ts';
 import { startPostgres } from '../src/embedded/postgres.ts';
+import { postgresBus } from '../src/events/postgres-bus.ts';
 import { MIGRATIONS } from '../src/main/places.ts';
-import { openDatabase } from '../src/store/database.ts';
+import { connectionTo, openDatabase } from '../src/store/database.ts';
 import { applyMigrations } from '../src/store/migrations.ts';
 import { type OpenRun, runStore } from '../src/store/runs.ts';
 import { redisCost } from './redis-load.ts';
@@ -63,14 +64,19 @@ interface Counts {
 
 /** A worker with its own connections: all its runs speak at the same moments. A moment that comes too late is left out. */
 async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }: { pause_ms: number; counts: Counts }) {
-  const { pool, close } = openDatabase({ url, max_connections: 8, notifies: !given['quiet-bus'] });
+  const { pool, close } = openDatabase({ url, max_connections: 8 });
+  const bus = given['quiet-bus']
+    ? null
+    : postgresBus({ connection: connectionTo(url, 'perdura events'), pool, log: console.error });
   const counted = {
     query(statement: pg.QueryConfig) {
       counts.statements += 1;
       return pool.query(statement);
     },
   };
-  const { publishText } = runStore(counted as never);
+  const { publishText } = runStore(counted as never, (workflow_id, task_id, written) =>
+    bus?.announce(workflow_id, { task_id, ...written }),
+  );
   const delta = TOKEN.repeat(Math.max(1, Math.round((TOKENS_PER_SECOND * pause_ms) / 1_000)));
   const last = new Map<OpenRun, number>(runs.map((run) => [run, 0]));
   const end = performance.now() + seconds * 1_000;
@@ -84,6 +90,7 @@ async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }
       }),
     );
   }
+  await bus?.close();
   await close();
 }
 

@@ -5,12 +5,8 @@
 -- Locks: tasks and task_steps FOR SHARE as far as they are free, then event_sequences by workflow. Call it alone in a transaction.
 CREATE OR REPLACE FUNCTION append_texts(p_texts jsonb) RETURNS TABLE (ord integer, last integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
-DECLARE
-  placed_text record;
-  notice text;
-  packet text := '';
 BEGIN
-  FOR placed_text IN
+  RETURN QUERY
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p_texts)
           AS g (ord integer, task_id uuid, workflow_id uuid, step integer, attempt integer, after integer, event jsonb)),
@@ -31,20 +27,5 @@ BEGIN
         INSERT INTO events (workflow_id, seq, task_id, type, data, "timestamp")
           SELECT workflow_id, seq, task_id, event ->> 'type', event -> 'data', (event ->> 'timestamp')::timestamptz FROM placed
           RETURNING 1)
-    SELECT p.* FROM placed p WHERE (SELECT count(*) FROM written) >= 0 ORDER BY p.ord
-  LOOP
-    ord := placed_text.ord;
-    last := placed_text.seq;
-    RETURN NEXT;
-    CONTINUE WHEN current_setting('perdura.notify', true) = 'off';
-    notice := jsonb_build_object('workflow_id', placed_text.workflow_id, 'task_id', placed_text.task_id, 'last', placed_text.seq,
-      'events', jsonb_build_array(placed_text.event))::text;
-    IF octet_length(notice) > 7900 THEN notice := jsonb_build_object('workflow_id', placed_text.workflow_id, 'last', placed_text.seq)::text; END IF;
-    IF octet_length(packet) + octet_length(notice) > 7900 THEN
-      PERFORM pg_notify('perdura:texts', '[' || packet || ']');
-      packet := '';
-    END IF;
-    packet := packet || CASE WHEN packet = '' THEN '' ELSE ',' END || notice;
-  END LOOP;
-  IF packet <> '' THEN PERFORM pg_notify('perdura:texts', '[' || packet || ']'); END IF;
+    SELECT p.ord, p.seq FROM placed p WHERE (SELECT count(*) FROM written) >= 0 ORDER BY p.ord;
 END $$;

@@ -17,7 +17,7 @@ export interface Notice {
 export interface EventBus {
   /** Returns a function that ends the subscription. */
   subscribe(workflow_id: string, on_notice: (notice: Notice) => void): () => void;
-  /** Publishes events that were written; does nothing if the database itself publishes them. */
+  /** Publishes events that were written. */
   announce(workflow_id: string, notice: Notice): void;
   /** Asks every worker to stop its work for a task. A worker that misses this learns of it from its heartbeat or the record. */
   halt(task_id: string): void;

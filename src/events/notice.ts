@@ -9,16 +9,33 @@ export function noticeOf(payload: string): Notice {
   }
 }
 
-interface TextNotice extends Notice {
+/** A notice with the workflow that it is about, where all of them share a channel. */
+export interface PlacedNotice extends Notice {
   workflow_id: string;
 }
 
-/** Parses the texts of several runs from the wire; one that is lost is found in the record. */
-export function textsOf(payload: string): TextNotice[] {
+/** Parses the notices of a packet; those of one that is invalid are found in the record. */
+export function noticesOf(packet: string): PlacedNotice[] {
   try {
-    const texts = JSON.parse(payload) as TextNotice[];
-    return texts.map((text) => ({ ...text, bytes: Math.ceil(payload.length / texts.length) }));
+    const notices = JSON.parse(packet) as PlacedNotice[];
+    return notices.map((notice) => ({ ...notice, bytes: Math.ceil(packet.length / notices.length) }));
   } catch {
     return [];
   }
+}
+
+/** Joins notices that are JSON to packets of at most so many bytes, in their order. */
+export function packetsOf(notices: readonly string[], most: number): string[] {
+  const packets: string[][] = [];
+  let size = most;
+  for (const notice of notices) {
+    const bytes = Buffer.byteLength(notice) + 1;
+    if (size + bytes > most) {
+      packets.push([]);
+      size = 1;
+    }
+    packets.at(-1)?.push(notice);
+    size += bytes;
+  }
+  return packets.map((packet) => `[${packet.join(',')}]`);
 }

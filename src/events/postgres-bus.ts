@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { channelOf, type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
+import { type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticeOf, textsOf } from './notice.ts';
+import { noticesOf, type PlacedNotice, packetsOf } from './notice.ts';
 
 interface PostgresBusOptions {
   /** How to reach the database. */
@@ -12,21 +12,27 @@ interface PostgresBusOptions {
   log: (message: string) => void;
 }
 
-/** Where the database publishes texts of many runs together: one channel, so that a worker's batch needs few notifications. */
-const TEXTS_CHANNEL = 'perdura:texts';
+/** One channel for all runs, so that what a process announces together needs few notifications. */
+const EVENTS_CHANNEL = 'perdura:events';
+/** The server takes less than 8,000 bytes. */
+const LARGEST_PACKET = 7_900;
+const ANNOUNCE = { name: 'announce', text: 'SELECT pg_notify($1, packet) FROM unnest($2::text[]) AS packet' };
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const GOODBYE_MS = 1_000;
 
 /**
- * LISTEN on a dedicated connection. The database publishes events in the transaction that writes them, so there is nothing to
- * announce. A connection that breaks or does not answer a probe is replaced, and every listener is notified that it may have
- * missed some.
+ * LISTEN and NOTIFY on a dedicated connection. Events are announced once they are committed: a notification in the transaction that
+ * writes them would hold a lock of the whole database until its commit is on disk. While a notification is in progress, what was
+ * written meanwhile collects for the next one. Listeners of this process are told at once. A connection that breaks or does not answer
+ * a probe is replaced, and every listener is notified that it may have missed some.
  */
 export function postgresBus({ connection, pool, log }: PostgresBusOptions): EventBus {
   const closing = new AbortController();
   let client: pg.Client | null = null;
+  /** The process that serves it, by which notifications say where they come from. */
+  let own = 0;
   /** The first attempt to connect has ended, in whatever way. */
   const attempted = Promise.withResolvers<void>();
   // A connection runs one statement at a time; the others queue.
@@ -36,48 +42,44 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     turn = mine.catch(() => {});
     return mine;
   };
-  const send = (statement: string, on: pg.Client | null): Promise<unknown> =>
-    on && on === client ? on.query(statement) : Promise.reject(new Error(DOWN));
-  const ask = (statement: string, on = client): Promise<unknown> => inTurn(() => send(statement, on));
-  /** Channels that wait for their turn. Streams that begin at once share one statement. */
-  let opening: string[] | null = null;
-  const listen = (...names: string[]): Promise<void> => {
-    if (opening) {
-      opening.push(...names);
-      return Promise.resolve();
-    }
-    const all = [...names];
-    const on = client;
-    opening = all;
-    return inTurn(async () => {
-      if (opening === all) opening = null;
-      await send([TEXTS_CHANNEL, ...all].map((channel) => `LISTEN "${channel}"`).join('; '), on);
-      // Covers what was written since the listener last read the record.
-      for (const channel of all) channels.notify(channel, MISSED);
-    });
+  const send = (query: string | pg.QueryConfig, on: pg.Client | null): Promise<unknown> =>
+    on && on === client ? on.query(query) : Promise.reject(new Error(DOWN));
+  const ask = (query: string | pg.QueryConfig, on = client): Promise<unknown> => inTurn(() => send(query, on));
+  const listen = async (): Promise<void> => {
+    await ask(`LISTEN "${EVENTS_CHANNEL}"`);
+    // Covers what was written since the listeners last read the record.
+    for (const workflow_id of channels.names()) channels.notify(workflow_id, MISSED);
   };
-  const unlisten = (channel: string): Promise<unknown> => {
+  const unlisten = (): Promise<unknown> => {
     const on = client;
-    return inTurn(async () => {
-      const names = channels.names();
-      // A stream may have begun again, and share a statement that is sent before this.
-      if (names.includes(channel)) return;
-      await send(`UNLISTEN "${channel}"${names.length === 0 ? `; UNLISTEN "${TEXTS_CHANNEL}"` : ''}`, on);
-    });
+    // A stream may have begun again, and has asked to listen before this.
+    return inTurn(async () => channels.names().length === 0 && send(`UNLISTEN "${EVENTS_CHANNEL}"`, on));
   };
+  /** By workflow. */
   const channels = listeners<Notice>({
-    // After a reconnect, all channels are subscribed again.
-    open: (channel) => void listen(channel).catch(() => {}),
-    close: (channel) => void unlisten(channel).catch(() => {}),
+    open: () => void (channels.names().length === 1 && listen().catch(() => {})),
+    close: () => void (channels.names().length === 0 && unlisten().catch(() => {})),
   });
   const halts = listeners<string>({
     open: (channel) => void ask(`LISTEN "${channel}"`).catch(() => {}),
     close: (channel) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
   });
-  const notify = ({ channel, payload = '' }: pg.Notification) => {
+  const notify = ({ channel, payload = '', processId }: pg.Notification) => {
     if (channel === HALT_CHANNEL) halts.notify(channel, payload);
-    else if (channel !== TEXTS_CHANNEL) channels.notify(channel, noticeOf(payload));
-    else for (const text of textsOf(payload)) channels.notify(channelOf(text.workflow_id), text);
+    else if (processId !== own) for (const { workflow_id, ...notice } of noticesOf(payload)) channels.notify(workflow_id, notice);
+  };
+  /** To be sent, as JSON. */
+  let unsent: string[] = [];
+  let sending = false;
+  const sendAll = async (): Promise<void> => {
+    while (unsent.length > 0) await inTurn(sendUnsent).catch(() => {});
+    sending = false;
+  };
+  /** What cannot be sent is in the record, where its readers look. */
+  const sendUnsent = (): Promise<unknown> => {
+    const packets = packetsOf(unsent, LARGEST_PACKET);
+    unsent = [];
+    return send({ ...ANNOUNCE, values: [EVENTS_CHANNEL, packets] }, client);
   };
 
   /** Resolves when the connection has ended, whatever ended it. */
@@ -88,12 +90,14 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     const ended = new Promise<void>((resolve) => fresh.once('end', resolve));
     try {
       await fresh.connect();
+      // What is announced is committed already, and nobody needs to find the announcement after a crash.
+      await fresh.query('SET synchronous_commit TO off');
       client = fresh;
+      own = (fresh as unknown as { processID: number }).processID;
       attempted.resolve();
       turn = Promise.resolve();
       for (const channel of halts.names()) await ask(`LISTEN "${channel}"`);
-      opening = null;
-      if (channels.names().length > 0) await listen(...channels.names());
+      if (channels.names().length > 0) await listen();
       while (!closing.signal.aborted) {
         await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
         await ask('SELECT 1', fresh);
@@ -120,8 +124,17 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
 
   const served = keepServing();
   return {
-    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), on_notice),
-    announce() {},
+    subscribe: (workflow_id, on_notice) => channels.add(workflow_id, on_notice),
+    announce(workflow_id, notice) {
+      const placed: PlacedNotice = { workflow_id, ...notice };
+      const whole = JSON.stringify(placed);
+      channels.notify(workflow_id, { ...notice, bytes: whole.length });
+      if (!client) return;
+      unsent.push(Buffer.byteLength(whole) + 2 > LARGEST_PACKET ? JSON.stringify({ workflow_id, last: notice.last }) : whole);
+      if (sending) return;
+      sending = true;
+      void sendAll();
+    },
     halt(task_id) {
       pool
         .query('SELECT pg_notify($1, $2)', [HALT_CHANNEL, task_id])

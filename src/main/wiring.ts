@@ -95,9 +95,7 @@ export async function openSharedServices(
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
   const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
   const pooled = direct_url !== null;
-  const database = resources.hold(openDatabase({ url, max_connections, pooled, notifies: !REDIS_URL, on_error }), (it) =>
-    it.close(),
-  );
+  const database = resources.hold(openDatabase({ url, max_connections, pooled, on_error }), (it) => it.close());
   const keys = keyRing(setting.encryption_keys, secrets.hear);
   await requireOwnSchema(database.pool, MIGRATIONS);
   await requireKeys(database.pool, keys, keySource(config));

@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { CONNECT_MS, PooledClient, replaceSilent } from './silent-connections.ts';
-import { notifyNobody, planForValues } from './statements/installation.ts';
+import { planForValues } from './statements/installation.ts';
 
 /** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
 export interface Database {
@@ -18,8 +18,6 @@ interface DatabaseOptions {
   max_connections?: number;
   /** The address is that of a pooler which shares connections between transactions, such as PgBouncer. */
   pooled?: boolean;
-  /** Whether the database notifies watchers of events; off where another bus does. */
-  notifies?: boolean;
   /** Called when an idle connection breaks; the pool replaces it. */
   on_error?: (error: Error) => void;
 }
@@ -47,21 +45,20 @@ export const connectionTo = (url: string, name: string): pg.ClientConfig => ({
 });
 
 /** Settings of a session. A pooler gives the next transaction another session, so it has to set them itself. */
-export const sessionOf = (notifies: boolean): pg.PoolConfig => ({
+export const SESSION = {
   statement_timeout: LONG_STATEMENT_MS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-  ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
-});
+} as const satisfies pg.PoolConfig;
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { url, max_connections = 20, pooled = false, notifies = true, on_error = () => {} } = options;
+  const { url, max_connections = 20, pooled = false, on_error = () => {} } = options;
   const pool = new pg.Pool({
     ...connectionTo(url, 'perdura'),
     Client: PooledClient as never,
     max: max_connections,
     connectionTimeoutMillis: POOL_WAIT_MS,
     query_timeout: STATEMENT_MS,
-    ...(pooled ? { unnamed: true } : sessionOf(notifies)),
+    ...(pooled ? { unnamed: true } : SESSION),
   } as pg.PoolConfig);
   pool.on('error', on_error);
   const end = replaceSilent(pool, connectionTo(url, 'perdura probe'));

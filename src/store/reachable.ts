@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionTo, sessionOf } from './database.ts';
+import { connectionTo, SESSION } from './database.ts';
 
 /** Postgres does not take connections from here: a sentence with its address and what it answered. */
 export class DatabaseUnreachable extends Error {}
@@ -29,7 +29,7 @@ export async function connectTo(
 
 /** Throws `DatabaseUnreachable` if the database does not take connections, or not those of the pool. */
 export async function requireReachable({ database_url, direct_database_url }: Addresses): Promise<void> {
-  const session = direct_database_url === null ? sessionOf(true) : {};
+  const session = direct_database_url === null ? SESSION : {};
   const client = await connectTo(database_url, 'perdura start', { session });
   await client.end();
   if (direct_database_url === null) return;

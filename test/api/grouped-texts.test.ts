@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../src/domain/events.ts';
-import { MISSED, type Notice } from '../../src/events/bus.ts';
+import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
-import { connectionTo, openDatabase } from '../../src/store/database.ts';
+import { connectionTo } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { groupedTexts } from '../../src/store/grouped-texts.ts';
 import { type OpenRun, runStore } from '../../src/store/runs.ts';
@@ -194,53 +194,87 @@ it('an outage fails every text of the batch; another error only the text that ca
   expect(await Promise.all(texts.map(malformed))).toEqual([1, null]);
 });
 
-it('reaches watchers over Postgres; long texts and full notifications included', async () => {
-  const bus = postgresBus({ connection: connectionTo(place.url, 'perdura events'), pool, log: () => {} });
-  const { publishText, publishDeltas } = runStore(counted);
-  const runs = await Promise.all(Array.from({ length: 30 }, () => running()));
-  const got = new Map<string, Notice[]>();
-  for (const { workflow_id } of runs)
-    bus.subscribe(workflow_id, (notice) => got.set(workflow_id, [...(got.get(workflow_id) ?? []), notice]));
-  await until('every channel is listened to', async () =>
-    runs.every(({ workflow_id }) => got.get(workflow_id)?.includes(MISSED)),
-  );
-  got.clear();
-  const long = 'x'.repeat(9_000);
-  const delta = (at: number) => (at === 7 ? long : `${at} ${'y'.repeat(600)}`);
-  await Promise.all(runs.map((run, at) => publishText(run, textOf(delta(at)))));
-  await until('every watcher was notified', async () => got.size === runs.length);
-  for (const [at, { workflow_id, task_id }] of runs.entries()) {
-    const [notice] = got.get(workflow_id) as [Notice];
-    expect(notice.last).toBe(1);
-    if (at === 7) expect(notice.events).toBeUndefined();
-    else expect([notice.task_id, notice.events?.[0]?.data.delta]).toEqual([task_id, delta(at)]);
-  }
-  expect(singles).toBe(0);
+describe('announced over Postgres', () => {
+  const busOf = () => postgresBus({ connection: connectionTo(place.url, 'perdura events'), pool, log: () => {} });
+  const announcing = (bus: EventBus) =>
+    runStore(counted, (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }));
 
-  got.clear();
-  const [first] = runs as [OpenRun];
-  expect(await publishDeltas(first, { step: 1, events: [textOf(long).event] })).toBe(2);
-  await until('its watcher was notified', async () => got.has(first.workflow_id));
-  expect(got.get(first.workflow_id)?.map(({ last, events }) => [last, events])).toEqual([[2, undefined]]);
-  await bus.close();
-});
+  it('reaches watchers of another process; long texts and full notifications included', async () => {
+    const [writer, watcher] = [busOf(), busOf()];
+    await writer.ping();
+    const { publishText, publishDeltas } = announcing(writer);
+    const runs = await Promise.all(Array.from({ length: 30 }, () => running()));
+    const got = new Map<string, Notice[]>();
+    for (const { workflow_id } of runs)
+      watcher.subscribe(workflow_id, (notice) => got.set(workflow_id, [...(got.get(workflow_id) ?? []), notice]));
+    await until('it listens', async () => runs.every(({ workflow_id }) => got.get(workflow_id)?.includes(MISSED)));
+    got.clear();
+    const long = 'x'.repeat(9_000);
+    const delta = (at: number) => (at === 7 ? long : `${at} ${'y'.repeat(600)}`);
+    await Promise.all(runs.map((run, at) => publishText(run, textOf(delta(at)))));
+    await until('every watcher was notified', async () => got.size === runs.length);
+    for (const [at, { workflow_id, task_id }] of runs.entries()) {
+      const [notice] = got.get(workflow_id) as [Notice];
+      expect(notice.last).toBe(1);
+      if (at === 7) expect(notice.events).toBeUndefined();
+      else expect([notice.task_id, notice.events?.[0]?.data.delta]).toEqual([task_id, delta(at)]);
+    }
+    expect(singles).toBe(0);
 
-it('is silent in Postgres where another bus announces', async () => {
-  const watcher = new pg.Client(place.url);
-  await watcher.connect();
-  const run = await running();
-  const heard: string[] = [];
-  watcher.on('notification', ({ channel }) => heard.push(channel));
-  await watcher.query(`LISTEN "perdura:texts"; LISTEN "workflow:events:${run.workflow_id}"; LISTEN over`);
-  const quiet = openDatabase({ url: place.url, notifies: false });
-  const announced: number[] = [];
-  const { publishText, publishDeltas } = runStore(quiet.pool, (_, __, { last }) => announced.push(last));
-  expect(await publishText(run, textOf('a'))).toBe(1);
-  expect(await publishDeltas(run, { step: 1, events: [textOf('b').event] })).toBe(2);
-  await quiet.pool.query(`SELECT pg_notify('over', '')`);
-  await until('the end', async () => heard.includes('over'));
-  expect(heard).toEqual(['over']);
-  expect(announced).toEqual([1, 2]);
-  await quiet.close();
-  await watcher.end();
+    got.clear();
+    const [first] = runs as [OpenRun];
+    expect(await publishDeltas(first, { step: 1, events: [textOf(long).event] })).toBe(2);
+    await until('its watcher was notified', async () => got.has(first.workflow_id));
+    expect(got.get(first.workflow_id)?.map(({ last, events }) => [last, events])).toEqual([[2, undefined]]);
+    await writer.close();
+    await watcher.close();
+  });
+
+  it('reaches watchers of the same process at once, and once', async () => {
+    const bus = busOf();
+    await bus.ping();
+    const { publishText } = announcing(bus);
+    const [run, other] = [await running(), await running()];
+    const got: Notice[] = [];
+    bus.subscribe(run.workflow_id, (notice) => got.push(notice));
+    await until('it listens', async () => got.includes(MISSED));
+    got.length = 0;
+    await publishText(run, textOf('a'));
+    expect(got.map(({ last, events }) => [last, events?.[0]?.data.delta])).toEqual([[1, 'a']]);
+    // The connection delivers its own notifications before it answers.
+    await publishText(other, textOf('b'));
+    await bus.ping();
+    expect(got.length).toBe(1);
+    await bus.close();
+  });
+
+  it('takes few notifications', async () => {
+    const bus = busOf();
+    await bus.ping();
+    const { publishText } = announcing(bus);
+    const watcher = new pg.Client(place.url);
+    await watcher.connect();
+    let packets = 0;
+    let over = false;
+    watcher.on('notification', ({ channel }) => {
+      if (channel === 'over') over = true;
+      else packets += 1;
+    });
+    await watcher.query('LISTEN "perdura:events"; LISTEN over');
+    const runs = await Promise.all(Array.from({ length: 40 }, () => running()));
+    await Promise.all(runs.map((run) => publishText(run, textOf('a'))));
+    await bus.ping();
+    await pool.query(`SELECT pg_notify('over', '')`);
+    await until('the end', async () => over);
+    expect(packets).toBeGreaterThan(0);
+    expect(packets).toBeLessThan(10);
+    await bus.close();
+    await watcher.end();
+  });
+
+  it('is not the work of the database, where commits would wait for one another', async () => {
+    const { rows } = await pool.query<{ name: string }>("SELECT proname AS name FROM pg_proc WHERE prosrc ~* 'notify'");
+    const own = rows.filter(({ name }) => !name.startsWith('pg_') && !name.startsWith('Async_'));
+    expect(own).toEqual([]);
+  });
 });

@@ -124,22 +124,6 @@ export default [
     tests: texts('lets no locked task hold up the others'),
   },
   {
-    id: 'functions/large-notification',
-    file: of('append_texts'),
-    text: 'IF octet_length(packet) + octet_length(notice) > 7900 THEN',
-    replacement: 'IF octet_length(packet) + octet_length(notice) > 79000 THEN',
-    harm: 'As soon as many runs speak at once, their texts are written one by one and fall behind.',
-    tests: texts('reaches watchers over Postgres'),
-  },
-  {
-    id: 'functions/large-events',
-    file: of('append_events'),
-    text: 'IF octet_length(notice) > 7900 THEN',
-    replacement: 'IF octet_length(notice) > 79000 THEN',
-    harm: 'A run fails at its first tool result of more than eight kilobytes.',
-    tests: texts('reaches watchers over Postgres'),
-  },
-  {
     id: 'functions/response-of-a-former-attempt',
     file: of('keep_partial_response'),
     text: " OR (type = 'log' AND data ->> 'event' = 'attempt_reset')",

@@ -55,10 +55,10 @@ export default [
   {
     id: 'streams/opened-together',
     file: 'src/events/postgres-bus.ts',
-    text: 'for (const channel of all) channels.notify(channel, MISSED);',
-    replacement: "channels.notify(all[0] ?? '', MISSED);",
+    text: 'for (const workflow_id of channels.names()) channels.notify(workflow_id, MISSED);',
+    replacement: "channels.notify(channels.names()[0] ?? '', MISSED);",
     harm: 'Of many streams that begin at once, all but one miss what was written before they were heard.',
-    tests: [{ file: 'test/api/grouped-texts.test.ts', name: 'reaches watchers over Postgres' }],
+    tests: [{ file: 'test/api/grouped-texts.test.ts', name: 'reaches watchers of another process' }],
   },
   {
     id: 'streams/task-of-another-workflow',

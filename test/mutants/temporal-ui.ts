@@ -36,7 +36,7 @@ export default [
   {
     id: 'temporal-ui/old-histories',
     file: 'src/temporal/workflows/waits.ts',
-    text: "was_brief || patched('every-status');",
+    text: "was_brief || hasNamedBuild() || patched('every-status');",
     replacement: 'true;',
     harm: 'Runs in progress fail to continue after an upgrade.',
     tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],

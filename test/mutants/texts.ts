@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
+const BUS = 'src/events/postgres-bus.ts';
 const TEXTS = 'test/api/grouped-texts.test.ts';
 
 export default [
@@ -32,18 +33,50 @@ export default [
   },
   {
     id: 'texts/notices-of-others',
-    file: 'src/events/postgres-bus.ts',
-    text: 'channels.notify(channelOf(text.workflow_id), text);',
-    replacement: 'channels.notify(channelOf(textsOf(payload)[0]?.workflow_id ?? ""), text);',
+    file: BUS,
+    text: 'channels.notify(workflow_id, notice);',
+    replacement: 'channels.notify(channels.names()[0] ?? workflow_id, notice);',
     harm: 'The words of one run appear in the stream of another.',
-    tests: [{ file: TEXTS, name: 'reaches watchers over Postgres' }],
+    tests: [{ file: TEXTS, name: 'reaches watchers of another process' }],
   },
   {
-    id: 'texts/silent-with-redis',
-    file: 'src/store/database.ts',
-    text: '...(notifies ? {} :',
-    replacement: '...(notifies || true ? {} :',
-    harm: 'With Redis every event takes a lock of the whole database for a notification that nobody receives.',
-    tests: [{ file: TEXTS, name: 'is silent in Postgres where another bus announces' }],
+    id: 'texts/own-notices-twice',
+    file: BUS,
+    text: 'else if (processId !== own) for',
+    replacement: 'else for',
+    harm: 'Every event is parsed again by the process that wrote it.',
+    tests: [{ file: TEXTS, name: 'reaches watchers of the same process at once, and once' }],
+  },
+  {
+    id: 'texts/own-notices-late',
+    file: BUS,
+    text: '      channels.notify(workflow_id, { ...notice, bytes: whole.length });\n',
+    replacement: '',
+    harm: 'Readers of the process that wrote an event see it when they look into the record, seconds later.',
+    tests: [{ file: TEXTS, name: 'reaches watchers of the same process at once, and once' }],
+  },
+  {
+    id: 'texts/a-notification-each',
+    file: BUS,
+    text: 'const LARGEST_PACKET = 7_900;',
+    replacement: 'const LARGEST_PACKET = 300;',
+    harm: 'Every text costs a notification, and a lock of the whole database.',
+    tests: [{ file: TEXTS, name: 'takes few notifications' }],
+  },
+  {
+    id: 'texts/too-large-a-packet',
+    file: 'src/events/notice.ts',
+    text: 'if (size + bytes > most) {',
+    replacement: 'if (packets.length === 0) {',
+    harm: 'What many runs said at once is not announced: their readers see it seconds later.',
+    tests: [{ file: TEXTS, name: 'reaches watchers of another process' }],
+  },
+  {
+    id: 'texts/missed-before-listening',
+    file: BUS,
+    text: 'for (const workflow_id of channels.names()) channels.notify(workflow_id, MISSED);',
+    replacement: '',
+    harm: 'What is written while a stream begins, or while its connection is replaced, is seen seconds later.',
+    tests: [{ file: 'test/temporal/bus.test.ts', name: 'notifies listeners of possibly missed events' }],
   },
 ] satisfies Mutant[];

@@ -27,12 +27,12 @@ async function overPostgres(): Promise<Opened> {
   pool.on('error', log);
   const proxy = await startDroppingProxy(inject('postgres_url'));
   const bus = postgresBus({ connection: connectionTo(throughProxy(inject('postgres_url'), proxy), 'perdura events'), pool, log });
+  const writer = postgresBus({ connection: connectionTo(inject('postgres_url'), 'perdura writer'), pool, log });
+  await writer.ping();
   return {
     bus,
     proxy,
-    async announce(notice) {
-      await pool.query('SELECT pg_notify($1, $2)', [`workflow:events:${WORKFLOW}`, JSON.stringify(notice)]);
-    },
+    announce: async (notice) => writer.announce(WORKFLOW, notice),
     async breakConnections() {
       await pool.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'perdura events' AND datname = current_database()",
@@ -40,6 +40,7 @@ async function overPostgres(): Promise<Opened> {
     },
     async close() {
       await bus.close();
+      await writer.close();
       await proxy.stop();
       await pool.end();
     },

@@ -70,8 +70,6 @@ export const writeFact = statement(
   `INSERT INTO installation_facts (name, value) VALUES (:name, :value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
 );
-/** From now on events written over this connection notify nobody. */
-export const notifyNobody = statement('notify_nobody', [], "SELECT set_config('perdura.notify', 'off', false)");
 
 /** The processes of the database that work on a statement, this one included. */
 export const workingBackends = statement('working_backends', [], `SELECT pid FROM pg_stat_activity WHERE state = 'active'`);
