@@ -37,12 +37,4 @@ describe('runs', () => {
     await stop(first);
     expect(await here.ended(second)).toMatchObject({ status: 'completed' });
   });
-
-  it('that are refused keep no turn', async () => {
-    const missing = '00000000-0000-7000-8000-000000000000';
-    for (let count = 0; count < 7; count += 1)
-      expect((await here.alice.post(`/api/workflows/${missing}/prompt`, { prompt: 'x' })).status).toBe(404);
-    here.model.script(says('Done.'));
-    expect(await here.ended(await here.prompt(await here.workflow()))).toMatchObject({ status: 'completed' });
-  });
 });
