@@ -17,6 +17,11 @@ const EVENTS_CHANNEL = 'perdura:events';
 /** The server takes less than 8,000 bytes. */
 const LARGEST_PACKET = 7_900;
 const ANNOUNCE = { name: 'announce', text: 'SELECT pg_notify($1, packet) FROM unnest($2::text[]) AS packet' };
+/** On the channel of halts, to which every worker listens: the sender is connected. */
+const HELLO = '';
+/** Whether other processes of the installation are connected. */
+const COMPANY = `SELECT count(*) > 1 AS others FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = current_setting('application_name')`;
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
@@ -25,14 +30,17 @@ const GOODBYE_MS = 1_000;
 /**
  * LISTEN and NOTIFY on a dedicated connection. Events are announced once they are committed: a notification in the transaction that
  * writes them would hold a lock of the whole database until its commit is on disk. While a notification is in progress, what was
- * written meanwhile collects for the next one. Listeners of this process are told at once. A connection that breaks or does not answer
- * a probe is replaced, and every listener is notified that it may have missed some.
+ * written meanwhile collects for the next one. Listeners of this process get it at once, and if there is no other process nothing is sent.
+ * A connection that breaks or does not answer a probe is replaced, and every listener is notified that it may have missed some.
  */
 export function postgresBus({ connection, pool, log }: PostgresBusOptions): EventBus {
   const closing = new AbortController();
   let client: pg.Client | null = null;
   /** The process that serves it, by which notifications say where they come from. */
   let own = 0;
+  /** Whether other processes may listen: as the last probe says, or a greeting since it began. */
+  let others = true;
+  let greeted = false;
   /** The first attempt to connect has ended, in whatever way. */
   const attempted = Promise.withResolvers<void>();
   // A connection runs one statement at a time; the others queue.
@@ -64,8 +72,13 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     open: (channel) => void ask(`LISTEN "${channel}"`).catch(() => {}),
     close: (channel) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
   });
+  const greet = (sender: number) => {
+    greeted ||= sender !== own;
+    others ||= greeted;
+  };
   const notify = ({ channel, payload = '', processId }: pg.Notification) => {
-    if (channel === HALT_CHANNEL) halts.notify(channel, payload);
+    if (channel === HALT_CHANNEL && payload === HELLO) greet(processId);
+    else if (channel === HALT_CHANNEL) halts.notify(channel, payload);
     else if (processId !== own) for (const { workflow_id, ...notice } of noticesOf(payload)) channels.notify(workflow_id, notice);
   };
   /** To be sent, as JSON. */
@@ -82,6 +95,12 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     return send({ ...ANNOUNCE, values: [EVENTS_CHANNEL, packets] }, client);
   };
 
+  async function probe(on: pg.Client): Promise<void> {
+    greeted = false;
+    const { rows } = (await ask(COMPANY, on)) as pg.QueryResult<{ others: boolean }>;
+    others = greeted || rows[0]!.others;
+  }
+
   /** Resolves when the connection has ended, whatever ended it. */
   async function serve(): Promise<void> {
     const fresh = new pg.Client({ ...connection, query_timeout: PROBE_MS });
@@ -96,11 +115,13 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       own = (fresh as unknown as { processID: number }).processID;
       attempted.resolve();
       turn = Promise.resolve();
+      others = true;
+      await ask(`NOTIFY "${HALT_CHANNEL}", '${HELLO}'`);
       for (const channel of halts.names()) await ask(`LISTEN "${channel}"`);
       if (channels.names().length > 0) await listen();
       while (!closing.signal.aborted) {
         await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
-        await ask('SELECT 1', fresh);
+        await probe(fresh);
       }
     } finally {
       client = null;
@@ -129,7 +150,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       const placed: PlacedNotice = { workflow_id, ...notice };
       const whole = JSON.stringify(placed);
       channels.notify(workflow_id, { ...notice, bytes: whole.length });
-      if (!client) return;
+      if (!client || !others) return;
       unsent.push(Buffer.byteLength(whole) + 2 > LARGEST_PACKET ? JSON.stringify({ workflow_id, last: notice.last }) : whole);
       if (sending) return;
       sending = true;

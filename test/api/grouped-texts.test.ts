@@ -248,11 +248,9 @@ describe('announced over Postgres', () => {
     await bus.close();
   });
 
-  it('takes few notifications', async () => {
-    const bus = busOf();
-    await bus.ping();
-    const { publishText } = announcing(bus);
-    const watcher = new pg.Client(place.url);
+  /** Counts the packets that are sent until `until_over` is called; with the name of a bus, it counts as another process. */
+  async function watching(application_name: string) {
+    const watcher = new pg.Client({ connectionString: place.url, application_name });
     await watcher.connect();
     let packets = 0;
     let over = false;
@@ -261,15 +259,62 @@ describe('announced over Postgres', () => {
       else packets += 1;
     });
     await watcher.query('LISTEN "perdura:events"; LISTEN over');
+    return {
+      async packets() {
+        over = false;
+        await pool.query(`SELECT pg_notify('over', '')`);
+        await until('the end', async () => over);
+        return packets;
+      },
+      close: () => watcher.end(),
+    };
+  }
+
+  it('takes few notifications', async () => {
+    const bus = busOf();
+    await bus.ping();
+    const { publishText } = announcing(bus);
+    const watcher = await watching('perdura events');
     const runs = await Promise.all(Array.from({ length: 40 }, () => running()));
     await Promise.all(runs.map((run) => publishText(run, textOf('a'))));
     await bus.ping();
-    await pool.query(`SELECT pg_notify('over', '')`);
-    await until('the end', async () => over);
+    const packets = await watcher.packets();
     expect(packets).toBeGreaterThan(0);
     expect(packets).toBeLessThan(10);
+    await watcher.close();
     await bus.close();
-    await watcher.end();
+  });
+
+  it('takes none while there is no other process, and reaches one from its first moment', async () => {
+    const bus = busOf();
+    await bus.ping();
+    bus.onHalt(() => {});
+    const { publishText } = announcing(bus);
+    const watcher = await watching('somebody');
+    const run = await running();
+    let last: number | null = 0;
+    const sent = async () => {
+      last = await publishText(run, textOf('a', last ?? 0));
+      await bus.ping();
+      return watcher.packets();
+    };
+    // As long as it has not looked it does not know that it is alone.
+    let before = await sent();
+    await until('it sends nothing', async () => {
+      const [was, now] = [before, await sent()];
+      before = now;
+      return was === now;
+    });
+    const other = busOf();
+    const got: Notice[] = [];
+    other.subscribe(run.workflow_id, (notice) => got.push(notice));
+    await until('the other listens', async () => got.includes(MISSED));
+    await bus.ping();
+    await publishText(run, textOf('b', last));
+    await until('the other is notified', async () => got.some(({ events }) => events?.[0]?.data.delta === 'b'));
+    await watcher.close();
+    await other.close();
+    await bus.close();
   });
 
   it('is not the work of the database, where commits would wait for one another', async () => {

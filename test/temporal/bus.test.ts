@@ -27,7 +27,7 @@ async function overPostgres(): Promise<Opened> {
   pool.on('error', log);
   const proxy = await startDroppingProxy(inject('postgres_url'));
   const bus = postgresBus({ connection: connectionTo(throughProxy(inject('postgres_url'), proxy), 'perdura events'), pool, log });
-  const writer = postgresBus({ connection: connectionTo(inject('postgres_url'), 'perdura writer'), pool, log });
+  const writer = postgresBus({ connection: connectionTo(inject('postgres_url'), 'perdura events'), pool, log });
   await writer.ping();
   return {
     bus,
