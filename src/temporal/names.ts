@@ -20,7 +20,7 @@ export const BUDGET_HALT = 'budget_exhausted';
 /** Type of the failure that ends a run whose task somebody else has ended or deleted. */
 export const TASK_ENDED = 'task_ended';
 
-/** The code of a worker that is not told a name for it, such as perdura@0.1.0. The engine notes it with each workflow task that is done. */
+/** How a worker names its code if its operator does not, such as perdura@0.1.0. The engine notes it with each workflow task that is done. */
 export const buildOf = (version: string) => `${OWN_BUILD}${version}`;
 export const OWN_BUILD = 'perdura@';
 

@@ -80,7 +80,7 @@ export default [
     tests: [{ file: 'test/temporal/bus.test.ts', name: 'notices a connection that has fallen silent, and replaces it' }],
   },
   {
-    id: 'texts/greeting-unheard',
+    id: 'texts/greeting-ignored',
     file: BUS,
     text: 'payload === HELLO) greet(processId);',
     replacement: 'payload === HELLO) return;',
