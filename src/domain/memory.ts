@@ -1,3 +1,5 @@
+import { storable } from './transcript.ts';
+
 /** What is remembered of an earlier run. */
 export interface Remembered {
   key: string;
@@ -38,8 +40,8 @@ export function factsOf(answer: string): Remembered[] {
     return facts
       .filter((fact): fact is Remembered => typeof fact?.key === 'string' && typeof fact?.value === 'string')
       .map(({ key, value }) => ({
-        key: key.trim().slice(0, LONGEST_KEY).toWellFormed(),
-        value: value.trim().slice(0, LONGEST_VALUE).toWellFormed(),
+        key: storable(key.trim().slice(0, LONGEST_KEY)),
+        value: storable(value.trim().slice(0, LONGEST_VALUE)),
       }))
       .filter(({ key, value }) => key !== '' && value !== '')
       .slice(0, MOST_FACTS);

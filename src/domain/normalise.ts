@@ -1,5 +1,5 @@
 import { OutsideRefused } from './outside.ts';
-import { storable } from './transcript.ts';
+import { storable, withoutFence } from './transcript.ts';
 
 /** Nothing that a model says in one reply is longer, unless it has run wild. */
 export const REPLY_CHARACTERS = 8 * 1_024 * 1_024;
@@ -150,6 +150,19 @@ function walked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(walked);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), walked(inner)]));
+}
+
+/**
+ * The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. Parsing brings back
+ * characters that JSON spells and the database cannot hold.
+ */
+export function responseOf(text: string, output_format: string): unknown {
+  if (output_format !== 'json') return text;
+  try {
+    return storableValue(JSON.parse(withoutFence(text)), 'model_answer_too_large');
+  } catch {
+    return { response: text };
+  }
 }
 
 interface DeltaJoiner {

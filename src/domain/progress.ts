@@ -1,3 +1,5 @@
+import { storable } from './transcript.ts';
+
 export interface TodoItem {
   id: string;
   title: string;
@@ -6,7 +8,7 @@ export interface TodoItem {
 
 const STATUSES = ['not-started', 'in-progress', 'done'];
 
-/** Reads a model's to-do list; null when it is not one. `completed` is read as `done`. */
+/** Reads a model's to-do list, as it can be stored; null when it is not one. `completed` is read as `done`. */
 export function todosOf(value: unknown): TodoItem[] | null {
   if (!Array.isArray(value)) return null;
   const todos: TodoItem[] = [];
@@ -14,7 +16,7 @@ export function todosOf(value: unknown): TodoItem[] | null {
     const { id = index + 1, title, status = 'not-started' } = (item ?? {}) as Record<string, unknown>;
     const read = status === 'completed' ? 'done' : status;
     if (typeof title !== 'string' || !STATUSES.includes(read as string)) return null;
-    todos.push({ id: String(id), title, status: read as string });
+    todos.push({ id: storable(String(id)), title: storable(title), status: read as string });
   }
   return todos;
 }

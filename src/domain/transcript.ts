@@ -67,13 +67,3 @@ export function withoutFence(text: string): string {
   return fenced.slice(opening.length, -FENCE.length).replace(/\n$/, '');
 }
 const FENCE = '```';
-
-/** The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. */
-export function responseOf(text: string, output_format: string): unknown {
-  if (output_format !== 'json') return text;
-  try {
-    return JSON.parse(withoutFence(text));
-  } catch {
-    return { response: text };
-  }
-}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { difference } from '../../src/domain/grading.ts';
-import { responseOf } from '../../src/domain/transcript.ts';
+import { responseOf } from '../../src/domain/normalise.ts';
 
 const DIFFERS = 'The answer is not the expected one';
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readArguments } from '../../src/domain/arguments.ts';
 import { type CallDecision, type LedgerEntry, moveOf } from '../../src/domain/effects.ts';
+import { responseOf } from '../../src/domain/normalise.ts';
 import { progressOf, todosOf } from '../../src/domain/progress.ts';
-import { reminderOf, responseOf, storable } from '../../src/domain/transcript.ts';
+import { reminderOf, storable } from '../../src/domain/transcript.ts';
 import { costOf, spentOn } from '../../src/domain/usage.ts';
 import { isPriced, pricesOf } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/key-ring.ts';

@@ -1,6 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Remembered } from '../../domain/memory.ts';
+import { storable } from '../../domain/transcript.ts';
 import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
 
 export interface MemoryPorts {
@@ -53,9 +54,9 @@ const LONGEST_VALUE = 100_000;
 export const entryCount = (value: unknown) => (Number.isInteger(value) ? Math.min(MOST, Math.max(1, value as number)) : USUAL);
 
 export function storeMemory(ports: MemoryPorts) {
-  return async ({ arguments: { key, value, scope = 'agent' }, run }: ToolCall): Promise<ToolOutcome> => {
-    if (!isText(key, LONGEST_KEY) || !isText(value, LONGEST_VALUE))
-      return { content: 'key and value must be texts that are not empty', failed: true };
+  return async ({ arguments: { scope = 'agent', ...args }, run }: ToolCall): Promise<ToolOutcome> => {
+    const [key, value] = [textOf(args.key, LONGEST_KEY), textOf(args.value, LONGEST_VALUE)];
+    if (key === null || value === null) return { content: 'key and value must be texts that are not empty', failed: true };
     if (!SCOPES.includes(scope as Scope)) return { content: `scope must be one of ${SCOPES.join(', ')}`, failed: true };
     try {
       await ports.storeMemory(run, { key, value, scope: scope as Scope });
@@ -68,13 +69,15 @@ export function storeMemory(ports: MemoryPorts) {
 }
 
 export function searchMemory(ports: MemoryPorts) {
-  return async ({ arguments: { query, limit }, run }: ToolCall): Promise<ToolOutcome> => {
-    if (!isText(query, LONGEST_VALUE)) return { content: 'query must be a text that is not empty', failed: true };
+  return async ({ arguments: { limit, ...args }, run }: ToolCall): Promise<ToolOutcome> => {
+    const query = textOf(args.query, LONGEST_VALUE);
+    if (query === null) return { content: 'query must be a text that is not empty', failed: true };
     const found = await ports.searchMemory(run, query, entryCount(limit));
     if (found.length === 0) return { content: 'Nothing is remembered about that.', failed: false };
     return { content: JSON.stringify(found.map(({ key, value }) => ({ key, value }))), failed: false };
   };
 }
 
-export const isText = (value: unknown, longest: number): value is string =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= longest;
+/** An argument as it can be stored and looked up; null if it is no text, blank or too long. */
+export const textOf = (value: unknown, longest: number): string | null =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= longest ? storable(value) : null;

@@ -4,9 +4,10 @@ import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { TERSE_ANSWER, terse } from '../../../src/domain/caveman.ts';
 import type { Definition } from '../../../src/domain/definition.ts';
 import { instructionsOf } from '../../../src/domain/instructions.ts';
+import { responseOf } from '../../../src/domain/normalise.ts';
 import { progressOf, todosOf } from '../../../src/domain/progress.ts';
 import { withDeclared } from '../../../src/domain/tool-env.ts';
-import { callIdOf, reminderOf, responseOf, storable } from '../../../src/domain/transcript.ts';
+import { callIdOf, reminderOf, storable } from '../../../src/domain/transcript.ts';
 import { shorterAsTsv } from '../../../src/domain/tsv.ts';
 import { firstUuidOf, isUuid, timeOfUuid } from '../../../src/domain/uuid.ts';
 
@@ -145,6 +146,8 @@ describe('the answer of a run', () => {
     ['```jsonx\n[1]\n```', 'json', { response: '```jsonx\n[1]\n```' }],
     ['```json [1]```', 'json', { response: '```json [1]```' }],
     ['plain', 'json', { response: 'plain' }],
+    ['{"a\\u0000": ["\\ud800", "\\\\u0000"]}', 'json', { 'a\ufffd': ['\ufffd', '\\u0000'] }],
+    [`${'['.repeat(101)}${']'.repeat(101)}`, 'json', { response: `${'['.repeat(101)}${']'.repeat(101)}` }],
   ])('%j as %s', (text, format, response) => {
     expect(responseOf(text, format)).toEqual(response);
   });

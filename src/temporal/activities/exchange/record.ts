@@ -1,10 +1,11 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { ToolSpec } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
+import { responseOf } from '../../../domain/normalise.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
-import { callIdOf, REPAIR_POSITION, responseOf, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
+import { callIdOf, REPAIR_POSITION, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import { addUsage, spentOn } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
