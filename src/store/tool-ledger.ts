@@ -61,6 +61,8 @@ export interface CallEnd {
   stderr: string | null;
   duration_ms: number | null;
   extra: ResultExtra | null;
+  /** The run's to-do list, if the call has set it. */
+  todos?: TodoItem[] | undefined;
   events: NewEvent[];
 }
 
@@ -120,10 +122,11 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     },
 
     /** Writes a call's result, once, with its ledger entry. False if the call has changed since it was read. */
-    end(call: OpenCall, { events, extra: more, ...outcome }: CallEnd) {
+    end(call: OpenCall, { events, extra: more, todos, ...outcome }: CallEnd) {
       const { step, position } = call;
-      const extra = more && JSON.stringify(more);
-      return write(sql.endCall({ ...seenParameters(call, events), step, position, ...outcome, extra }), call, events);
+      const values = { ...seenParameters(call, events), step, position, ...outcome, extra: more && JSON.stringify(more) };
+      const query = todos ? sql.endCallWithTodos({ ...values, todos: JSON.stringify(todos) }) : sql.endCall(values);
+      return write(query, call, events);
     },
 
     /** Writes, once, the answer to a call that is not executed. False if the call has changed since it was read. */
@@ -180,9 +183,6 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
 
     /** The calls of a run's last step that have one of the names. */
     lastCalls: (task_id: string, names: string[]) => rows<ClientCall>(pool, sql.lastCalls({ task_id, names })),
-
-    setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
-      write(sql.setTodos({ ...runParameters(call, events), todos: JSON.stringify(todos) }), call, events),
 
     /** Writes a decision. False if the call does not wait for one of this kind, already has one, or is at another attempt. */
     decide(call: CallPlace, { decision, by: decided_by, attempts = null, events }: DecisionMade): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../domain/definition.ts';
 import { shortened } from '../domain/outside.ts';
+import type { TodoItem } from '../domain/progress.ts';
 import type { Answer, FormQuestion } from '../domain/questions.ts';
 import { storable } from '../domain/transcript.ts';
 
@@ -44,6 +45,8 @@ export interface ToolOutcome {
   stderr?: string;
   /** The confinement of the call, if there was one. */
   isolation?: string;
+  /** The run's to-do list, if the call sets it: it is written with the result. */
+  todos?: TodoItem[];
 }
 
 /** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable. */

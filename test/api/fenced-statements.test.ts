@@ -60,17 +60,7 @@ const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
 /** A statement that waits for a write and drops its answer. */
 const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(\w+)\(/gm;
 /** Of a call as it is, of its run, or of a person. */
-const OF_ANY_CALL = [
-  'open',
-  'openAndStart',
-  'resume',
-  'publish',
-  'setTodos',
-  'decide',
-  'lastCalls',
-  'question',
-  'answerQuestion',
-];
+const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'decide', 'lastCalls', 'question', 'answerQuestion'];
 
 /** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
 async function twice() {

@@ -56,7 +56,6 @@ beforeAll(async () => {
       ...{ runner, startConfined: runner.startConfined, bash_network: false, fetch: egress.fetch, readPage: parsers.readPage },
       searchFetch: fetch,
       search_url: `${web_url}/search`,
-      saveTodos: async () => {},
       storeMemory: async () => {},
       searchMemory: async () => [],
       searchKnowledge: async () => ({ items: [], warnings: [] }),

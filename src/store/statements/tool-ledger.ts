@@ -50,26 +50,25 @@ export const startCall = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
-export const endCall = statement(
-  'end_call',
-  [
-    'task_id',
-    'workflow_id',
-    'call_id',
-    'seen_status',
-    'seen_attempts',
-    'step',
-    'position',
-    'kind',
-    'content',
-    'failed',
-    'stdout',
-    'stderr',
-    'duration_ms',
-    'extra',
-    'events',
-  ],
-  `WITH ${LIVE_TASK},
+const END = [
+  'task_id',
+  'workflow_id',
+  'call_id',
+  'seen_status',
+  'seen_attempts',
+  'step',
+  'position',
+  'kind',
+  'content',
+  'failed',
+  'stdout',
+  'stderr',
+  'duration_ms',
+  'extra',
+  'events',
+] as const;
+
+const ended = (live: string) => `WITH ${live},
     call AS (
       UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed,
         stdout = :stdout, stderr = :stderr, duration_ms = :duration_ms, ended_at = now(), decision = NULL,
@@ -77,8 +76,19 @@ export const endCall = statement(
       WHERE ${SEEN} RETURNING 1),
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id, extra)
-      SELECT :task_id, :step, :position, 'tool', :kind, :content, :call_id, :extra::jsonb FROM call ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+      SELECT :task_id, :step, :position, 'tool', :kind, :content, :call_id, :extra::jsonb FROM call ON CONFLICT DO NOTHING)`;
+
+const NUMBERED = 'SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call';
+
+export const endCall = statement('end_call', END, `${ended(LIVE_TASK)} ${NUMBERED}`);
+
+/** The same for a call that has set the run's to-do list. Two such calls of a run take turns: neither could raise a shared lock. */
+export const endCallWithTodos = statement(
+  'end_call_with_todos',
+  [...END, 'todos'],
+  `${ended(`live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`)},
+    list AS (UPDATE tasks SET todos = :todos::jsonb WHERE id = :task_id AND EXISTS (SELECT 1 FROM call))
+    ${NUMBERED}`,
 );
 
 /** A fork's call that is answered without being executed. */
@@ -203,13 +213,6 @@ export const tellCall = statement(
   ['task_id', 'workflow_id', 'call_id', 'events'],
   `SELECT append_events(:workflow_id, :task_id, :events) AS last FROM (
       SELECT 1 FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND status = 'started' FOR SHARE) AS call`,
-);
-
-export const setTodos = statement(
-  'set_todos',
-  ['task_id', 'workflow_id', 'todos', 'events'],
-  `WITH run AS (UPDATE tasks SET todos = :todos::jsonb WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
 /** `attempts`: the call must be at this attempt; null for a person's decision. */

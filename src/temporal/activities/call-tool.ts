@@ -134,7 +134,7 @@ type Result = ToolOutcome & { kind: 'result' | 'denial'; duration_ms?: number; e
 async function end(
   ports: CallToolPorts,
   call: OpenCall,
-  { content, failed, kind, stdout, stderr, duration_ms, isolation, extra = null }: Result,
+  { content, failed, kind, stdout, stderr, duration_ms, isolation, todos, extra = null }: Result,
 ): Promise<boolean> {
   const { log, message } = eventsOf(call.task_id, ports.now);
   const text = storable(content);
@@ -149,6 +149,8 @@ async function end(
   const printed = { ...(stdout ? { stdout: storable(stdout) } : {}), ...(stderr ? { stderr: storable(stderr) } : {}) };
   const ended =
     kind === 'denial' ? log('tool_denied', text, { call_id, name }) : log('tool_result', name, { ...facts, ...printed });
+  const done = todos?.filter(({ status }) => status === 'done').length;
+  const progress = todos ? [log('progress', `${done} of ${todos.length} done`, { todos })] : [];
   return ports.ledger.end(call, {
     content: text,
     failed,
@@ -157,7 +159,8 @@ async function end(
     stderr: printed.stderr ?? null,
     duration_ms: duration_ms ?? null,
     extra,
-    events: [ended, message('tool', text, { call_id, name })],
+    todos,
+    events: [...progress, ended, message('tool', text, { call_id, name })],
   });
 }
 

@@ -241,12 +241,5 @@ export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
     search_url: config.SEARCH_API_URL ?? null,
     searchFetch: egress.installation,
     openToken: toolTokens(core),
-    async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
-      const { log } = eventsOf(task_id, now);
-      const events = [
-        log('progress', `${todos.filter(({ status }) => status === 'done').length} of ${todos.length} done`, { todos }),
-      ];
-      await store.ledger.setTodos({ task_id, workflow_id, call_id }, { todos, events });
-    },
   };
 }

@@ -5,7 +5,7 @@ import { edit, editSpec } from './edit.ts';
 import type { FilePorts } from './file-tool.ts';
 import { glob, globSpec } from './glob.ts';
 import { grep, grepSpec } from './grep.ts';
-import { manageTodoList, type SaveTodos, todoListSpec } from './manage-todo-list.ts';
+import { manageTodoList, todoListSpec } from './manage-todo-list.ts';
 import { type MemoryPorts, searchMemory, searchSpec, storeMemory, storeSpec } from './memory.ts';
 import { read, readSpec } from './read.ts';
 import { type SearchKnowledge, searchKnowledge, searchKnowledgeSpec } from './search-knowledge.ts';
@@ -15,7 +15,6 @@ import { write, writeSpec } from './write.ts';
 
 export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPorts {
   searchKnowledge: SearchKnowledge;
-  saveTodos: SaveTodos;
   /** Null if no search endpoint is configured: then there is no web_search. */
   search_url: string | null;
   /** To the search endpoint: the operator's choice, so the egress guard is not asked. */
@@ -36,7 +35,7 @@ const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
   { spec: grepSpec, call: grep(ports) },
   { spec: webFetchSpec, call: webFetch(ports) },
   ...(ports.search_url ? [searchTool({ search_url: ports.search_url, fetch: ports.searchFetch })] : []),
-  { spec: todoListSpec, call: manageTodoList(ports.saveTodos) },
+  { spec: todoListSpec, call: manageTodoList },
   { spec: storeSpec, call: storeMemory(ports) },
   { spec: searchSpec, call: searchMemory(ports) },
   { spec: searchKnowledgeSpec, call: searchKnowledge(ports.searchKnowledge) },

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { progressOf, type TodoItem, todosOf } from '../../domain/progress.ts';
+import { progressOf, todosOf } from '../../domain/progress.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const todoListSpec: ToolSpec = {
@@ -27,18 +27,13 @@ export const todoListSpec: ToolSpec = {
   },
 };
 
-export type SaveTodos = (call: ToolCall, todos: TodoItem[]) => Promise<void>;
-
-export function manageTodoList(save: SaveTodos) {
-  return async (call: ToolCall): Promise<ToolOutcome> => {
-    const todos = todosOf(call.arguments.todoList);
-    if (!todos) {
-      return {
-        content: 'todoList must be an array of {id, title, status}; status is one of not-started, in-progress, done',
-        failed: true,
-      };
-    }
-    await save(call, todos);
-    return { content: `Saved ${todos.length} items, ${progressOf(todos).percent_complete} % done.`, failed: false };
-  };
+export async function manageTodoList({ arguments: { todoList } }: ToolCall): Promise<ToolOutcome> {
+  const todos = todosOf(todoList);
+  if (!todos) {
+    return {
+      content: 'todoList must be an array of {id, title, status}; status is one of not-started, in-progress, done',
+      failed: true,
+    };
+  }
+  return { content: `Saved ${todos.length} items, ${progressOf(todos).percent_complete} % done.`, failed: false, todos };
 }
