@@ -48,6 +48,12 @@ const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stde
 const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   start: (call) => here.core.store.ledger.start(call, eventsFor(call)),
   end: (call) => here.core.store.ledger.end(call, { ...ending, events: eventsFor(call) }),
+  'end with a to-do list': (call) =>
+    here.core.store.ledger.end(call, {
+      ...ending,
+      todos: [{ id: '1', title: 'late', status: 'done' }],
+      events: eventsFor(call),
+    }),
   answer: (call) =>
     here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: eventsFor(call) } as never),
   park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: eventsFor(call) }),
@@ -102,7 +108,8 @@ describe('an attempt that was taken for lost', () => {
     const { runs, ledger, workspaceLayers } = here.core.store;
     expect(Object.keys(workspaceLayers).sort()).toEqual([...Object.keys(OF_ITS_WORKSPACE), 'first', 'forget', 'of'].sort());
     expect(Object.keys(runs).sort()).toEqual([...Object.keys(OF_A_STEP), ...OF_A_RUN].sort());
-    expect(Object.keys(ledger).sort()).toEqual([...Object.keys(OF_A_CALL), ...OF_ANY_CALL, 'closeQuestion'].sort());
+    const tried = Object.keys(OF_A_CALL).filter((name) => name !== 'end with a to-do list');
+    expect(Object.keys(ledger).sort()).toEqual([...tried, ...OF_ANY_CALL, 'closeQuestion'].sort());
   });
 
   it.each(Object.entries(OF_A_STEP))('writes nothing of a step after its successor has begun: %s', async (_, write) => {
@@ -125,6 +132,18 @@ describe('an attempt that was taken for lost', () => {
       expect(await write(later)).toBeTruthy();
     },
   );
+
+  it('of a brief call that was not recorded as started writes nothing after another has ended it', async () => {
+    const { runs, ledger } = here.core.store;
+    const { current } = await twice();
+    expect(await runs.record(current, recordOf(current, [planned]))).toBe(true);
+    const call = (await ledger.open(current.task_id, '1-1'))!;
+    expect(call.status).toBe('planned');
+    const end = () => ledger.end(call, { ...ending, events: eventsFor(call) });
+    expect((await Promise.all([end(), end()])).sort()).toEqual([false, true]);
+    expect(await ledger.open(current.task_id, '1-1')).toMatchObject({ status: 'done', attempts: 1 });
+    expect(await ledger.start(call, eventsFor(call))).toBeNull();
+  });
 
   it('does not close a question of its successor', async () => {
     const { ledger } = here.core.store;

@@ -95,4 +95,30 @@ export default [
     harm: 'What a run lacks is published before the run has begun, and by an attempt that may have lost its step to another one.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'the tools of an MCP server that is down' }],
   },
+  {
+    id: 'runpath/brief-attempt-not-counted',
+    file: CALLS,
+    text: "attempts = attempts + CASE status WHEN 'planned' THEN 1 ELSE 0 END,",
+    replacement: '',
+    harm: 'A brief call is on record as never attempted.',
+    tests: [{ file: 'test/temporal/brief-calls.test.ts', name: 'is on record and in the events as any call is' }],
+  },
+  {
+    id: 'runpath/brief-call-without-beginning',
+    file: 'src/temporal/activities/call-tool.ts',
+    text: 'events: [...begun, ...progress, ended,',
+    replacement: 'events: [...progress, ended,',
+    harm: 'Readers of a stream get the result of a call whose beginning they never saw.',
+    tests: [{ file: 'test/temporal/brief-calls.test.ts', name: 'is on record and in the events as any call is' }],
+  },
+  {
+    id: 'runpath/list-of-a-lost-attempt',
+    file: CALLS,
+    text: 'WHERE id = :task_id AND EXISTS (SELECT 1 FROM call))',
+    replacement: 'WHERE id = :task_id)',
+    harm: 'An attempt that was taken for lost replaces the to-do list of its run.',
+    tests: [
+      { file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call after its successor has begun: end with' },
+    ],
+  },
 ] satisfies Mutant[];

@@ -103,4 +103,20 @@ export default [
     harm: 'What is written while a stream begins, or while its connection is replaced, is seen seconds later.',
     tests: [{ file: 'test/temporal/bus.test.ts', name: 'notifies listeners of possibly missed events' }],
   },
+  {
+    id: 'texts/odd-to-do-list',
+    file: 'src/domain/progress.ts',
+    text: 'title: storable(title)',
+    replacement: 'title',
+    harm: 'A run fails because its model spells a null character in a to-do list.',
+    tests: [{ file: 'test/temporal/odd-texts.test.ts', name: 'do not fail a run that calls manage_todo_list' }],
+  },
+  {
+    id: 'texts/odd-answer',
+    file: 'src/domain/normalise.ts',
+    text: "storableValue(JSON.parse(withoutFence(text)), 'model_answer_too_large')",
+    replacement: 'JSON.parse(withoutFence(text))',
+    harm: 'A run fails because its model spells a null character in a JSON answer.',
+    tests: [{ file: 'test/temporal/odd-texts.test.ts', name: 'a JSON answer that spells such texts' }],
+  },
 ] satisfies Mutant[];

@@ -52,6 +52,25 @@ describe('a round of brief calls', () => {
     expect(await shownOf(await ended(await workflow()))).toEqual({ scheduled: [], within: calls, indexed: 1 });
   });
 
+  it('is on record and in the events as any call is', async () => {
+    here.model.script(asks(todo(), store), says('Done.'));
+    const task_id = await ended(await workflow());
+    const steps = (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/steps`))) as { tool_calls: object[] }[];
+    const call = { status: 'done', attempts: 1, failed: false, started_at: expect.any(String), ended_at: expect.any(String) };
+    expect(steps[0]?.tool_calls).toMatchObject([
+      { ...call, name: 'manage_todo_list' },
+      { ...call, name: 'store_memory' },
+    ]);
+    const { rows } = await here.core.database.pool.query(
+      `SELECT data ->> 'call_id' AS call_id, coalesce(data ->> 'event', type) AS said FROM events
+        WHERE task_id = $1 AND (data ? 'call_id' OR data ? 'todos') ORDER BY seq`,
+      [task_id],
+    );
+    const saidOf = (id: string) => rows.filter(({ call_id }) => call_id === id).map(({ said }) => said);
+    expect([saidOf('1-1'), saidOf('1-2')]).toEqual(Array(2).fill(['tool_call', 'tool_result', 'message']));
+    expect(rows.filter(({ said }) => said === 'progress')).toHaveLength(1);
+  });
+
   it('that has another call consists of activities', async () => {
     here.model.script(asks(todo(), add), says('Done.'));
     const calls = ['add (1-2)', 'manage_todo_list (1-1)'];

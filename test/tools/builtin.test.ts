@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { guardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
 import { bash } from '../../src/tools/builtin/bash.ts';
-import { builtins } from '../../src/tools/builtin/index.ts';
+import { builtinSpecs, builtins } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
 import { testParsers } from '../support/parsers.ts';
 import { callOf } from './support.ts';
@@ -207,4 +207,10 @@ describe('the web', () => {
       failed: false,
     });
   });
+});
+
+it('every tool whose calls are brief may be called again: its first attempt is recorded only when it ends', () => {
+  const brief = builtinSpecs().filter((spec) => spec.brief);
+  expect(brief.map(({ name }) => name).sort()).toEqual(['manage_todo_list', 'search_memory', 'store_memory']);
+  expect(brief.filter(({ effect }) => effect !== 'read' && effect !== 'idempotent')).toEqual([]);
 });

@@ -68,11 +68,13 @@ const END = [
   'events',
 ] as const;
 
+/** A brief call is not started by a statement of its own: its only attempt is counted with its end. */
 const ended = (live: string) => `WITH ${live},
     call AS (
       UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed,
         stdout = :stdout, stderr = :stderr, duration_ms = :duration_ms, ended_at = now(), decision = NULL,
-        question = NULL, answers = NULL
+        question = NULL, answers = NULL, attempts = attempts + CASE status WHEN 'planned' THEN 1 ELSE 0 END,
+        started_at = CASE status WHEN 'planned' THEN now() - make_interval(secs => :duration_ms::int / 1e3) ELSE started_at END
       WHERE ${SEEN} RETURNING 1),
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id, extra)

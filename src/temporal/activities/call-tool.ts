@@ -1,9 +1,9 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import { readArguments } from '../../domain/arguments.ts';
 import { missingForCall } from '../../domain/continuity.ts';
 import { clientToolsOf, type Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf, type WaitingCall } from '../../domain/effects.ts';
-import { eventsOf } from '../../domain/events.ts';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
@@ -33,18 +33,25 @@ export interface CallToolPorts extends AnswerPorts {
 export const callToolActivity =
   (ports: CallToolPorts) =>
   (task_id: string, call_id: string): Promise<CallState> =>
-    runAttempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
+    runAttempt(ports.halts, task_id, (signal) =>
+      callStep(ports, { task_id, call_id, brief: Context.current().info.isLocal }, signal),
+    );
 
 /** With `client_ms`, the call waits that long for its client. */
 type CallState = 'done' | 'waiting' | 'behind' | { client_ms: number };
 
-/** The call, independent of the engine. */
+/**
+ * The call, independent of the engine. A brief call is not recorded as started at its first attempt: if it is lost before its end is
+ * written, the next attempt may repeat it, because none of them is of a tool whose repetition changes anything more.
+ */
 export async function callStep(
   ports: CallToolPorts,
-  { task_id, call_id }: { task_id: string; call_id: string },
+  { task_id, call_id, brief = false }: { task_id: string; call_id: string; brief?: boolean },
   signal: AbortSignal,
 ): Promise<CallState> {
-  const { call, started } = await ports.ledger.openAndStart(task_id, call_id, ports.now());
+  const { call, started } = brief
+    ? { call: await ports.ledger.open(task_id, call_id), started: false }
+    : await ports.ledger.openAndStart(task_id, call_id, ports.now());
   if (!call || isTerminal(call.task_status)) throw taskEnded(task_id, call?.task_status);
   if (started) return execute(ports, call, signal);
   if (call.halt_requested) throw halted();
@@ -65,29 +72,36 @@ export async function callStep(
     case 'settle':
       return settle(ports, call);
     case 'run':
-      return run(ports, call, signal);
+      return brief && isFresh(call) ? execute(ports, call, signal) : run(ports, call, signal);
   }
 }
+
+/** Nobody was asked about it, and its run waits for nothing. */
+const isFresh = ({ status, attempts, task_status }: OpenCall) =>
+  status === 'planned' && attempts === 0 && task_status === 'running';
 
 /** Such calls need an approval, so that they are never begun here. */
 const isOfClient = async ({ definition }: CallToolPorts, { definition_hash, name }: OpenCall) =>
   clientToolsOf(await definition(definition_hash)).includes(name);
 
 async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
-  const { log } = eventsOf(call.task_id, ports.now);
-  const again = call.attempts > 0 ? { runAttempt: call.attempts + 1 } : {};
-  const begun = log('tool_call', call.name, { call_id: call.call_id, name: call.name, arguments: call.arguments, ...again });
-  const started = await ports.ledger.start(call, [begun]);
+  const started = await ports.ledger.start(call, [begunOf(ports, call)]);
   if (!started) throw staleAttempt();
   await resume(ports, call);
   return execute(ports, started, signal);
 }
 
+function begunOf({ now }: CallToolPorts, { task_id, call_id, name, arguments: args, attempts }: OpenCall): NewEvent {
+  const again = attempts > 0 ? { runAttempt: attempts + 1 } : {};
+  return eventsOf(task_id, now).log('tool_call', name, { call_id, name, arguments: args, ...again });
+}
+
 async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<'done'> {
   const start = performance.now();
+  const begun = started.status === 'planned' ? [begunOf(ports, started)] : [];
   try {
     const outcome = await toolOutcome(ports, started, signal);
-    const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start) };
+    const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start), begun };
     if (await written(() => end(ports, started, result), signal)) return 'done';
     await decideLate(ports, started, outcome);
     return await endedOnRecord(ports, started);
@@ -129,12 +143,18 @@ async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSi
   return 'refusal' in read ? { content: read.refusal, failed: true } : ports.perform(call, read.arguments, signal);
 }
 
-type Result = ToolOutcome & { kind: 'result' | 'denial'; duration_ms?: number; extra?: ResultExtra | null };
+interface Result extends ToolOutcome {
+  kind: 'result' | 'denial';
+  duration_ms?: number;
+  extra?: ResultExtra | null;
+  /** What is not published yet of the attempt. */
+  begun?: NewEvent[];
+}
 
 async function end(
   ports: CallToolPorts,
   call: OpenCall,
-  { content, failed, kind, stdout, stderr, duration_ms, isolation, todos, extra = null }: Result,
+  { content, failed, kind, stdout, stderr, duration_ms, isolation, todos, begun = [], extra = null }: Result,
 ): Promise<boolean> {
   const { log, message } = eventsOf(call.task_id, ports.now);
   const text = storable(content);
@@ -160,7 +180,7 @@ async function end(
     duration_ms: duration_ms ?? null,
     extra,
     todos,
-    events: [...progress, ended, message('tool', text, { call_id, name })],
+    events: [...begun, ...progress, ended, message('tool', text, { call_id, name })],
   });
 }
 
