@@ -47,13 +47,13 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
     async openAndBegin(task_id, { step }) {
-      return { run: await runs.open(task_id, step), first_event: null };
+      return { run: await runs.open(task_id, step), begun: null };
     },
     async begin(_, { step, turns, messages: added }: Begin) {
       run = { ...run, status: 'running', turns };
       for (const message of added) write(message);
       closeRound(step - 1);
-      return 0;
+      return { last: 0, key: null };
     },
     async record(_, entry: StepRecord) {
       recordStep(entry);

@@ -139,6 +139,7 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
     definition: async () => definition,
     parkBehind: async () => {},
     runtimeOf: async () => runtime,
+    keyUses: { of: async () => null, known: () => null },
     toolsOf: async () => ({
       list: async () => bundle.tools,
       renamed: async () => [],

@@ -13,6 +13,7 @@ import { groupedTexts } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 import { settleTask } from './statements/settlement.ts';
+import { type FoundToken, type TokenUseFacts, tokenUseParameters } from './tokens.ts';
 
 /** A task at one of its steps, as activities see it. */
 export interface OpenRun extends Usage {
@@ -53,16 +54,27 @@ export interface OpenRun extends Usage {
   calls: PlannedCall[];
 }
 
+/** The columns of a token, if one was asked for and found. */
+type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
+
 /** A run, and the first event of its step if the step was begun with it. */
-interface OpenedRun extends OpenRun {
+interface OpenedRun extends OpenRun, TokenColumns {
   events: NewEvent[] | null;
   last: number | null;
 }
 
+/** A step that this attempt has begun. */
+export interface BegunStep {
+  /** The number of its last event. */
+  last: number;
+  /** The key of its provider, if one was to be opened; null: there is no such token. */
+  key: FoundToken | null;
+}
+
 interface OpenedStep {
   run: OpenRun | undefined;
-  /** The number of the event that began the step for this attempt; null: it has not begun. */
-  first_event: number | null;
+  /** Null: the step has not begun. */
+  begun: BegunStep | null;
 }
 
 export interface Begin {
@@ -71,6 +83,8 @@ export interface Begin {
   denied: string[];
   messages: TranscriptMessage[];
   events: NewEvent[];
+  /** The use of the provider's key, put on record with the beginning; null: the step uses none, or opens it by itself. */
+  key: TokenUseFacts | null;
 }
 
 interface PlannedToolCall extends ModelCall {
@@ -162,18 +176,27 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
 
     /** Opens a run and, if nothing has to be decided or written before, begins its next step in the same statement. */
-    async openAndBegin(task_id: string, place: { step: number; turns: number; at: string }): Promise<OpenedStep> {
-      const found = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place }));
-      if (!found) return { run: undefined, first_event: null };
-      const { events, last, ...run } = found;
-      if (last !== null) publish(run.workflow_id, task_id, { events: events!, last });
-      return { run, first_event: last };
+    async openAndBegin(
+      task_id: string,
+      { key, ...place }: Pick<Begin, 'step' | 'turns' | 'key'> & { at: string },
+    ): Promise<OpenedStep> {
+      const found = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place, ...tokenUseParameters(key) }));
+      if (!found) return { run: undefined, begun: null };
+      const { events, last, sealed, key_id, login, verdict, ...run } = found;
+      if (last === null) return { run, begun: null };
+      publish(run.workflow_id, task_id, { events: events!, last });
+      return { run, begun: { last, key: foundToken({ sealed, key_id, login, verdict }) } };
     },
 
-    /** Starts the next attempt of a step and writes its input to the model. Returns the last event's number; null if another was faster. */
-    begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
+    /** Starts the next attempt of a step and writes its input to the model. Null if another was faster. */
+    async begin(run: OpenRun, { step, turns, denied, messages, events, key }: Begin): Promise<BegunStep | null> {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
-      return writeNumbered(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
+      const query = sql.beginAttempt({ ...values, seen_attempts: run.attempts, ...tokenUseParameters(key) });
+      const begun = await row<TokenColumns & { last: number }>(pool, query);
+      if (!begun) return null;
+      const { last, ...token } = begun;
+      publish(run.workflow_id, run.task_id, { events, last });
+      return { last, key: foundToken(token) };
     },
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */
@@ -252,6 +275,8 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     },
   };
 }
+
+const foundToken = (token: TokenColumns): FoundToken | null => (token.verdict === null ? null : (token as FoundToken));
 
 const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) => ({
   task_id,

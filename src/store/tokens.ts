@@ -36,10 +36,19 @@ const wireUse: (row: UseRow) => WireAs<UseRow, TokenUse> = wireAs<TokenUse>();
 const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
 
-interface Found extends Sealed {
+/** A token as it was found, still sealed, and whether it may be sent. */
+export interface FoundToken extends Sealed {
+  /** Of its owner. */
   login: string | null;
   verdict: 'granted' | 'not_granted' | 'foreign';
 }
+
+/** What is put on record about a use of a token. */
+export type TokenUseFacts = Record<Exclude<(typeof sql.TOKEN_USE)[number], 'use_id'>, string | null>;
+
+const NO_USE = Object.fromEntries(sql.TOKEN_USE.map((name) => [name, null])) as TokenUseFacts & { use_id: null };
+/** The parameters of a statement that puts a use on record; null: none. */
+export const tokenUseParameters = (use: TokenUseFacts | null) => (use ? { ...use, use_id: uuid() } : NO_USE);
 
 function missing({ name, destination: { kind, name: resource } }: TokenRequest): AppError {
   const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
@@ -48,7 +57,10 @@ function missing({ name, destination: { kind, name: resource } }: TokenRequest):
   );
 }
 
-function tokenRefusal({ name, destination: { kind, name: resource, label } }: TokenRequest, { login, verdict }: Found): AppError {
+function tokenRefusal(
+  { name, destination: { kind, name: resource, label } }: TokenRequest,
+  { login, verdict }: FoundToken,
+): AppError {
   const owner = login ?? 'its owner';
   const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
   return verdict === 'foreign'
@@ -64,26 +76,25 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
   const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
 
-  /** The only place where a stored token is opened to be sent; every attempt is recorded. Throws if it may not be sent. */
-  async function open(request: TokenRequest): Promise<string> {
-    const { name, principal, destination, task_id = null } = request;
+  async function factsOfUse({ name, principal, destination }: TokenRequest): Promise<TokenUseFacts> {
     const { kind, id, name: resource_name, label } = destination;
-    const query = sql.openToken({
-      use_id: uuid(),
-      name,
+    return {
+      token_name: name,
       principal,
-      task_id,
       resource_kind: kind,
       resource_id: id,
       resource_name,
       destination: await fingerprints.fingerprint(destination),
       destination_label: label,
       purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,
-    });
-    const token = await row<Found>(pool, query);
-    if (!token) throw missing(request);
-    if (token.verdict !== 'granted') throw tokenRefusal(request, token);
-    return keys.open(token, context(name));
+    };
+  }
+
+  /** The only place where a stored token is opened to be sent. Throws if it may not be sent. */
+  function opened(request: TokenRequest, found: FoundToken | null): string {
+    if (!found) throw missing(request);
+    if (found.verdict !== 'granted') throw tokenRefusal(request, found);
+    return keys.open(found, context(request.name));
   }
 
   return {
@@ -120,7 +131,14 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       const where = { OR: [{ created_by: principal }, { shared: true }] };
       return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
     },
-    open,
+    /** Opens a token to be sent; every attempt is recorded. Throws if it may not be sent. */
+    async open(request: TokenRequest): Promise<string> {
+      const query = sql.openToken({ ...tokenUseParameters(await factsOfUse(request)), task_id: request.task_id ?? null });
+      return opened(request, (await row<FoundToken>(pool, query)) ?? null);
+    },
+    /** The use of a token that another statement puts on record. What it finds is to be `opened`. */
+    factsOfUse,
+    opened,
     /** Uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };

@@ -24,14 +24,14 @@ const message = (content: string) =>
 const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, effect: 'write', approval: false } as never;
 
 const begin = (run: OpenRun) =>
-  here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run) });
+  here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run), key: null });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
   ...{ step, model: 'm', finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, events: eventsFor(run) },
 });
 
 /** What each may write of a step that another attempt has begun since. */
-const OF_A_STEP: Record<string, (run: OpenRun) => Promise<number | boolean | null>> = {
+const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
   begin,
   publishDeltas: (run) => here.core.store.runs.publishDeltas(run, { step, events: eventsFor(run) }),
   publishText: (run) => here.core.store.runs.publishText(run, { step, after: 0, event: eventsFor(run)[0]! }),

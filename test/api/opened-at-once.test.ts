@@ -1,9 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { missingFor, missingForCall } from '../../src/domain/continuity.ts';
+import { asked, providerDestination } from '../../src/domain/destinations.ts';
 import { type CallDecision, type CallStatus, moveOf } from '../../src/domain/effects.ts';
 import { DEFAULT_MODEL, eventsOf } from '../../src/domain/events.ts';
-import type { OpenRun } from '../../src/store/runs.ts';
+import type { BegunStep, OpenRun } from '../../src/store/runs.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 /** Opening a call or a step also begins it if the rules of the domain leave nothing to decide. The statements may never begin more. */
@@ -173,10 +174,10 @@ describe('a step that is opened', () => {
       const task_id = await atStepTwo(state);
       const before = (await runs.open(task_id, 2)) as OpenRun;
       const written = (await eventsFrom(task_id)).length;
-      const opened = await runs.openAndBegin(task_id, { step: 2, turns: 1, at });
+      const opened = await runs.openAndBegin(task_id, { step: 2, turns: 1, at, key: null });
       const after = (await runs.open(task_id, 2)) as OpenRun;
       expect({ ...opened.run, seconds: 0 }, JSON.stringify(state)).toEqual({ ...before, seconds: 0 });
-      if (opened.first_event === null) {
+      if (opened.begun === null) {
         expect({ ...after, seconds: 0 }, JSON.stringify(state)).toEqual({ ...before, seconds: 0 });
         expect(await eventsFrom(task_id)).toHaveLength(written);
         continue;
@@ -211,36 +212,106 @@ describe('a step that is opened', () => {
       const { runs } = here.core.store;
       const task_id = await atStepTwo(plain);
       await redefined(task_id, '{model}', model);
-      const place = { step: 2, turns: 1, at };
+      const place = { step: 2, turns: 1, at, key: null };
       const both = await Promise.all([runs.openAndBegin(task_id, place), runs.openAndBegin(task_id, place)]);
-      expect(both.filter(({ first_event }) => first_event === null)).toHaveLength(1);
+      expect(both.filter(({ begun }) => begun === null)).toHaveLength(1);
       const { type, data } = eventsOf(task_id, () => at).log('model_call', model ?? DEFAULT_MODEL, { step: 2 });
       expect((await eventsFrom(task_id)).slice(-1)).toMatchObject([{ type, data }]);
-      const { run, first_event: after } = both.find(({ first_event }) => first_event !== null) as {
-        run: OpenRun;
-        first_event: number;
-      };
+      const { run, begun } = both.find((opened) => opened.begun !== null) as { run: OpenRun; begun: BegunStep };
+      const after = begun.last;
       const more = { step: 2, after, event: eventsOf(task_id, () => at).delta('a') };
       expect(await runs.publishText(run, more)).toBe(after + 1);
       const again = (await runs.open(task_id, 2)) as OpenRun;
-      expect(await runs.begin(again, { step: 2, turns: 1, denied: [], messages: [], events: [] })).not.toBeNull();
+      expect(await runs.begin(again, { step: 2, turns: 1, denied: [], messages: [], events: [], key: null })).not.toBeNull();
       expect(await runs.publishText(run, more)).toBeNull();
     },
   );
+
+  describe('uses the key of its provider', () => {
+    const owner = 'local:alice';
+    const provider = {
+      ...{ id: uuid(), name: 'p', provider_type: 'openai', base_url: 'https://one.example', auth_type: 'bearer' },
+      ...{ azure_api_version: null, azure_deployment: null },
+    };
+    const request = (name: string, task_id: string) => ({
+      ...{ name, principal: owner, destination: providerDestination(provider), task_id },
+    });
+    const usesOf = async (task_id: string) =>
+      (
+        await sql(
+          `SELECT token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label
+            FROM token_uses WHERE task_id = $1`,
+          task_id,
+        )
+      ).rows;
+    const use = {
+      ...{ token_name: 'key', principal: owner, purpose: 'provider p', granted: true, resource_kind: 'provider' },
+      ...{ resource_id: provider.id, resource_name: 'p', destination_label: 'one.example' },
+    };
+    beforeAll(async () => {
+      const { tokens, grants } = here.core.store;
+      await tokens.create({ name: 'key', value: 'secret' }, owner);
+      await tokens.create({ name: 'other', value: 'secret too' }, owner);
+      await grants.renew(
+        owner,
+        { kind: 'provider', id: provider.id },
+        asked.provider({ ...provider, api_key_token_name: 'key' }),
+      );
+    });
+
+    it.each([
+      ['key', /^secret$/, true],
+      ['other', /is not granted to the provider p as it is now/, false],
+      ['none', /There is no stored token named none/, false],
+    ])('in the statement that begins it, as if it was opened by itself: %s', async (name, outcome, granted) => {
+      const { runs, tokens } = here.core.store;
+      const later = await atStepTwo(plain);
+      const first = await aTask({ status: 'pending', halted: false });
+      const run = (await runs.open(first, 1)) as OpenRun;
+      const key = await tokens.factsOfUse(request(name, later));
+      const begun = [
+        (await runs.openAndBegin(later, { step: 2, turns: 1, at, key })).begun,
+        await runs.begin(run, { step: 1, turns: 0, denied: [], messages: [], events: [], key }),
+      ];
+      const outcomeOf = (open: () => string | Promise<string>) =>
+        new Promise<string>((resolve) => resolve(open())).catch(({ message }: Error) => message);
+      const alone = await outcomeOf(() => tokens.open(request(name, template)));
+      for (const step of begun) expect(await outcomeOf(() => tokens.opened(request(name, later), step?.key ?? null))).toBe(alone);
+      expect(alone).toMatch(outcome);
+      const uses = [...(await usesOf(later)), ...(await usesOf(first)), ...(await usesOf(template)).slice(-1)];
+      expect(uses).toEqual(Array(3).fill({ ...use, token_name: name, granted }));
+    });
+
+    it('only if it is begun, and by one of two attempts', async () => {
+      const { runs, tokens } = here.core.store;
+      const task_id = await atStepTwo(plain);
+      const place = { step: 2, turns: 1, at, key: await tokens.factsOfUse(request('key', task_id)) };
+      const both = await Promise.all([runs.openAndBegin(task_id, place), runs.openAndBegin(task_id, place)]);
+      expect(both.map(({ begun }) => begun?.key?.verdict).sort()).toEqual(['granted', undefined]);
+      expect(await usesOf(task_id)).toEqual([use]);
+      const halted = await atStepTwo({ ...plain, halted: true });
+      expect(await runs.openAndBegin(halted, place)).toMatchObject({ begun: null });
+      expect(await usesOf(halted)).toEqual([]);
+      const again = (await runs.open(task_id, 2)) as OpenRun;
+      const late = { step: 2, turns: 1, denied: [], messages: [], events: [], key: place.key };
+      expect(await runs.begin({ ...again, attempts: 7 }, late)).toBeNull();
+      expect(await usesOf(task_id)).toEqual([use]);
+    });
+  });
 
   it('of a provider with a rate is begun only when the rate allows it', async () => {
     const { runs } = here.core.store;
     const task_id = await atStepTwo(plain);
     await redefined(task_id, '{provider,requests_per_minute}', 9);
-    expect(await runs.openAndBegin(task_id, { step: 2, turns: 1, at })).toMatchObject({
-      first_event: null,
+    expect(await runs.openAndBegin(task_id, { step: 2, turns: 1, at, key: null })).toMatchObject({
+      begun: null,
       run: { attempts: 0 },
     });
   });
 
   it('the first of a run is begun by itself: it has a prompt and a context to write', async () => {
     const task_id = await aTask({ status: 'running', halted: false });
-    const opened = await here.core.store.runs.openAndBegin(task_id, { step: 1, turns: 0, at });
-    expect(opened).toMatchObject({ first_event: null, run: { attempts: 0 } });
+    const opened = await here.core.store.runs.openAndBegin(task_id, { step: 1, turns: 0, at, key: null });
+    expect(opened).toMatchObject({ begun: null, run: { attempts: 0 } });
   });
 });

@@ -121,4 +121,28 @@ export default [
       { file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call after its successor has begun: end with' },
     ],
   },
+  {
+    id: 'runpath/key-of-a-step-not-begun',
+    file: STEPS,
+    text: "usedFor('FROM step WHERE :token_name::text IS NOT NULL')",
+    replacement: "usedFor('WHERE :token_name::text IS NOT NULL')",
+    harm: 'A key is on record as used by attempts that did not begin the step.',
+    tests: [{ file: OPENED, name: 'only if it is begun, and by one of two attempts' }],
+  },
+  {
+    id: 'runpath/key-not-granted-is-sent',
+    file: 'src/store/tokens.ts',
+    text: "if (found.verdict !== 'granted') throw tokenRefusal(request, found);",
+    replacement: '',
+    harm: 'A key is sent to an address that its owner did not grant it to.',
+    tests: [{ file: OPENED, name: 'in the statement that begins it, as if it was opened by itself: other' }],
+  },
+  {
+    id: 'runpath/key-used-twice',
+    file: 'src/temporal/ports/index.ts',
+    text: 'return key ? store.tokens.opened(request, (await key).key) : store.tokens.open(request);',
+    replacement: 'return store.tokens.open(request);',
+    harm: 'Each step is on record as two uses of its key.',
+    tests: [{ file: 'test/temporal/key-uses.test.ts', name: 'is on record as one use of it' }],
+  },
 ] satisfies Mutant[];

@@ -1,9 +1,15 @@
 import { DEFAULT_MODEL } from '../../domain/events.ts';
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { statement } from '../statement.ts';
+import { TOKEN, TOKEN_USE, usedFor } from './tokens.ts';
 
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
+
+/** The key of a step's provider, if its beginning opens it. */
+const KEY = `${TOKEN},
+    ${usedFor('FROM step WHERE :token_name::text IS NOT NULL')}`;
+const FOUND_KEY = 'token.sealed, token.key_id, token.login, token.verdict';
 
 /*
  * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
@@ -47,7 +53,7 @@ export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
  */
 export const openAndBegin = statement(
   'open_and_begin',
-  ['task_id', 'step', 'turns', 'at'],
+  ['task_id', 'step', 'turns', 'at', ...TOKEN_USE],
   `WITH seen AS MATERIALIZED (${RUN_AT_STEP}),
     plain AS MATERIALIZED (
       SELECT seen.workflow_id, jsonb_build_array(jsonb_build_object('type', 'log', 'timestamp', :at::text, 'data', jsonb_build_object(
@@ -64,9 +70,10 @@ export const openAndBegin = statement(
       WHERE id = :task_id AND status = 'running' AND NOT halt_requested AND EXISTS (SELECT 1 FROM plain)
         AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
     step AS (
-      INSERT INTO task_steps (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run ON CONFLICT DO NOTHING RETURNING 1)
-    SELECT seen.*, plain.events, (SELECT append_events(plain.workflow_id, :task_id, plain.events) FROM step) AS last
-    FROM seen LEFT JOIN plain ON true`,
+      INSERT INTO task_steps (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run ON CONFLICT DO NOTHING RETURNING 1),
+    ${KEY}
+    SELECT seen.*, plain.events, (SELECT append_events(plain.workflow_id, :task_id, plain.events) FROM step) AS last, ${FOUND_KEY}
+    FROM seen LEFT JOIN plain ON true LEFT JOIN token ON true`,
 );
 
 /**
@@ -75,7 +82,7 @@ export const openAndBegin = statement(
  */
 export const beginAttempt = statement(
   'begin_attempt',
-  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
+  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts', ...TOKEN_USE],
   `WITH fresh AS (
       SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
         AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))),
@@ -94,8 +101,9 @@ export const beginAttempt = statement(
     denials AS (
       UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
       WHERE task_id = :task_id AND call_id = ANY (:denied) AND EXISTS (SELECT 1 FROM step)),
-    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step`,
+    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING),
+    ${KEY}
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${FOUND_KEY} FROM step LEFT JOIN token ON true`,
 );
 
 export const writeReply = statement(

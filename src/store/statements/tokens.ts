@@ -1,37 +1,41 @@
 import { statement } from '../statement.ts';
 
+/** What a use of a stored token is put on record with. All of them null: none is used. */
+export const TOKEN_USE = [
+  'use_id',
+  'token_name',
+  'principal',
+  'resource_kind',
+  'resource_id',
+  'resource_name',
+  'destination',
+  'destination_label',
+  'purpose',
+] as const;
+
 /**
- * One statement, because every step of a run with a provider key executes it. A superseded grant stays valid for older tasks,
- * because they are pinned to the destination that it was given for.
+ * A superseded grant stays valid for older tasks, because they are pinned to the destination that it was given for.
  */
-export const openToken = statement(
-  'open_token',
-  [
-    'use_id',
-    'name',
-    'principal',
-    'task_id',
-    'resource_kind',
-    'resource_id',
-    'resource_name',
-    'destination',
-    'destination_label',
-    'purpose',
-  ],
-  `WITH token AS (
+export const TOKEN = `token AS (
       SELECT t.sealed, t.key_id, p.login, CASE
         WHEN NOT (t.shared OR t.created_by = :principal) THEN 'foreign'
-        WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = :name AND g.granted_by = t.created_by
+        WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = :token_name AND g.granted_by = t.created_by
           AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND g.destination = :destination
           AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = :task_id))) THEN 'granted'
         ELSE 'not_granted' END AS verdict
-      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :name),
-    used AS (
+      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :token_name)`;
+
+export const usedFor = (rows: string) => `used AS (
       INSERT INTO token_uses
         (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
-      SELECT :use_id, :name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
-        coalesce((SELECT verdict = 'granted' FROM token), false))
-    SELECT sealed, key_id, login, verdict FROM token`,
+      SELECT :use_id, :token_name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
+        coalesce((SELECT verdict = 'granted' FROM token), false) ${rows})`;
+
+/** A step of a run uses its provider's key by the statement that begins it (statements/runs.ts). */
+export const openToken = statement(
+  'open_token',
+  [...TOKEN_USE, 'task_id'],
+  `WITH ${TOKEN}, ${usedFor('')} SELECT sealed, key_id, login, verdict FROM token`,
 );
 
 /**

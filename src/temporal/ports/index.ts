@@ -1,8 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ANSWER, behindEvents } from '../../domain/continuity.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { providerDestination } from '../../domain/destinations.ts';
-import { eventsOf } from '../../domain/events.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../events/publisher.ts';
 import type { RunControl, SharedServices } from '../../main/core.ts';
@@ -11,7 +9,7 @@ import { runtimeOptionsOf, windowOf } from '../../runtimes/of-installation.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
 import type { ModelRuntime } from '../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
-import type { OpenRun } from '../../store/runs.ts';
+import type { BegunStep, OpenRun } from '../../store/runs.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
 import { argumentFitter, pageReader } from '../../tools/parsed.ts';
 import { type ToolCall, ToolUnreachable } from '../../tools/source.ts';
@@ -29,6 +27,7 @@ import { slotsOf } from '../slots.ts';
 import { polledRoles } from '../worker.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { graderCaller } from './graders.ts';
+import { keyRequest, keyUses } from './key-uses.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
 import { tidying } from './tidying.ts';
@@ -65,8 +64,8 @@ export async function activityPorts(
   const limits = workspaceLimitsOf(setting.config);
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
-  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
-    const selecting = selectRuntime(pinned, callerOf(core, run), runtimeOptionsOf(core));
+  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], key: KeyFound = null) => {
+    const selecting = selectRuntime(pinned, callerOf(core, run, key), runtimeOptionsOf(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
     const runtime = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
     return { ...selected, runtime: reported(runtime, () => core.starts.begun(run.task_id)) };
@@ -86,6 +85,7 @@ export async function activityPorts(
     definition,
     now,
     runtimeOf,
+    keyUses: keyUses(core),
     answererOf: (run, { provider, exchange_limits }) => runtimeOf(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
     filesOf: (files) => store.attachments.contents(files.map(({ id }) => id)),
@@ -216,19 +216,24 @@ async function admit({ store }: SharedServices, provider: Definition['provider']
   return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
 }
 
+/** What the beginning of a step has found of its provider's key; null: the key is opened by itself. */
+type KeyFound = Promise<Pick<BegunStep, 'key'>> | null;
+
 /** The principal in whose name a run's models and tools are used. */
-function callerOf({ store }: SharedServices, run: OpenRun): ModelCaller {
+function callerOf({ store }: SharedServices, run: OpenRun, key: KeyFound): ModelCaller {
   return {
     get access_token() {
       return store.tasks.callerToken(run);
     },
-    openToken: (name, provider) =>
-      store.tokens.open({ name, principal: run.owner, destination: providerDestination(provider), task_id: run.task_id }),
+    async openToken(name, provider) {
+      const request = keyRequest(run, name, provider);
+      return key ? store.tokens.opened(request, (await key).key) : store.tokens.open(request);
+    },
   };
 }
 
 export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
-  const { store, runner, egress } = core;
+  const { runner, egress } = core;
   const { config } = core.setting;
   return {
     runner,

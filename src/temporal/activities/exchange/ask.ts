@@ -47,7 +47,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
 /** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
 async function equip(work: ExchangeAttempt, { begun, first, offered: known, signal, publish }: StartedStep) {
   const { ports, run, definition, order } = work;
-  const selected = await ports.runtimeOf(run, definition);
+  const selected = await ports.runtimeOf(run, definition, work.key && begun);
   if (known) return { selected, offered: known };
   const asked = { run, definition, runtime: selected, ready: begun };
   const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);

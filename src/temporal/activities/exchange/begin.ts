@@ -2,6 +2,7 @@ import { isVendor, type ToolSpec } from '../../../domain/definition.ts';
 import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
+import type { BegunStep } from '../../../store/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
 import { offeredEvents } from '../offered.ts';
@@ -10,7 +11,7 @@ import type { ExchangeAttempt } from './index.ts';
 /** A step that an attempt has claimed, or is claiming. */
 export interface StartedStep {
   /** Resolves once the record shows that this attempt has the step; rejects if another was quicker. */
-  begun: Promise<void>;
+  begun: Promise<BegunStep>;
   /** The run's first exchange. */
   first: boolean;
   /** The tools offered to the model, if the record of the beginning lists them; null: they are still to be found, or known before. */
@@ -31,7 +32,7 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const first = order.step === 1 && run.messages.length === 0;
   const context = first ? await contextOf(ports, run, definition) : NOTHING;
   const known = first ? await knownTools(work, outer) : null;
-  const { messages, events } = work.first_event === null ? openingOf(work, context) : NOTHING;
+  const { messages, events } = work.begun ? NOTHING : openingOf(work, context);
   const opening = { messages, events: known ? [...events, ...offeredEvents(work, known)] : events };
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
@@ -40,8 +41,10 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const advance = (number: number | null) => {
     last = number ?? giveWay(stale);
   };
-  const claimed = work.first_event === null ? claimStep(work, opening, stale) : Promise.resolve(work.first_event);
-  const begun = claimed.then(advance);
+  const begun = (work.begun ? Promise.resolve(work.begun) : claimStep(work, opening, stale)).then((step) => {
+    advance(step?.last ?? null);
+    return step as BegunStep;
+  });
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
   begun.catch(() => {});
   return {
@@ -75,10 +78,10 @@ async function knownTools({ ports, run, definition, order }: ExchangeAttempt, si
   return { offered: order.tools_off ? [] : await box.list(signal), selected };
 }
 
-/** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
-function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<number | null> {
+/** Claims the step for this attempt. Null if another attempt was quicker. */
+function claimStep({ ports, run, order, key }: ExchangeAttempt, opening: Context, stale: AbortController) {
   const { step, turns, denied } = order;
-  return ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
+  return ports.runs.begin(run, { step, turns, denied, key, ...opening }).catch((error) => {
     // The step may not be recorded, so nothing may be published: stop the model call.
     stale.abort(error);
     throw error;

@@ -11,7 +11,8 @@ import { addUsage, NO_USAGE, spentOn } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../../store/runs.ts';
+import type { BegunStep, OpenRun, RunStore } from '../../../store/runs.ts';
+import type { TokenUseFacts } from '../../../store/tokens.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from '../admission.ts';
 import { type Halts, halted, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
@@ -29,7 +30,13 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   parkBehind: ParkBehind;
-  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+  /** `key`: what the beginning of the step has found of its provider's key; null: the key is opened by itself. */
+  runtimeOf(run: OpenRun, definition: Definition, key?: Promise<BegunStep> | null): Promise<SelectedRuntime>;
+  /** How a run uses its provider's key. `known` says it before the run is read, if this process has asked before. */
+  keyUses: {
+    of(run: OpenRun, definition: Definition): Promise<TokenUseFacts | null>;
+    known(task_id: string): TokenUseFacts | null;
+  };
   /** MCP tools are listed once per run; nothing is published about them before `ready`. */
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches. */
@@ -53,8 +60,10 @@ export interface ExchangeAttempt {
   run: OpenRun;
   definition: Definition;
   order: ExchangeOrder;
-  /** The number of the event that began the step when the run was opened; null: it is still to be begun. */
-  first_event: number | null;
+  /** The step, if it was begun when the run was opened; null: it is still to be begun. */
+  begun: BegunStep | null;
+  /** The use of the provider's key that the beginning puts on record; null: none. */
+  key: TokenUseFacts | null;
   /** The prices of the model, once it was selected. */
   prices?: ModelPrices;
 }
@@ -74,14 +83,16 @@ export async function exchangeStep(
   [task_id, order]: [string, ExchangeOrder],
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
-  const { run, first_event } = await opened(ports, task_id, order);
+  const { run, begun, key } = await opened(ports, task_id, order);
   if (!run || isTerminal(run.status)) throw taskEnded(task_id, run?.status);
   if (run.recorded) return recordedCalls(run, order.step);
   if (run.halt_requested) throw halted();
   const missing = missingFor(order, run);
   if (missing) return parkedBehind(ports, run, missing);
-  const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order, first_event };
-  await admitted(ports, run, { provider: work.definition.provider, step: order.step });
+  const definition = await ports.definition(run.definition_hash);
+  const used = await ports.keyUses.of(run, definition);
+  const work: ExchangeAttempt = { ports, run, definition, order, begun, key: begun ? key : used };
+  await admitted(ports, run, { provider: definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
     return answer === 'waiting' ? answer : await recordReply(work, answer, signal);
@@ -92,9 +103,11 @@ export async function exchangeStep(
 }
 
 /** A step that writes something before its model call is begun by itself, once the run has been read. */
-async function opened({ runs, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
-  if (step > 1 && denied.length === 0 && !remind) return runs.openAndBegin(task_id, { step, turns, at: now() });
-  return { run: await runs.open(task_id, step), first_event: null };
+async function opened({ runs, keyUses, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
+  const key = keyUses.known(task_id);
+  if (step > 1 && denied.length === 0 && !remind)
+    return { ...(await runs.openAndBegin(task_id, { step, turns, key, at: now() })), key };
+  return { run: await runs.open(task_id, step), begun: null, key };
 }
 
 async function noteFailure(

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+});
+afterAll(() => here.stop());
+
+it('each step of a run sends the key of its provider, and is on record as one use of it', async () => {
+  const { id } = await here.alice.ok(here.alice.post('/api/tokens', { name: 'key', value: 'sk-of-the-provider' }));
+  const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  const { provider_id } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+  await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { api_key_token_name: 'key' }));
+  const todo = { name: 'manage_todo_list', args: { todoList: [] } };
+  here.model.script(asks(todo), asks(todo), says('Done.'));
+  const before = here.model.requests.length;
+  const task_id = await here.prompt(workflow_id);
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed' });
+  const sent = here.model.requests.slice(before).map(({ authorization }) => authorization);
+  expect(sent).toEqual(Array(3).fill('Bearer sk-of-the-provider'));
+  const uses = await here.alice.ok(here.alice.get(`/api/tokens/${id}/uses`));
+  expect(uses).toMatchObject(Array(3).fill({ task_id, granted: true, resource_kind: 'provider', resource_id: provider_id }));
+});
