@@ -13,12 +13,14 @@ export interface SizeSample {
 type Measure = Exclude<keyof SizeSample, 'at'>;
 
 const DAY_MS = 24 * 3_600_000;
+/** What happens within less time, such as a start, says nothing about a day. Samples are an hour apart. */
+const LEAST_MS = 0.5 * 3_600_000;
 
-/** By how many bytes a day a measure changes, from the first sample that has it to the last; null with fewer than two. */
+/** By how many bytes a day a measure changes, from the first sample that has it to the last; null: they are not far enough apart. */
 export function changePerDay(samples: readonly SizeSample[], measure: Measure): number | null {
   const known = samples.flatMap(({ at, [measure]: bytes }) => (bytes === null ? [] : [{ time: Date.parse(at), bytes }]));
   const [first, last] = [known[0], known.at(-1)];
-  if (!first || !last || last.time <= first.time) return null;
+  if (!first || !last || last.time - first.time < LEAST_MS) return null;
   return ((last.bytes - first.bytes) / (last.time - first.time)) * DAY_MS;
 }
 

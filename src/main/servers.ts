@@ -29,7 +29,11 @@ const DEMO_MODEL_PORT = 18_900;
 
 /** Postgres, Temporal and the demo model of an installation; servers named by the environment are used instead. */
 export async function startServers(config: Config, resources: Resources, log: Log): Promise<Servers> {
-  const home = config.PERDURA_HOME;
+  const { PERDURA_HOME: home, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = config;
+  if (!TEMPORAL_ADDRESS && TEMPORAL_NAMESPACE !== 'default')
+    throw new Error(
+      `TEMPORAL_NAMESPACE=${TEMPORAL_NAMESPACE} is for a server that TEMPORAL_ADDRESS names; the Temporal that npm start runs has the namespace default. Set both, or neither`,
+    );
   await mkdir(home, { recursive: true, mode: 0o711 });
   const [database, temporal] = await Promise.all([databaseOf(config, resources, log), temporalOf(config, resources, log)]);
   const demo = resources.hold(await startDemoModel({ port: await stickyPort(home, 'demo-model', DEMO_MODEL_PORT) }), (it) =>

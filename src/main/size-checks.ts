@@ -33,8 +33,10 @@ export function sizeChecks({ store, setting: { config } }: SharedServices): Chec
       if (disk_free === null) return `unknown, because this machine does not have ${config.PERDURA_HOME}`;
       const change = changePerDay(await samples(), 'disk_free');
       const days = daysUntilFull(disk_free, change);
-      const until = days === null ? '' : `, full in about ${Math.max(1, Math.round(days))} days at this rate`;
+      const until = days === null ? '' : `, full in about ${daysText(Math.max(1, Math.round(days)))} at this rate`;
       return `${bytesText(disk_free)} free, ${changeText(change)}${until}`;
     },
   };
 }
+
+const daysText = (days: number) => (days === 1 ? 'a day' : `${days} days`);

@@ -16,6 +16,8 @@ describe('how fast an installation grows', () => {
     expect(changePerDay([sample('01T00', { database: 5 })], 'database')).toBeNull();
     expect(changePerDay([sample('01T00', { engine: 5 }), sample('02T00', {})], 'engine')).toBeNull();
     expect(changePerDay([sample('01T00', { database: 5 }), sample('01T00', { database: 9 })], 'database')).toBeNull();
+    const soon = { ...sample('01T00', { database: 9 }), at: '2026-01-01T00:29:00Z' };
+    expect(changePerDay([sample('01T00', { database: 5 }), soon], 'database')).toBeNull();
     expect(changeText(null)).toBe('growth unknown yet (it takes two hourly samples)');
   });
 

@@ -68,7 +68,7 @@ const END = [
   'events',
 ] as const;
 
-/** A brief call is not started by a statement of its own: its only attempt is counted with its end. */
+/** No separate statement starts a brief call: its only attempt is counted with its end. */
 const ended = (live: string) => `WITH ${live},
     call AS (
       UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed,

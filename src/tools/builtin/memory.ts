@@ -78,6 +78,6 @@ export function searchMemory(ports: MemoryPorts) {
   };
 }
 
-/** An argument as it can be stored and looked up; null if it is no text, blank or too long. */
+/** An argument as it can be stored and looked up; null if it is blank, too long or anything but text. */
 export const textOf = (value: unknown, longest: number): string | null =>
   typeof value === 'string' && value.trim() !== '' && value.length <= longest ? storable(value) : null;
