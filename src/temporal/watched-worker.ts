@@ -4,7 +4,7 @@ import { Worker } from '@temporalio/worker';
 import type { CompiledWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
 import type { Workflow, WorkflowCreator } from '@temporalio/worker/lib/workflow/interface.js';
 import { ThreadedVMWorkflowCreator, WorkerThreadClient } from '@temporalio/worker/lib/workflow/threaded-vm.js';
-import type { WorkflowThread } from './workflow-thread.ts';
+import type { Activated, WorkflowThread } from './workflow-thread.ts';
 
 type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
 
@@ -97,11 +97,19 @@ const NOT_YIELDED = `A workflow did not yield for ${(SILENT_LOOKS * LOOK_MS) / 1
 
 type During = <T>(call: () => Promise<T>) => Promise<T>;
 
-const workflowIn = (workflow: Workflow, during: During): Workflow => ({
-  activate: (activation) => during(() => workflow.activate(activation)),
-  getAndResetSinkCalls: () => during(() => workflow.getAndResetSinkCalls()),
-  dispose: () => workflow.dispose(),
-});
+function workflowIn(workflow: Workflow, during: During): Workflow {
+  let is_silent = false;
+  return {
+    async activate(activation) {
+      is_silent = false;
+      const activated: Activated = await during(() => workflow.activate(activation));
+      is_silent = activated.is_silent === true;
+      return activated;
+    },
+    getAndResetSinkCalls: async () => (is_silent ? [] : during(() => workflow.getAndResetSinkCalls())),
+    dispose: () => workflow.dispose(),
+  };
+}
 
 /** Calls into a thread. Those that are open when it is given up, and later ones, fail: their runs are replayed in another. */
 function callsInto({ creator, thread }: StartedThread) {

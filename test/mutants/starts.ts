@@ -128,4 +128,12 @@ export default [
     harm: 'A workflow that does not yield stops the second thread for good.',
     tests: STUCK,
   },
+  {
+    id: 'starts/workflow-logs-lost',
+    file: 'src/temporal/workflow-thread.ts',
+    text: 'is_silent: activator.sinkCalls.length === 0',
+    replacement: 'is_silent: true',
+    harm: 'What workflows log, such as why a run failed, and their spans are lost.',
+    tests: [{ file: 'test/temporal/watched-worker.test.ts', name: 'what a workflow logs is logged' }],
+  },
 ] satisfies Mutant[];

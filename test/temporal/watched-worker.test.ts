@@ -9,7 +9,9 @@ import { until } from '../support/until.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('../support/spinning-workflows.ts', import.meta.url));
 
-quietSdk('ERROR');
+/** What workflows have logged. */
+const logged: string[] = [];
+quietSdk('WARN', { write: ({ message }) => logged.push(message) });
 
 const taskQueue = `spinning-${randomUUID()}`;
 const address = inject('temporal_address');
@@ -72,4 +74,10 @@ it('a run has a call stack only if it is asked for', { timeout: 60_000 }, async 
   const traced = await tracing.runUntil(async () => (await startOn(queue, 'sleeps', [60_000])).query<string>('__stack_trace'));
   expect(traced).toContain('spinning-workflows.ts');
   expect(await (await start('sleeps', 60_000)).query<string>('__stack_trace')).toBe('');
+});
+
+it('what a workflow logs is logged, in its order', { timeout: 60_000 }, async () => {
+  const before = logged.length;
+  await (await start('warns')).result();
+  expect(logged.slice(before)).toEqual(['The first warning', 'The last warning']);
 });
