@@ -13,7 +13,7 @@ import { groupedTexts } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 import { settleTask } from './statements/settlement.ts';
-import { type FoundToken, type TokenUseFacts, tokenUseParameters } from './tokens.ts';
+import { type FoundToken, foundToken, type TokenColumns, type TokenUseFacts, tokenUseParameters } from './tokens.ts';
 
 /** A task at one of its steps, as activities see it. */
 export interface OpenRun extends Usage {
@@ -53,9 +53,6 @@ export interface OpenRun extends Usage {
   /** Calls of the step's recorded reply. */
   calls: PlannedCall[];
 }
-
-/** The columns of a token, if one was asked for and found. */
-type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
 
 /** A run, and the first event of its step if the step was begun with it. */
 interface OpenedRun extends OpenRun, TokenColumns {
@@ -275,8 +272,6 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     },
   };
 }
-
-const foundToken = (token: TokenColumns): FoundToken | null => (token.verdict === null ? null : (token as FoundToken));
 
 const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) => ({
   task_id,

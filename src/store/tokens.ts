@@ -43,6 +43,11 @@ export interface FoundToken extends Sealed {
   verdict: 'granted' | 'not_granted' | 'foreign';
 }
 
+/** The columns of a token in a statement that may look for none. */
+export type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
+export const foundToken = (columns: TokenColumns): FoundToken | null =>
+  columns.verdict === null ? null : (columns as FoundToken);
+
 /** What is put on record about a use of a token. */
 export type TokenUseFacts = Record<Exclude<(typeof sql.TOKEN_USE)[number], 'use_id'>, string | null>;
 

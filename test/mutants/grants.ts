@@ -20,8 +20,8 @@ export default [
   {
     id: 'grants/giver',
     file: 'src/store/statements/tokens.ts',
-    text: 'g.token_name = :name AND g.granted_by = t.created_by',
-    replacement: 'g.token_name = :name',
+    text: 'g.token_name = :token_name AND g.granted_by = t.created_by',
+    replacement: 'g.token_name = :token_name',
     harm: 'A grant that somebody else gave opens a token of the same name.',
     tests: [{ file: 'test/temporal/grants.test.ts', name: 'is not a secret of the same name that somebody else stored' }],
   },
@@ -52,8 +52,8 @@ export default [
   {
     id: 'grants/trail',
     file: 'src/store/statements/tokens.ts',
-    text: "coalesce((SELECT verdict = 'granted' FROM token), false))",
-    replacement: 'true)',
+    text: "coalesce((SELECT verdict = 'granted' FROM token), false)",
+    replacement: 'true',
     harm: 'The trail of a token says that a refused attempt was served.',
     tests: [{ file: 'test/api/grants.test.ts', name: 'leave a trail that only the owner reads' }],
   },

@@ -117,9 +117,7 @@ export default [
     text: 'WHERE id = :task_id AND EXISTS (SELECT 1 FROM call))',
     replacement: 'WHERE id = :task_id)',
     harm: 'An attempt that was taken for lost replaces the to-do list of its run.',
-    tests: [
-      { file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call after its successor has begun: end with' },
-    ],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call after its successor has begun' }],
   },
   {
     id: 'runpath/key-of-a-step-not-begun',
@@ -135,7 +133,7 @@ export default [
     text: "if (found.verdict !== 'granted') throw tokenRefusal(request, found);",
     replacement: '',
     harm: 'A key is sent to an address that its owner did not grant it to.',
-    tests: [{ file: OPENED, name: 'in the statement that begins it, as if it was opened by itself: other' }],
+    tests: [{ file: OPENED, name: 'in the statement that begins it, as if it was opened by itself' }],
   },
   {
     id: 'runpath/key-used-twice',

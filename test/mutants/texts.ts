@@ -109,7 +109,7 @@ export default [
     text: 'title: storable(title)',
     replacement: 'title',
     harm: 'A run fails because its model spells a null character in a to-do list.',
-    tests: [{ file: 'test/temporal/odd-texts.test.ts', name: 'do not fail a run that calls manage_todo_list' }],
+    tests: [{ file: 'test/temporal/odd-texts.test.ts', name: 'texts that cannot be stored do not fail a run that calls' }],
   },
   {
     id: 'texts/odd-answer',

@@ -55,7 +55,7 @@ export const entryCount = (value: unknown) => (Number.isInteger(value) ? Math.mi
 
 export function storeMemory(ports: MemoryPorts) {
   return async ({ arguments: { scope = 'agent', ...args }, run }: ToolCall): Promise<ToolOutcome> => {
-    const [key, value] = [textOf(args.key, LONGEST_KEY), textOf(args.value, LONGEST_VALUE)];
+    const [key, value] = [storableText(args.key, LONGEST_KEY), storableText(args.value, LONGEST_VALUE)];
     if (key === null || value === null) return { content: 'key and value must be texts that are not empty', failed: true };
     if (!SCOPES.includes(scope as Scope)) return { content: `scope must be one of ${SCOPES.join(', ')}`, failed: true };
     try {
@@ -70,7 +70,7 @@ export function storeMemory(ports: MemoryPorts) {
 
 export function searchMemory(ports: MemoryPorts) {
   return async ({ arguments: { limit, ...args }, run }: ToolCall): Promise<ToolOutcome> => {
-    const query = textOf(args.query, LONGEST_VALUE);
+    const query = storableText(args.query, LONGEST_VALUE);
     if (query === null) return { content: 'query must be a text that is not empty', failed: true };
     const found = await ports.searchMemory(run, query, entryCount(limit));
     if (found.length === 0) return { content: 'Nothing is remembered about that.', failed: false };
@@ -79,5 +79,5 @@ export function searchMemory(ports: MemoryPorts) {
 }
 
 /** An argument as it can be stored and looked up; null if it is blank, too long or anything but text. */
-export const textOf = (value: unknown, longest: number): string | null =>
+export const storableText = (value: unknown, longest: number): string | null =>
   typeof value === 'string' && value.trim() !== '' && value.length <= longest ? storable(value) : null;

@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { Passage } from '../../domain/knowledge.ts';
 import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
-import { entryCount, textOf } from './memory.ts';
+import { entryCount, storableText } from './memory.ts';
 
 export const searchKnowledgeSpec: ToolSpec = {
   name: 'search_knowledge',
@@ -25,7 +25,7 @@ const LONGEST = 10_000;
 
 export function searchKnowledge(search: SearchKnowledge) {
   return async ({ arguments: { limit, ...args }, run }: ToolCall): Promise<ToolOutcome> => {
-    const query = textOf(args.query, LONGEST);
+    const query = storableText(args.query, LONGEST);
     if (query === null) return { content: 'query must be a text that is not empty', failed: true };
     const { items, warnings } = await search(run, query, entryCount(limit));
     const passages = items.map(({ name, content, score }) => ({ name, content, score: Number(score.toFixed(3)) }));
