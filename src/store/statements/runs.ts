@@ -6,6 +6,9 @@ import { TOKEN, TOKEN_USE, usedFor } from './tokens.ts';
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
+/** The task, if its run may still work on it, locked to be changed. */
+export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`;
+
 /** The key of a step's provider, if its beginning opens it. */
 const KEY = `${TOKEN},
     ${usedFor('FROM step WHERE :token_name::text IS NOT NULL')}`;
@@ -126,7 +129,7 @@ export const writeReply = statement(
     'events',
     'attempt',
   ],
-  `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE),
+  `WITH ${LOCKED_TASK},
     claim AS (
       UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
@@ -147,7 +150,7 @@ export const writeReply = statement(
 export const tellRun = statement(
   'tell_run',
   ['task_id', 'workflow_id', 'events'],
-  `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)
+  `WITH ${LOCKED_TASK}
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM live`,
 );
 
@@ -183,7 +186,7 @@ export const noteError = statement(
     ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt'],
     ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
   ],
-  `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE),
+  `WITH ${LOCKED_TASK},
     step AS (
       UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL

@@ -13,9 +13,7 @@ export const TOKEN_USE = [
   'purpose',
 ] as const;
 
-/**
- * A superseded grant stays valid for older tasks, because they are pinned to the destination that it was given for.
- */
+/** A superseded grant stays valid for older tasks, because they are pinned to the destination that it was given for. */
 export const TOKEN = `token AS (
       SELECT t.sealed, t.key_id, p.login, CASE
         WHEN NOT (t.shared OR t.created_by = :principal) THEN 'foreign'

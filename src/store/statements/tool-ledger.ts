@@ -1,5 +1,5 @@
 import { statement } from '../statement.ts';
-import { LIVE } from './runs.ts';
+import { LIVE, LOCKED_TASK } from './runs.ts';
 
 /* Locks in the order of runs.ts. */
 
@@ -40,22 +40,23 @@ export const LIVE_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND s
 export const SEEN = `task_id = :task_id AND call_id = :call_id AND status = :seen_status AND attempts = :seen_attempts
         AND EXISTS (SELECT 1 FROM live)`;
 
+/** The parameters of a statement about a call as its attempt saw it. */
+const SEEN_CALL = ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts'] as const;
+
+const NUMBERED = 'SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call';
+
 export const startCall = statement(
   'start_call',
-  ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'events'],
+  [...SEEN_CALL, 'events'],
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET status = 'started', attempts = attempts + 1, started_at = now(), decision = NULL,
         may_have_run = may_have_run OR status IN ('started', 'waiting_answer', 'waiting_reconciliation') WHERE ${SEEN} RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 const END = [
-  'task_id',
-  'workflow_id',
-  'call_id',
-  'seen_status',
-  'seen_attempts',
+  ...SEEN_CALL,
   'step',
   'position',
   'kind',
@@ -80,15 +81,13 @@ const ended = (live: string) => `WITH ${live},
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id, extra)
       SELECT :task_id, :step, :position, 'tool', :kind, :content, :call_id, :extra::jsonb FROM call ON CONFLICT DO NOTHING)`;
 
-const NUMBERED = 'SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call';
-
 export const endCall = statement('end_call', END, `${ended(LIVE_TASK)} ${NUMBERED}`);
 
 /** The same for a call that has set the run's to-do list. Two such calls of a run take turns: neither could raise a shared lock. */
 export const endCallWithTodos = statement(
   'end_call_with_todos',
   [...END, 'todos'],
-  `${ended(`live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`)},
+  `${ended(LOCKED_TASK)},
     list AS (UPDATE tasks SET todos = :todos::jsonb WHERE id = :task_id AND EXISTS (SELECT 1 FROM call))
     ${NUMBERED}`,
 );
@@ -96,19 +95,7 @@ export const endCallWithTodos = statement(
 /** A fork's call that is answered without being executed. */
 export const answerCall = statement(
   'answer_call',
-  [
-    'task_id',
-    'workflow_id',
-    'call_id',
-    'seen_status',
-    'seen_attempts',
-    'step',
-    'position',
-    'content',
-    'failed',
-    'answered_by',
-    'events',
-  ],
+  [...SEEN_CALL, 'step', 'position', 'content', 'failed', 'answered_by', 'events'],
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET status = 'done', failed = :failed, answered_by = :answered_by, ended_at = now()
@@ -116,12 +103,12 @@ export const answerCall = statement(
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
       SELECT :task_id, :step, :position, 'tool', 'result', :content, :call_id FROM call ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 export const parkCall = statement(
   'park_call',
-  ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'status', 'events'],
+  [...SEEN_CALL, 'status', 'events'],
   `WITH fresh AS (
       SELECT 1 FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND status = :seen_status AND attempts = :seen_attempts),
     lane AS (
@@ -131,7 +118,7 @@ export const parkCall = statement(
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
         AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
     call AS (UPDATE tool_calls SET status = :status, decision = NULL WHERE ${SEEN} AND status <> :status RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 /** Puts a question of a call in progress to a person. The call continues when it has taken the answer. */
@@ -150,7 +137,7 @@ export const askQuestion = statement(
       UPDATE tool_calls SET status = 'waiting_answer', question = :question::jsonb
       WHERE task_id = :task_id AND call_id = :call_id AND status = 'started' AND attempts = :seen_attempts
         AND EXISTS (SELECT 1 FROM live) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 /** The open question of a call, and the answers that its attempts have been given. */
@@ -170,7 +157,7 @@ export const answerQuestion = statement(
       UPDATE tool_calls SET question = NULL, answers = coalesce(answers, '[]'::jsonb) || :answer::jsonb, decided_by = :answered_by
       WHERE task_id = :task_id AND call_id = :call_id AND status = 'waiting_answer' AND question ->> 'id' = :question_id
         AND EXISTS (SELECT 1 FROM live) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 /** The call continues: its question was answered, or no longer needs an answer. */
@@ -182,7 +169,7 @@ export const closeQuestion = statement(
       UPDATE tool_calls SET status = 'started', question = NULL
       WHERE task_id = :task_id AND call_id = :call_id AND status = 'waiting_answer' AND attempts = :seen_attempts
         AND (question IS NULL) = :answered AND EXISTS (SELECT 1 FROM live) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 /** Resumes a run once its last waiting call resumes. A separate statement, so that it sees concurrent changes to the other calls. */
@@ -201,12 +188,12 @@ export const resumeRun = statement(
 
 export const releaseCall = statement(
   'release_call',
-  ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'reached', 'events'],
+  [...SEEN_CALL, 'reached', 'events'],
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET status = 'planned', errors = errors + 1, may_have_run = may_have_run OR :reached
       WHERE ${SEEN} RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 /** Emits nothing for a call that has ended. */
@@ -227,7 +214,7 @@ export const decideCall = statement(
       WHERE task_id = :task_id AND call_id = :call_id AND status = ANY (:waits::text[]) AND decision IS NULL
         AND (:attempts::int IS NULL OR attempts = :attempts)
         AND EXISTS (SELECT 1 FROM live) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+    ${NUMBERED}`,
 );
 
 /** A client that executes calls asks for them; a later step means that they have all been answered. */

@@ -64,7 +64,7 @@ export async function activityPorts(
   const limits = workspaceLimitsOf(setting.config);
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
-  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], key: KeyFound = null) => {
+  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], key: Promise<BegunStep> | null = null) => {
     const selecting = selectRuntime(pinned, callerOf(core, run, key), runtimeOptionsOf(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
     const runtime = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
@@ -216,11 +216,8 @@ async function admit({ store }: SharedServices, provider: Definition['provider']
   return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
 }
 
-/** What the beginning of a step has found of its provider's key; null: the key is opened by itself. */
-type KeyFound = Promise<Pick<BegunStep, 'key'>> | null;
-
 /** The principal in whose name a run's models and tools are used. */
-function callerOf({ store }: SharedServices, run: OpenRun, key: KeyFound): ModelCaller {
+function callerOf({ store }: SharedServices, run: OpenRun, key: Promise<BegunStep> | null): ModelCaller {
   return {
     get access_token() {
       return store.tasks.callerToken(run);

@@ -42,8 +42,9 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     last = number ?? giveWay(stale);
   };
   const begun = (work.begun ? Promise.resolve(work.begun) : claimStep(work, opening, stale)).then((step) => {
-    advance(step?.last ?? null);
-    return step as BegunStep;
+    const mine = step ?? giveWay(stale);
+    last = mine.last;
+    return mine;
   });
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
   begun.catch(() => {});
