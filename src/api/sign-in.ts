@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { overLimit } from '../domain/errors.ts';
 
 /** Counts failed sign-ins by client address. */
@@ -18,14 +19,12 @@ interface Count {
 }
 
 export function createSignIns(most: number, now: () => number = () => performance.now()): SignIns {
-  const counts = new Map<string, Count>();
+  const counts = new LRUCache<string, Count>({ max: MOST_KEPT });
   const countOf = (address: string): Count => {
     const key = networkOf(address);
     const known = counts.get(key);
     if (known && known.until > now()) return known;
     const fresh = { failed: 0, until: now() + WINDOW_MS };
-    counts.delete(key);
-    if (counts.size >= MOST_KEPT) counts.delete(counts.keys().next().value as string);
     counts.set(key, fresh);
     return fresh;
   };

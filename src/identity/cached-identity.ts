@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { CallerRole } from '../contracts/access.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/principals.ts';
@@ -65,13 +66,12 @@ export function cachedIdentity(
   }: CacheOptions = {},
 ): CachedIdentity {
   const secret = createSecretKey(randomBytes(32));
-  const kept = new Map<string, Kept>();
+  const kept = new LRUCache<string, Kept>({ max: MOST_KEPT });
   const asking = new Map<string, Promise<Identity | null>>();
 
   async function ask(hash: string, access_token: string): Promise<Identity | null> {
     try {
       const principal = await firstToVouch(providers, access_token);
-      if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
       kept.set(hash, { principal, at: now() });
       if (principal) on_seen?.(principal);
       return principal;

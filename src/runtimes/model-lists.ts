@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { LRUCache } from 'lru-cache';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
 import { knownModel } from '../domain/context-window.ts';
@@ -29,13 +30,12 @@ interface ListerOptions {
 
 /** Fetches model lists from endpoints and caches them for a while. */
 export function modelLister({ now = () => performance.now(), redact }: ListerOptions) {
-  const kept = new Map<string, { at: number; models: Model[] }>();
+  const kept = new LRUCache<string, { at: number; models: Model[] }>({ max: MOST_KEPT });
   const cleaned = (error: unknown) => Promise.reject(redact().error(error));
   return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {
     const known = kept.get(key);
     if (known && now() - known.at < KEPT_MS) return known.models;
     const models = redact().value(await askForModels(await reached(client), { provider_id, prices }).catch(cleaned));
-    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
     kept.set(key, { at: now(), models });
     return models;
   };

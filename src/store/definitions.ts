@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Definition } from '../domain/definition.ts';
 import { type Queryable, row } from './database.ts';
@@ -21,13 +22,12 @@ export const withDefinition = <T>(attempt: () => Promise<T>): Promise<T> =>
   );
 
 export function definitionStore(pool: Queryable) {
-  const kept = new Map<string, Definition>();
+  const kept = new LRUCache<string, Definition>({ max: KEPT });
   async function find(hash: string): Promise<Definition | null> {
     const known = kept.get(hash);
     if (known) return known;
     const found = await row<{ body: Definition }>(pool, findDefinition({ hash }));
     if (!found) return null;
-    if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
     kept.set(hash, found.body);
     return found.body;
   }

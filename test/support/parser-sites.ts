@@ -49,6 +49,7 @@ export const OTHERS = [
     'fastify',
     'ioredis',
     'jose',
+    'lru-cache',
     'openai',
     'openid-client',
     'pg',

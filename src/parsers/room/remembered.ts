@@ -1,11 +1,13 @@
+import { LRUCache } from 'lru-cache';
+
 /** Caches the results for the latest `most` sources. Failures are not cached. */
 export function remembered<T>(most: number, make: (source: string) => T): (source: string) => T {
-  const kept = new Map<string, T>();
+  const kept = new LRUCache<string, { value: T }>({ max: most });
   return (source) => {
-    const value = kept.has(source) ? (kept.get(source) as T) : make(source);
-    kept.delete(source);
-    kept.set(source, value);
-    if (kept.size > most) kept.delete(kept.keys().next().value as string);
+    const known = kept.get(source);
+    if (known) return known.value;
+    const value = make(source);
+    kept.set(source, { value });
     return value;
   };
 }

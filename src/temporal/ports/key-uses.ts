@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Definition } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import type { SharedServices } from '../../main/core.ts';
@@ -20,7 +21,7 @@ export const keyRequest = (
  * computes this once, and can begin a step with the use of its key before it has read the run.
  */
 export function keyUses({ store }: Pick<SharedServices, 'store'>): ExchangePorts['keyUses'] {
-  const kept = new Map<string, TokenUseFacts>();
+  const kept = new LRUCache<string, TokenUseFacts>({ max: MOST_KEPT });
   return {
     known: (task_id) => kept.get(task_id) ?? null,
     async of(run: OpenRun, { provider }: Definition) {
@@ -28,7 +29,6 @@ export function keyUses({ store }: Pick<SharedServices, 'store'>): ExchangePorts
       if (known || !provider?.api_key_token_name) return known ?? null;
       const use = await store.tokens.factsOfUse(keyRequest(run, provider.api_key_token_name, provider));
       kept.set(run.task_id, use);
-      if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
       return use;
     },
   };

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Definition } from '../../domain/definition.ts';
 import type { Redactor } from '../../domain/redaction.ts';
 import { tokensIn } from '../../domain/secrets.ts';
@@ -16,16 +17,14 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
   const { secrets } = core;
   const { WORKER_ROLE } = core.setting.config;
   const open = WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll;
-  const kept = new Map<string, { book: Redactor; at: number }>();
+  const kept = new LRUCache<string, { book: Redactor; at: number }>({ max: MOST_KEPT });
 
   async function bookOf(task_id: string): Promise<Redactor> {
     const known = kept.get(task_id);
     if (known && performance.now() - known.at < FRESH_MS) return known.book;
     const book = known?.book ?? secrets.book();
     await secrets.within(book, () => open(core, task_id));
-    kept.delete(task_id);
     kept.set(task_id, { book, at: performance.now() });
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
     return book;
   }
 
