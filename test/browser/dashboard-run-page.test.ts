@@ -171,7 +171,7 @@ describeInBrowser('the head of a run', () => {
     await page.getByTestId('transcript').getByText('Again 26').waitFor();
     await page.getByText('numbers.txt').waitFor();
     await page.getByRole('button', { name: 'Run again with changes …' }).click();
-    await page.getByRole('dialog').getByText('With the files numbers.txt').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove numbers.txt' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByTestId('transcript').getByText('Changed 26').waitFor();
     for (const request of here.model.requests.slice(-3)) expect(JSON.stringify(request.messages)).toContain('2 3 4 5');

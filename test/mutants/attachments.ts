@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
+const PROMPT_FILES = 'test/browser/dashboard-prompt-files.test.ts';
 const ATTACHMENTS = 'test/temporal/attachments.test.ts';
 
 export default [
@@ -50,5 +51,37 @@ export default [
     replacement: "return launch({ ...order, prompt, trigger: 'fork' }",
     harm: 'A fork is asked about files that it does not have.',
     tests: [{ file: ATTACHMENTS, name: 'keeps them in forks' }],
+  },
+  {
+    id: 'attachments/types-of-browsers',
+    file: 'src/dashboard/workflows/prompt-files.tsx',
+    text: 'const content = new File([file], file.name);',
+    replacement: 'const content = file;',
+    harm: 'The dashboard refuses a TypeScript file as a video.',
+    tests: [{ file: PROMPT_FILES, name: 'are chosen or pasted, and the run is given those that were not removed' }],
+  },
+  {
+    id: 'attachments/lost-refusals',
+    file: 'src/dashboard/workflows/prompt-files.tsx',
+    text: 'setProblems((known) => [...known, problem])',
+    replacement: 'setProblems([problem])',
+    harm: 'Of several files that are refused, the dashboard names the last one only.',
+    tests: [{ file: PROMPT_FILES, name: 'that are refused are named at once, and the others stay' }],
+  },
+  {
+    id: 'attachments/pictures-of-texts',
+    file: 'src/dashboard/workflows/prompt-form.tsx',
+    text: 'if (!plain && !is_text) attached.add(',
+    replacement: 'if (!plain) attached.add(',
+    harm: 'Pasting a table also attaches a picture of it, which costs tokens.',
+    tests: [{ file: PROMPT_FILES, name: 'are not taken from a copied text that brings a picture of itself' }],
+  },
+  {
+    id: 'attachments/left-behind',
+    file: 'src/dashboard/workflows/prompt-form.tsx',
+    text: ' || attached.files.some((file) => !files.includes(file))',
+    replacement: '',
+    harm: 'Files that were chosen are lost without a question when another screen is opened.',
+    tests: [{ file: PROMPT_FILES, name: 'are asked about before the page is left' }],
   },
 ] satisfies Mutant[];

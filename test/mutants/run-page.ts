@@ -155,8 +155,8 @@ export default [
   {
     id: 'run-page/files-again',
     file: 'src/dashboard/runs/resent.ts',
-    text: 'attachments: attachments.map(({ id }) => ({ id })),',
-    replacement: 'attachments: attachments.slice(0, 0).map(({ id }) => ({ id })),',
+    text: '{ attachments: attachments.map(({ id }) => ({ id })) }',
+    replacement: '{ attachments: attachments.slice(0, 0).map(({ id }) => ({ id })) }',
     harm: 'A run that is sent again asks about a file that its model is not given.',
     tests: [{ file: 'test/unit/dashboard-bulk.test.ts', name: 'retries a run with the files of its prompt' }],
   },

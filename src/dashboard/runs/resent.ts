@@ -1,7 +1,7 @@
 import type { Task } from '../../contracts/tasks.ts';
 
-/** What a run was sent, to be sent again: its prompt and its files, which the new run refers to as well. */
-export const sentWith = ({ prompt, attachments }: Pick<Task, 'prompt' | 'attachments'>) => ({
+/** A prompt and its files as a request sends them. The files of an earlier run can be sent again: the new run refers to them as well. */
+export const sentWith = ({ prompt, attachments }: { prompt: string; attachments: readonly Task['attachments'][number][] }) => ({
   prompt,
-  attachments: attachments.map(({ id }) => ({ id })),
+  ...(attachments.length > 0 && { attachments: attachments.map(({ id }) => ({ id })) }),
 });

@@ -1,54 +1,65 @@
 import { Button, Group, Kbd, NativeSelect, Stack, Text, Textarea } from '@mantine/core';
-import { type FormEvent, type KeyboardEvent, useState } from 'react';
+import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useState } from 'react';
 import type { Attachment } from '../../contracts/attachments.ts';
 import { ON_BUSY, REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
 import { requestUrl } from '../api/call.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
+import { sentWith } from '../runs/resent.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
+import { PromptFiles, usePromptFiles } from './prompt-files.tsx';
 
 const BUSY = { enqueue: 'queue the prompt', reject: 'refuse the prompt', interrupt: 'halt the run' };
+
+const NO_FILES: readonly Attachment[] = [];
 
 interface PromptFormProps {
   workflow: Pick<Workflow, 'id' | 'status' | 'on_busy'>;
   /** The initial text of the prompt. */
   initial?: string;
-  /** Files that are sent with it. */
+  /** Files that are sent with it at first. */
   files?: readonly Attachment[];
   /** The label of the button. */
   label?: string;
-  /** Hides the settings that apply to one prompt. */
+  /** Hides the files and the settings that apply to one prompt. */
   plain?: boolean;
   sent?(task_id: string): void;
 }
 
-export function PromptForm({ workflow, initial = '', files = [], label = 'Send', plain = false, sent }: PromptFormProps) {
+export function PromptForm({ workflow, initial = '', files = NO_FILES, label = 'Send', plain = false, sent }: PromptFormProps) {
   const send = useAct(workflows.prompt);
   const refusal = useRefusal(send.needs);
   const [prompt, setPrompt] = useState(initial);
-  useUnsaved(prompt.trim() !== '' && prompt !== initial && !send.isPending);
+  const attached = usePromptFiles(files);
+  const is_begun = (prompt.trim() !== '' && prompt !== initial) || attached.files.some((file) => !files.includes(file));
+  useUnsaved(is_begun && !send.isPending);
   const [effort, setEffort] = useState('');
   const [busy, setBusy] = useState('');
   const running = workflow.status === 'running' || workflow.status === 'waiting';
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!prompt.trim() || refusal) return;
+    if (!prompt.trim() || refusal || attached.uploading > 0) return;
     const body = {
-      prompt,
+      ...sentWith({ prompt, attachments: attached.files }),
       ...(effort && { reasoning_effort: effort as 'low' }),
       ...(busy && { on_busy: busy as 'enqueue' }),
-      ...(files.length > 0 && { attachments: files.map(({ id }) => ({ id })) }),
     };
     send.mutate({ params: { id: workflow.id }, body }, { onSuccess: taken });
   };
   const taken = ({ task_id }: { task_id: string }) => {
     setPrompt('');
+    attached.clear();
     sent?.(task_id);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
+  };
+  const onPaste = ({ clipboardData }: ClipboardEvent) => {
+    // A copied table or paragraph comes with a picture of itself.
+    const is_text = clipboardData.types.includes('text/plain');
+    if (!plain && !is_text) attached.add([...clipboardData.files]);
   };
   if (workflow.status === 'inactive')
     return <Text>This workflow is inactive. To send prompts, set its status to active in the settings.</Text>;
@@ -65,11 +76,20 @@ export function PromptForm({ workflow, initial = '', files = [], label = 'Send',
           value={prompt}
           onChange={(event) => setPrompt(event.currentTarget.value)}
           onKeyDown={onKey}
+          onPaste={onPaste}
           error={send.error?.errors.find(({ path }) => path === 'prompt')?.message}
         />
-        {files.length > 0 && <Text size="xs">With the files {files.map(({ name }) => name).join(', ')}</Text>}
+        {!plain && <PromptFiles {...attached} />}
+        {attached.problems.map((problem) => (
+          <Failure key={problem.message} problem={problem} />
+        ))}
         <Group align="end" gap="sm">
-          <Button type="submit" loading={send.isPending} data-needs={send.needs} disabled={!prompt.trim()}>
+          <Button
+            type="submit"
+            loading={send.isPending}
+            data-needs={send.needs}
+            disabled={!prompt.trim() || attached.uploading > 0}
+          >
             {label}
           </Button>
           {!plain && (
@@ -95,25 +115,30 @@ export function PromptForm({ workflow, initial = '', files = [], label = 'Send',
           </Text>
         </Group>
         {send.error && <Failure problem={send.error} />}
-        {!plain && <Curl workflow_id={workflow.id} prompt={prompt} />}
+        {!plain && (
+          <Curl
+            workflow_id={workflow.id}
+            body={sentWith({ prompt: prompt.trim() || 'Your prompt', attachments: attached.files })}
+          />
+        )}
       </Stack>
     </form>
   );
 }
 
 /** The same request as a curl command, without the access token. */
-function Curl({ workflow_id, prompt }: { workflow_id: string; prompt: string }) {
+function Curl({ workflow_id, body }: { workflow_id: string; body: object }) {
   return (
     <details>
       <summary className="note">Send with curl</summary>
-      <Code label="the curl command">{curlOf(workflow_id, prompt.trim() || 'Your prompt')}</Code>
+      <Code label="the curl command">{curlOf(workflow_id, body)}</Code>
     </details>
   );
 }
 
-const curlOf = (workflow_id: string, prompt: string) =>
+const curlOf = (workflow_id: string, body: object) =>
   [
     `curl ${location.origin}${requestUrl(workflows.prompt, { params: { id: workflow_id } })}`,
     `-H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`,
-    `-d '${JSON.stringify({ prompt }).replaceAll("'", "'\\''")}'`,
+    `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`,
   ].join(' \\\n  ');

@@ -1,0 +1,74 @@
+import { Button, FileButton, Group, Pill, Text } from '@mantine/core';
+import { useRef, useState } from 'react';
+import { type Attachment, attachments } from '../../contracts/attachments.ts';
+import type { ApiProblem } from '../api/call.ts';
+import { useAct } from '../api/queries.ts';
+
+/** The files that are sent with a prompt. Each is uploaded as soon as it is chosen, so that one that is refused is known before the prompt. */
+export function usePromptFiles(initial: readonly Attachment[]) {
+  const upload = useAct(attachments.upload, { line: 'files of a prompt' });
+  const [files, setFiles] = useState(initial);
+  const [uploading, setUploading] = useState(0);
+  const [problems, setProblems] = useState<ApiProblem[]>([]);
+  const add = async (chosen: readonly File[]) => {
+    setUploading((count) => count + chosen.length);
+    setProblems([]);
+    for (const file of chosen) {
+      // Browsers name types by the ending, such as video/mp2t for .ts; the service determines the type by the content.
+      const content = new File([file], file.name);
+      await upload.mutateAsync({ file: { content } }).then(
+        (stored) => setFiles((known) => [...known, stored]),
+        (problem: ApiProblem) => setProblems((known) => [...known, problem]),
+      );
+      setUploading((count) => count - 1);
+    }
+  };
+  return {
+    files,
+    add: (chosen: readonly File[]) => void add(chosen),
+    remove: (id: string) => setFiles((known) => known.filter((file) => file.id !== id)),
+    clear: () => setFiles([]),
+    /** How many are on their way. */
+    uploading,
+    /** Why some of those chosen last were refused. */
+    problems,
+    needs: upload.needs,
+  };
+}
+
+type PromptFilesProps = Pick<ReturnType<typeof usePromptFiles>, 'files' | 'add' | 'remove' | 'uploading' | 'needs'>;
+
+export function PromptFiles({ files, add, remove, uploading, needs }: PromptFilesProps) {
+  // Otherwise a browser does not report that the same file is chosen again.
+  const reset = useRef<() => void>(null);
+  const choose = (chosen: File[]) => {
+    add(chosen);
+    reset.current?.();
+  };
+  return (
+    <Group gap="xs">
+      <FileButton multiple resetRef={reset} onChange={choose} inputProps={{ 'aria-label': 'Files to attach' }}>
+        {({ onClick }) => (
+          <Button variant="default" size="xs" loading={uploading > 0} data-needs={needs} onClick={onClick}>
+            Attach files
+          </Button>
+        )}
+      </FileButton>
+      {files.length === 0 && (
+        <Text size="xs" c="dimmed">
+          Images, PDF and text; an image can be pasted into the prompt.
+        </Text>
+      )}
+      {files.map(({ id, name }) => (
+        <Pill
+          key={id}
+          withRemoveButton
+          onRemove={() => remove(id)}
+          removeButtonProps={{ 'aria-label': `Remove ${name}`, 'aria-hidden': false, tabIndex: 0 }}
+        >
+          {name}
+        </Pill>
+      ))}
+    </Group>
+  );
+}

@@ -1,0 +1,80 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation();
+});
+afterAll(() => here.stop());
+
+const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const text = (name: string, content: string, mimeType = 'text/plain') => ({ name, mimeType, buffer: Buffer.from(content) });
+
+/** Pastes a picture of one pixel as a screenshot program leaves it, with a text beside it if there is one. */
+const paste = (page: Page, name: string, beside = '') =>
+  page.getByLabel('Prompt', { exact: true }).evaluate(
+    (element, [file, words]) => {
+      const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+      const bytes = Uint8Array.from(atob(pixel), (letter) => letter.charCodeAt(0));
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([bytes], `${file}`, { type: 'image/png' }));
+      if (words) clipboardData.setData('text/plain', words);
+      element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    },
+    [name, beside],
+  );
+
+describeInBrowser('the files of a prompt', () => {
+  it('are chosen or pasted, and the run is given those that were not removed', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    here.model.script(says('Seen.'));
+    await open(page, `/workflows/${workflow_id}`);
+    // Browsers take .ts for a video.
+    const chosen = [text('answer.ts', 'export const answer = 42;', 'video/mp2t'), text('not this.csv', 'secret,1')];
+    await page.getByLabel('Files to attach').setInputFiles(chosen);
+    await button(page, 'Remove not this.csv').click();
+    await paste(page, 'image.png');
+    await button(page, 'Remove image.png').waitFor();
+    expect(await axe(page)).toEqual([]);
+    await page.getByLabel('Prompt', { exact: true }).fill('What is this?');
+    await button(page, 'Send').click();
+    await page.getByTestId('transcript').getByText('Seen.').waitFor();
+    const asked = JSON.stringify(here.model.requests.at(-1)?.messages);
+    expect(asked).toContain('answer = 42');
+    expect(asked).toContain('data:image/png');
+    expect(asked).not.toContain('secret');
+    await button(page, 'Remove answer.ts').waitFor({ state: 'detached' });
+  });
+
+  it('that are refused are named at once, and the others stay', async ({ page, troubles }) => {
+    troubles.allow(/422/);
+    await open(page, `/workflows/${await here.workflow()}`);
+    await page
+      .getByLabel('Files to attach')
+      .setInputFiles([text('odd.bin', 'a\u0000b'), text('empty.txt', ''), text('fine.md', '# Fine')]);
+    await page.getByRole('alert').getByText('odd.bin is of no type').waitFor();
+    await page.getByRole('alert').getByText('empty.txt is empty').waitFor();
+    await button(page, 'Remove fine.md').waitFor();
+  });
+
+  it('are not taken from a copied text that brings a picture of itself', async ({ page }) => {
+    await open(page, `/workflows/${await here.workflow()}`);
+    await paste(page, 'table.png', 'a copied table');
+    await paste(page, 'image.png');
+    await button(page, 'Remove image.png').waitFor();
+    expect(await button(page, 'Remove table.png').count()).toBe(0);
+  });
+
+  it('are asked about before the page is left', async ({ page }) => {
+    await open(page, `/workflows/${await here.workflow()}`);
+    await page.getByLabel('Files to attach').setInputFiles([text('notes.txt', 'Notes.')]);
+    await button(page, 'Remove notes.txt').waitFor();
+    await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
+  });
+});
