@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { count, counted, distance, duration, money, rate, share } from '../../src/dashboard/ui/figures.ts';
+import { costText, count, counted, distance, duration, money, rate, share } from '../../src/dashboard/ui/figures.ts';
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -62,6 +62,15 @@ describe('a sum of money', () => {
       }),
     );
   });
+});
+
+describe('what tokens cost', () => {
+  it.each([
+    ['nothing without tokens', { cost: 0, total_in: 0, total_out: 0 }, '$0'],
+    ['an unknown sum without a price', { cost: 0, total_in: 10, total_out: 0 }, '—'],
+    ['an unknown sum without a price of the answer', { cost: 0, total_in: 0, total_out: 5 }, '—'],
+    ['their sum', { cost: 0.45, total_in: 10, total_out: 5 }, '$0.45'],
+  ])('is %s', (_, spent, text) => expect(costText(spent)).toBe(text));
 });
 
 describe('a rate', () => {

@@ -3,12 +3,13 @@ import { Link } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
-import { counted, distance, duration, money, share } from '../ui/figures.ts';
+import { costText, counted, distance, duration, isUnpriced, share } from '../ui/figures.ts';
 
 const EVERY_MS = 30_000;
 const WAITING_MS = 5_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
+const NOTHING = { cost: 0, total_in: 0, total_out: 0 };
 
 /** Rounded to the minute, so that polling keeps the same query. */
 function periods() {
@@ -24,7 +25,7 @@ function periods() {
 export function Today() {
   const { day, today } = periods();
   const [ended] = useRead(usage.get, { query: day }, { every_ms: EVERY_MS }).data?.rows ?? [];
-  const [spent] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
+  const [spent = NOTHING] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const tools = useRead(usage.tools, { query: { ...day, most: 200 } }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const [slowest] = tools.toSorted((one, other) => other.p95_ms - one.p95_ms);
   const oldest = useRead(
@@ -50,8 +51,8 @@ export function Today() {
       <Figure
         label="Spent today"
         to="/usage?days=1"
-        value={money(spent?.cost ?? 0)}
-        detail={counted((spent?.total_in ?? 0) + (spent?.total_out ?? 0), 'token')}
+        value={costText(spent)}
+        detail={`${counted(spent.total_in + spent.total_out, 'token')}${isUnpriced(spent) ? ', no prices set' : ''}`}
       />
       <Figure
         label="Slowest tool, last 24 hours"

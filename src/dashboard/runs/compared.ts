@@ -1,6 +1,6 @@
 import type { Task, tasks } from '../../contracts/tasks.ts';
 import type { ApiReply } from '../api/call.ts';
-import { count, counted, duration, money } from '../ui/figures.ts';
+import { costText, count, counted, duration } from '../ui/figures.ts';
 
 export type ComparedRun = ApiReply<typeof tasks.get>;
 type Step = NonNullable<ComparedRun['steps_detail']>[number];
@@ -25,12 +25,7 @@ export const tookOf = ({ elapsed_seconds }: Pick<Task, 'elapsed_seconds'>) =>
 export function stepLine(step: Step | undefined): string {
   if (!step) return '—';
   const { model, duration_ms, usage, tool_calls, error } = step;
-  const facts = [
-    model ?? 'default',
-    duration(duration_ms),
-    `${count(usage.total_in + usage.total_out)} tokens`,
-    money(usage.cost),
-  ];
+  const facts = [model ?? 'default', duration(duration_ms), `${count(usage.total_in + usage.total_out)} tokens`, costText(usage)];
   return `${facts.join(' · ')}${error ? ` · ${error}` : ''}${tool_calls.length > 0 ? ` · ${toolLine(tool_calls)}` : ''}`;
 }
 

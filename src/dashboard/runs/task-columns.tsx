@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { count, duration, money } from '../ui/figures.ts';
+import { costText, count, duration } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
@@ -81,5 +81,5 @@ export const taskColumns: Column<Task>[] = [
   },
   { label: 'Turns', className: 'spare', show: ({ turns }) => turns },
   { label: 'Tokens', className: 'spare', show: ({ usage }) => count(usage.total_in + usage.total_out) },
-  { label: 'Cost', show: ({ usage }) => money(usage.cost) },
+  { label: 'Cost', show: ({ usage }) => costText(usage) },
 ];

@@ -38,6 +38,18 @@ export function money(value: number): string {
   return `$${new Intl.NumberFormat('en', value < 1 ? PARTS_OF_CENTS : CENTS).format(value)}`;
 }
 
+interface Spent {
+  cost: number;
+  total_in: number;
+  total_out: number;
+}
+
+/** Whether the tokens of a sum have no price: a sum of zero dollars would look as if they were free. */
+export const isUnpriced = ({ cost, total_in, total_out }: Spent) => cost === 0 && total_in + total_out > 0;
+
+/** US dollars; a dash if the tokens have no price. */
+export const costText = (spent: Spent) => (isUnpriced(spent) ? '—' : money(spent.cost));
+
 /** `1 tool`, `2 tools`. */
 export const counted = (number: number, noun: string) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
 

@@ -2,7 +2,7 @@ import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import type { UsageRow, usage } from '../../contracts/usage.ts';
 import type { ApiReply } from '../api/call.ts';
-import { count, duration, money, share } from '../ui/figures.ts';
+import { costText, count, duration, share } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { nameOf } from './measures.ts';
 
@@ -29,7 +29,7 @@ export const groupColumns = (by: string): Column<UsageRow>[] => [
   { label: 'Halted', show: ({ halted }) => count(halted) },
   { label: 'Tokens in', show: ({ total_in }) => count(total_in) },
   { label: 'Tokens out', show: ({ total_out }) => count(total_out) },
-  { label: 'Cost', show: ({ cost }) => money(cost) },
+  { label: 'Cost', show: costText },
 ];
 
 export const toolColumns: Column<ToolRow>[] = [
@@ -45,5 +45,5 @@ export const modelColumns: Column<ModelRow>[] = [
   { label: 'Model', show: ({ name }) => name || 'not named' },
   ...(toolColumns.slice(1) as Column<ModelRow>[]),
   { label: 'Tokens', show: ({ total_in, total_out }) => count(total_in + total_out) },
-  { label: 'Cost', show: ({ cost }) => money(cost) },
+  { label: 'Cost', show: costText },
 ];

@@ -4,7 +4,7 @@ import { me } from '../../contracts/me.ts';
 import { USAGE_GROUPS, type UsageRow, usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
 import { saveText } from '../ui/download.tsx';
-import { count, money, share } from '../ui/figures.ts';
+import { count, isUnpriced, money, share } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
@@ -123,11 +123,12 @@ function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
 function Totals({ rows }: { rows: UsageRow[] }) {
   const sum = (field: keyof UsageRow) => rows.reduce((total, row) => total + Number(row[field]), 0);
   const runs = sum('runs');
+  const spent = { cost: sum('cost'), total_in: sum('total_in'), total_out: sum('total_out') };
   const facts: [string, string][] = [
     ['Runs', count(runs)],
     ['Failed', `${count(sum('failed'))} (${share(sum('failed'), runs)})`],
-    ['Tokens', count(sum('total_in') + sum('total_out'))],
-    ['Cost', sum('cost') === 0 && sum('total_in') > 0 ? 'no prices set' : money(sum('cost'))],
+    ['Tokens', count(spent.total_in + spent.total_out)],
+    ['Cost', isUnpriced(spent) ? 'no prices set' : money(spent.cost)],
   ];
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs">
