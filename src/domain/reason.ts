@@ -6,7 +6,7 @@ export function innermost(error: unknown): unknown {
 
 /** What the innermost cause says: it names the host or the port, where the outer ones only say `fetch failed`. */
 export function reasonOf(error: unknown): string {
-  const { message, code } = innermost(error) as { message?: string; code?: string };
+  const { message, code } = (innermost(error) ?? {}) as { message?: string; code?: string };
   return message || code || 'no connection';
 }
 

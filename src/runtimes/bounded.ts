@@ -1,6 +1,7 @@
 import type { ExchangeLimits } from '../domain/definition.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
+import { reasonOf } from '../domain/reason.ts';
 import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
 import type { Config } from '../main/config.ts';
 import { refusedFailure } from './failures.ts';
@@ -33,8 +34,8 @@ interface Watch {
 }
 
 /**
- * Wraps a runtime: exchanges end in time, replies are within limits and storable, and the emitted text equals the text of the
- * reply. The runtime must send its requests through `heard`, which notices every byte.
+ * Wraps a runtime: exchanges end in time and fail as a `ModelFailure`, replies are within limits and storable, and the emitted text
+ * equals the text of the reply. The runtime must send its requests through `heard`, which notices every byte.
  */
 export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
   const watches = new Set<Watch>();
@@ -57,7 +58,7 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
           return { reply: normalReply(reply), cursor: storableValue(cursor, 'model_answer_too_large') };
         } catch (error) {
           outer.throwIfAborted();
-          throw watch.signal.aborted ? watch.signal.reason : (refusedFailure(error, answer) ?? error);
+          throw watch.signal.aborted ? watch.signal.reason : (refusedFailure(error, answer) ?? unreadable(error));
         } finally {
           watches.delete(watch);
           watch.end();
@@ -80,6 +81,10 @@ function watchOf({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal
     },
   };
 }
+
+/** Whatever fails here in another way would fail without an end, and the model would be paid each time. */
+const unreadable = (error: unknown) =>
+  new ModelFailure(`The model's answer cannot be read: ${reasonOf(error)}`, { code: 'bad_model_response', recoverable: true });
 
 const endless = (ms: number) =>
   new ModelFailure(

@@ -1,22 +1,22 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { APIError } from 'openai';
 import { sourceOf } from '../domain/relayed-body.ts';
-import type { Chunk } from './chat-reply.ts';
 
 const END = '[DONE]';
 
 /**
- * Passes each chunk of a streamed answer to `add`, up to the end mark. The client could iterate over them, through five iterators a
- * token; this is one loop over the bytes. Failures are the client's: an `APIError` for an error within the stream.
+ * Passes each chunk of a streamed answer to `add`, up to the end mark if its vendor has one. The client could iterate over them, through
+ * five iterators a token; this is one loop over the bytes. Failures are those of OpenAI's client: an `APIError` for an error within the
+ * stream.
  */
-export async function readChunks(response: Response, add: (chunk: Chunk) => void): Promise<void> {
+export async function readChunks<Chunk>(response: Response, add: (chunk: Chunk) => void): Promise<void> {
   const body = response.body as ReadableStream<Uint8Array>;
   const source = sourceOf(body);
   const decoder = new TextDecoder();
   let ended = false;
   const onEvent = (event: EventSourceMessage) => {
     if (event.data === END) ended = true;
-    else if (!ended) add(chunkOf(event, response));
+    else if (!ended) add(chunkOf(event, response) as Chunk);
   };
   const parser = createParser({ onEvent });
   try {
@@ -33,11 +33,11 @@ export async function readChunks(response: Response, add: (chunk: Chunk) => void
   }
 }
 
-function chunkOf({ event, data }: EventSourceMessage, { headers }: Response): Chunk {
+function chunkOf({ event, data }: EventSourceMessage, { headers }: Response): object | null {
   const chunk = parsed(data);
   const { error } = (chunk ?? {}) as { error?: object };
   if (error || event === 'error') throw new APIError(undefined, error ?? chunk ?? undefined, undefined, headers);
-  return chunk as Chunk;
+  return chunk;
 }
 
 /** Without the message of `JSON.parse`, which quotes the text. */

@@ -1,10 +1,11 @@
 import OpenAI from 'openai';
 import { ModelFailure } from '../domain/model-failure.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
+import { isJson, refuseOtherAnswers } from './answer-type.ts';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
-import { modelFailureOf } from './failures.ts';
+import { modelFailureOf, noModel } from './failures.ts';
 import type { ModelRuntime } from './runtime.ts';
 
 interface ChatCompletionsOptions {
@@ -22,12 +23,7 @@ export function chatCompletions({ client, default_model, dialect }: ChatCompleti
   return {
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
-      if (!model) {
-        throw new ModelFailure('No model is named by the workflow, the agent or the provider; set one of them', {
-          code: 'no_model',
-          recoverable: false,
-        });
-      }
+      if (!model) throw noModel();
       try {
         const send = (request: ReturnType<typeof chatRequest>) =>
           client.chat.completions.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
@@ -36,9 +32,9 @@ export function chatCompletions({ client, default_model, dialect }: ChatCompleti
           if (!refusesSchemas(error) || !input.output_schema) throw error;
           return send(chatRequest({ ...input, output_schema: undefined, wants_json: false }, model, dialect(model)));
         });
-        await refuseOther(response);
+        await refuseOtherAnswers(response, 'a chat completion');
         const answer = collectReply(emit);
-        if (isOf(response, 'application/json')) answer.add(await wholeAnswer(response));
+        if (isJson(response)) answer.add(await wholeAnswer(response));
         else await readChunks(response, answer.add);
         return { reply: answer.reply(), cursor: null };
       } catch (error) {
@@ -54,24 +50,6 @@ const refusesSchemas = (error: unknown) =>
   error instanceof OpenAI.APIError &&
   (error.status === 400 || error.status === 422) &&
   /response_format|json_schema|structured/i.test(error.message);
-
-const isOf = ({ headers }: Response, type: string) => (headers.get('content-type') ?? '').includes(type);
-
-/** Refuses a successful response without an answer: a proxy's or sign-in HTML page, or an empty body. */
-async function refuseOther(response: Response): Promise<void> {
-  const { status, body } = response;
-  if (body && !isOf(response, 'text/html')) return;
-  await body?.cancel();
-  throw body
-    ? new ModelFailure(`The model's endpoint answered with an HTML page instead of a chat completion; check base_url`, {
-        code: 'model_sent_html',
-        recoverable: false,
-      })
-    : new ModelFailure(`The model's endpoint answered ${status} and nothing else; check base_url`, {
-        code: 'empty_answer',
-        recoverable: false,
-      });
-}
 
 /** The reply of an endpoint that does not stream as the one chunk of a stream. */
 async function wholeAnswer(response: Response): Promise<Chunk> {

@@ -10,8 +10,8 @@ const SERVER_ERRORS = 500;
 /** Node's messages for a connection that ended within a body. */
 const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature close/;
 
-/** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. */
-export function modelFailureOf(error: unknown): unknown {
+/** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. `expected`: what was asked for. */
+export function modelFailureOf(error: unknown, expected = 'a chat completion'): unknown {
   const refused = refusedFailure(error);
   if (refused) return refused;
   if (error instanceof APIConnectionTimeoutError)
@@ -27,12 +27,18 @@ export function modelFailureOf(error: unknown): unknown {
   if (error instanceof TypeError && CUT.test(`${error.message} ${reasonOf(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (MALFORMED.some((kind) => error instanceof kind)) {
-    const message = `The model's endpoint sent something that is not a chat completion: ${(error as Error).message}`;
+    const message = `The model's endpoint sent something that is not ${expected}: ${(error as Error).message}`;
     // A line that is no JSON may have been cut on its way; a wrong shape comes again.
     return new ModelFailure(message, { code: 'bad_model_response', recoverable: error instanceof SyntaxError });
   }
   return error;
 }
+
+export const noModel = () =>
+  new ModelFailure('No model is named by the workflow, the agent or the provider; set one of them', {
+    code: 'no_model',
+    recoverable: false,
+  });
 
 const MALFORMED = [SyntaxError, TypeError, RangeError, OpenAIError];
 

@@ -15,19 +15,19 @@ const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dash
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const text = (name: string, content: string, mimeType = 'text/plain') => ({ name, mimeType, buffer: Buffer.from(content) });
 
-/** Pastes a picture of one pixel as a screenshot program leaves it, with a text beside it if there is one. */
-const paste = (page: Page, name: string, beside = '') =>
-  page.getByLabel('Prompt', { exact: true }).evaluate(
-    (element, [file, words]) => {
-      const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-      const bytes = Uint8Array.from(atob(pixel), (letter) => letter.charCodeAt(0));
-      const clipboardData = new DataTransfer();
-      clipboardData.items.add(new File([bytes], `${file}`, { type: 'image/png' }));
-      if (words) clipboardData.setData('text/plain', words);
-      element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
-    },
-    [name, beside],
-  );
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** Pastes a picture as a screenshot program leaves it, with a text next to it if there is one. */
+async function paste(page: Page, name: string, words = ''): Promise<void> {
+  await page.getByLabel('Prompt', { exact: true }).focus();
+  await page.evaluate(`
+    const clipboardData = new DataTransfer();
+    const bytes = Uint8Array.from(atob('${PIXEL}'), (letter) => letter.charCodeAt(0));
+    clipboardData.items.add(new File([bytes], '${name}', { type: 'image/png' }));
+    if ('${words}') clipboardData.setData('text/plain', '${words}');
+    document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+  `);
+}
 
 describeInBrowser('the files of a prompt', () => {
   it('are chosen or pasted, and the run is given those that were not removed', async ({ page }) => {

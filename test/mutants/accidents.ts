@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'accidents/page-instead-of-an-answer',
-    file: 'src/runtimes/chat-completions.ts',
+    file: 'src/runtimes/answer-type.ts',
     text: "code: 'model_sent_html'",
     replacement: "code: 'bad_model_response'",
     harm: 'The error does not show that the address of the provider leads to a web page.',

@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const vendors = (name: string) => [{ file: 'test/runtimes/vendors.test.ts', name }];
+const messages = (name: string) => [{ file: 'test/runtimes/messages.test.ts', name }];
 const check = (name: string) => [{ file: 'test/api/provider-check.test.ts', name }];
 
 export default [
@@ -27,6 +28,35 @@ export default [
     replacement: 'if (!blocks || calls.length > 0) return',
     harm: 'Anthropic refuses the second step of a run whose model thinks.',
     tests: vendors('signed and redacted thinking of Anthropic, in its place among text and calls'),
+  },
+  {
+    id: 'providers/cut-arguments',
+    file: 'src/runtimes/messages-reply.ts',
+    text: 'block.arguments += counted(textOf(delta.partial_json));',
+    replacement: '',
+    harm: 'Every tool is called without arguments at Anthropic.',
+    tests: messages('keeps calls whose arguments are not JSON as the model wrote them'),
+  },
+  {
+    id: 'providers/broken-off',
+    file: 'src/runtimes/messages-reply.ts',
+    text: "if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);",
+    replacement: '',
+    harm: 'Half an answer of Anthropic counts as the answer.',
+    tests: messages('that breaks off is asked for again, and what it cost is known'),
+  },
+  {
+    id: 'providers/endless-attempts',
+    file: 'src/runtimes/bounded.ts',
+    text: '?? unreadable(error)',
+    replacement: '?? error',
+    harm: 'A run whose answer cannot be read stays running, and pays for another one every half a minute.',
+    tests: [
+      {
+        file: 'test/runtimes/odd-answers.test.ts',
+        name: 'whatever else goes wrong with an answer is a failure of the model, so that it is not asked without an end',
+      },
+    ],
   },
   {
     id: 'providers/limit-name',

@@ -49,6 +49,25 @@ it('a run at Anthropic calls tools, keeps its signed thinking, and can be forked
   }
 });
 
+it('a call that Anthropic breaks off at the output limit is answered with what is wrong, and paid for once', async () => {
+  const vendor = await startCompatibleVendor(vendors.anthropic);
+  try {
+    const whole = messageAnswer([{ type: 'tool_use', id: 'toolu_1', ...TODO }], { stop: 'max_tokens' });
+    // The last piece of the arguments never came.
+    const events = whole.events.filter((_, index) => index !== 3);
+    vendor.script({ events });
+    const provider = { provider_type: 'anthropic_messages', base_url: vendor.url, default_model: 'claude-sonnet-5' };
+    const { ended } = await runAt(provider);
+    expect(ended).toMatchObject({ status: 'completed', error: null });
+    expect(vendor.requests).toHaveLength(2);
+    const [, called, result] = vendor.requests[1]!.messages;
+    expect(called.content[0]).toMatchObject({ type: 'tool_use', input: { not_valid_json: '{"todoList":[{"id":1,"title' } });
+    expect(result.content[0]).toMatchObject({ type: 'tool_result', content: expect.stringContaining('JSON') });
+  } finally {
+    await vendor.stop();
+  }
+});
+
 it('a run at Gemini carries thought_signature from step to step', async () => {
   const vendor = await startCompatibleVendor(vendors.gemini);
   try {

@@ -6,6 +6,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions/events';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
+import { noModel } from '../failures.ts';
 import type { Exchange, ModelReply, ModelRuntime } from '../runtime.ts';
 import { type Hosted, openSessionOf, vendorSession } from './agent.ts';
 import { archive, endSession, isHaltReason, stop } from './end.ts';
@@ -46,11 +47,7 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
   return {
     async exchange(input, emit, outer) {
       const model = input.model ?? default_model;
-      if (!model)
-        throw new ModelFailure('No model is named by the workflow, the agent or the provider; set one of them', {
-          code: 'no_model',
-          recoverable: false,
-        });
+      if (!model) throw noModel();
       const idle = new AbortController();
       const timer = setTimeout(() => idle.abort(), idle_ms);
       const signal = AbortSignal.any([outer, idle.signal]);

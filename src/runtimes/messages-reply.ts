@@ -1,0 +1,166 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import { ModelFailure } from '../domain/model-failure.ts';
+import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
+import type { ExchangeUsage } from '../domain/usage.ts';
+import type { MessagesExtra } from './messages-request.ts';
+import type { ModelReply } from './runtime.ts';
+
+/** Endpoints are typed by their documentation alone. */
+type Loose<T> = { [K in keyof T]?: unknown };
+
+export interface MessageEvent {
+  type?: unknown;
+  index?: number;
+  message?: Loose<Omit<Anthropic.Message, 'usage'>> & { usage?: Loose<Anthropic.Usage> | null };
+  content_block?: Loose<BlockFields> | null;
+  delta?: Loose<DeltaFields> | null;
+  usage?: Loose<Anthropic.Usage> | null;
+}
+
+interface BlockFields {
+  type: string;
+  text: string;
+  id: string;
+  name: string;
+  input: unknown;
+  thinking: string;
+  signature: string;
+  data: string;
+}
+
+interface DeltaFields {
+  type: string;
+  text: string;
+  partial_json: string;
+  thinking: string;
+  signature: string;
+  stop_reason: string;
+}
+
+type Block = Record<'type' | 'id' | 'name' | 'arguments' | 'thinking' | 'signature' | 'data', string> & { input: unknown };
+
+const FINISHES: Record<string, string> = {
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'refusal',
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+interface MessageCollector {
+  /** Throws if the reply becomes too large. */
+  add(event: MessageEvent): void;
+  /** After the last event. Throws a ModelFailure if the result is not a usable answer. */
+  reply(): ModelReply;
+}
+
+/**
+ * Collects the events of a streamed message, and emits its text. The client could do so too, but it parses the arguments of calls, and
+ * fails with an answer whose arguments are not JSON or end at the output limit.
+ */
+export function collectMessage(emit: (delta: string) => void): MessageCollector {
+  const blocks: Block[] = [];
+  const open = new Map<unknown, Block>();
+  let [text, stop_reason, ended, characters] = ['', '', false, 0];
+  let model: string | null = null;
+  let usage: Loose<Anthropic.Usage> = {};
+
+  const counted = (piece: string): string => {
+    characters += piece.length;
+    if (characters > REPLY_CHARACTERS) throw answerTooLarge();
+    return piece;
+  };
+  const say = (piece: string) => {
+    if (piece === '') return;
+    text += counted(piece);
+    emit(piece);
+  };
+  const charge = (more: Loose<Anthropic.Usage> | null | undefined) => {
+    for (const [name, value] of Object.entries(more ?? {})) if (typeof value === 'number') usage = { ...usage, [name]: value };
+  };
+
+  function begin(index: unknown, start: Loose<BlockFields>): void {
+    const { type, id, name, thinking, signature, data, input } = start;
+    const block = {
+      type: textOf(type),
+      id: textOf(id),
+      name: textOf(name),
+      input,
+      arguments: '',
+      thinking: counted(textOf(thinking)),
+      signature: counted(textOf(signature)),
+      data: counted(textOf(data)),
+    };
+    blocks.push(block);
+    open.set(index, block);
+    if (callsOf(blocks).length > MOST_CALLS) throw tooManyCalls();
+    say(textOf(start.text));
+  }
+
+  function extend(block: Block | undefined, delta: Loose<DeltaFields>): void {
+    say(textOf(delta.text));
+    if (!block) return;
+    block.arguments += counted(textOf(delta.partial_json));
+    block.thinking += counted(textOf(delta.thinking));
+    block.signature += counted(textOf(delta.signature));
+  }
+
+  return {
+    add({ type, index, message, content_block, delta, usage: more }) {
+      if (type === 'message_start') {
+        model = textOf(message?.model) || null;
+        charge(message?.usage);
+      } else if (type === 'content_block_start') begin(index, content_block ?? {});
+      else if (type === 'content_block_delta') extend(open.get(index), delta ?? {});
+      else if (type === 'message_delta') {
+        stop_reason = textOf(delta?.stop_reason) || stop_reason;
+        charge(more);
+      } else if (type === 'message_stop') ended = true;
+    },
+    reply() {
+      const calls = callsOf(blocks).map(({ id, name, arguments: args, input }) => ({
+        id,
+        name,
+        arguments: args || jsonText(input ?? {}),
+      }));
+      const extra = calls.length > 0 ? extraOf(blocks) : null;
+      const finish = stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '';
+      return checked({ text, calls, finish, model, usage: usageOf(usage), extra });
+    },
+  };
+}
+
+const callsOf = (blocks: readonly Block[]) => blocks.filter(({ type }) => type === 'tool_use');
+
+function checked(reply: ModelReply): ModelReply {
+  const unusable = (message: string, code: string, recoverable = false) =>
+    new ModelFailure(message, { code, recoverable, answer: reply });
+  const silent = reply.text.trim() === '' && reply.calls.length === 0;
+  if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);
+  if (silent && reply.finish === 'length')
+    throw unusable(
+      'The model used up its output limit before it said anything; raise max_output_tokens or lower the reasoning effort',
+      'model_length',
+    );
+  if (silent) throw unusable('The model gave an empty answer', 'empty_answer');
+  return reply;
+}
+
+/** Null without thinking: text and calls are on record. */
+function extraOf(blocks: readonly Block[]): MessagesExtra | null {
+  const kept = blocks.flatMap(({ type, thinking, signature, data }): MessagesExtra['blocks'] => {
+    if (type === 'thinking') return [{ type, thinking, signature }];
+    if (type === 'redacted_thinking') return [{ type, data }];
+    return type === 'text' || type === 'tool_use' ? [{ type }] : [];
+  });
+  return kept.some(({ type }) => type !== 'text' && type !== 'tool_use') ? { blocks: kept } : null;
+}
+
+function usageOf(usage: Loose<Anthropic.Usage>): ExchangeUsage {
+  const cache_read = tokenCount(usage.cache_read_input_tokens);
+  const cache_write = tokenCount(usage.cache_creation_input_tokens);
+  // The vendor counts cached tokens separately.
+  const total_in = tokenCount(usage.input_tokens) + cache_read + cache_write;
+  return { total_in, total_out: tokenCount(usage.output_tokens), cache_read, cache_write };
+}

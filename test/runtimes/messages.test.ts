@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messageAnswer } from '../support/compatible-vendor.ts';
+import { type Answer, fails, type ModelServer, sends, startModelServer } from '../support/model-server.ts';
+import { failure, reply } from './support.ts';
+
+let server: ModelServer;
+beforeAll(async () => {
+  server = await startModelServer();
+});
+afterAll(() => server.stop());
+
+const ask = (answer: Answer) => {
+  server.script(answer);
+  const base_url = server.url.replace('/v1', '');
+  return reply({ provider_type: 'anthropic_messages', base_url, api_key_token_name: 'key' });
+};
+const streamed = (events: object[]) =>
+  events.map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+const HELLO = messageAnswer([{ type: 'text', text: 'Hello you there' }]).events;
+const as =
+  (type: string, body: string): Answer =>
+  (response) =>
+    void response.writeHead(200, { 'content-type': type }).end(body);
+
+describe('an answer of the Messages API', () => {
+  it('is streamed, with what it cost', async () => {
+    const { text, streamed: shown, finish, model, usage } = await ask(sends(streamed(HELLO)));
+    expect({ text, shown, finish, model }).toEqual({
+      text: 'Hello you there',
+      shown: 'Hello you there',
+      finish: 'stop',
+      model: 'answered',
+    });
+    expect(usage).toEqual({ total_in: 9, total_out: 4, cache_read: 0, cache_write: 0 });
+  });
+
+  it('that breaks off is asked for again, and what it cost is known', async () => {
+    for (const cut of [true, false]) {
+      const { code, recoverable } = await failure(ask(sends(streamed(HELLO.slice(0, 3)), { cut })));
+      expect({ cut, code, recoverable }).toEqual({ cut, code: 'model_stream_cut', recoverable: true });
+    }
+    const { answer } = await failure(ask(sends(streamed(HELLO.slice(0, 3)))));
+    expect(answer).toMatchObject({ model: 'answered', usage: { total_in: 9, total_out: 1 } });
+  });
+
+  it('keeps calls whose arguments are not JSON as the model wrote them', async () => {
+    const { events } = messageAnswer([{ type: 'tool_use', id: 'a', name: 'look', input: { at: 'home' } }], {
+      stop: 'max_tokens',
+    });
+    const { calls, finish } = await ask(sends(streamed(events.filter((_, index) => index !== 3))));
+    expect({ calls, finish }).toEqual({ calls: [{ id: 'a', name: 'look', arguments: '{"at":' }], finish: 'length' });
+  });
+
+  it('may come whole', async () => {
+    const content = [
+      { type: 'text', text: 'Let me look.' },
+      { type: 'tool_use', id: 'a', name: 'look', input: { at: 1 } },
+    ];
+    const whole = {
+      type: 'message',
+      model: 'answered',
+      content,
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 5, output_tokens: 2 },
+    };
+    const { text, streamed: shown, calls, finish, usage } = await ask(as('application/json', JSON.stringify(whole)));
+    expect({ text, shown, finish }).toEqual({ text: 'Let me look.', shown: 'Let me look.', finish: 'tool_calls' });
+    expect(calls).toEqual([{ id: 'a', name: 'look', arguments: '{"at":1}' }]);
+    expect(usage).toMatchObject({ total_in: 5, total_out: 2 });
+  });
+
+  it.each([
+    ['a web page', as('text/html', '<html>Sign in</html>'), { code: 'model_sent_html', recoverable: false }],
+    ['nothing', as('text/event-stream', ''), { code: 'model_stream_cut', recoverable: true }],
+    ['another kind of JSON', as('application/json', '{"ok": true}'), { code: 'bad_model_response', recoverable: false }],
+    ['a line that is no JSON', sends('data: {"type":\n\n'), { code: 'bad_model_response', recoverable: true }],
+    [
+      'an error',
+      sends(streamed([...HELLO.slice(0, 3), { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }])),
+      { code: 'model_error', recoverable: true, message: "The model's endpoint answered: Overloaded" },
+    ],
+    ['a refusal', fails(529, { message: 'Overloaded' }), { code: 'model_error', recoverable: true }],
+  ] as const)('that is %s is a failure in words', async (_, answer, expected) => {
+    expect(await failure(ask(answer))).toMatchObject(expected);
+  });
+});
