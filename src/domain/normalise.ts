@@ -43,7 +43,7 @@ export function normalReply<R extends Reply>(reply: R): R {
     ...reply,
     ...normalCharge(reply),
     text: storable(text),
-    calls: calls.map(normalCall),
+    calls: (finish === 'length' ? withCutCall(calls) : calls).map(normalCall),
     finish: word(finish),
     extra: storableValue(extra, 'model_answer_too_large'),
     ...(made_there ? { made_there: made_there.slice(-MADE_THERE).map(normalMadeThere) } : {}),
@@ -65,6 +65,13 @@ export const answerTooLarge = () =>
   new OutsideRefused(`The model's answer was broken off: more than ${REPLY_CHARACTERS} characters`, 'model_answer_too_large');
 export const tooManyCalls = () =>
   new OutsideRefused(`The model's answer was broken off: more than ${MOST_CALLS} tool calls at once`, 'tool_calls_too_many');
+
+/** Of a call that was cut before its arguments, something that is not JSON, so that it is not made as if it had none. */
+const CUT_ARGUMENTS = '{';
+
+/** The calls of a reply that ended at the output limit, where the last one may have been cut. */
+const withCutCall = <C extends Call>(calls: C[]): C[] =>
+  calls.at(-1)?.arguments.trim() === '' ? calls.with(-1, { ...(calls.at(-1) as C), arguments: CUT_ARGUMENTS }) : calls;
 
 function normalCall<C extends Call>(call: C): C {
   const { id, name, arguments: args } = call;

@@ -119,17 +119,21 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
       } else if (type === 'message_stop') ended = true;
     },
     reply() {
+      const finish = stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '';
+      // Every call begins with an empty object. At the output limit nobody knows whether it is whole.
+      const inputText = (input: unknown) => (finish === 'length' && isEmpty(input) ? '' : jsonText(input ?? {}));
       const calls = callsOf(blocks).map(({ id, name, arguments: args, input }) => ({
         id,
         name,
-        arguments: args || jsonText(input ?? {}),
+        arguments: args || inputText(input),
       }));
       const extra = calls.length > 0 ? extraOf(blocks) : null;
-      const finish = stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '';
       return checked({ text, calls, finish, model, usage: usageOf(usage), extra });
     },
   };
 }
+
+const isEmpty = (input: unknown) => typeof input !== 'object' || input === null || Object.keys(input).length === 0;
 
 const callsOf = (blocks: readonly Block[]) => blocks.filter(({ type }) => type === 'tool_use');
 

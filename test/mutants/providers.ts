@@ -38,6 +38,14 @@ export default [
     tests: messages('keeps calls whose arguments are not JSON as the model wrote them'),
   },
   {
+    id: 'providers/lost-arguments',
+    file: 'src/domain/normalise.ts',
+    text: "calls: (finish === 'length' ? withCutCall(calls) : calls).map(normalCall),",
+    replacement: 'calls: calls.map(normalCall),',
+    harm: 'A tool with optional arguments is called with their defaults, because those that the model chose were cut off.',
+    tests: messages('does not make a call that lost all its arguments at the output limit one without arguments'),
+  },
+  {
     id: 'providers/broken-off',
     file: 'src/runtimes/messages-reply.ts',
     text: "if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);",

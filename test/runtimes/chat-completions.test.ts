@@ -50,6 +50,16 @@ describe('a streamed reply', () => {
     expect((await reply(at())).calls).toEqual([{ id: 'a', name: 'one', arguments: '{"deep":1}' }]);
   });
 
+  it('does not make a call that lost all its arguments at the output limit one without arguments', async () => {
+    const called = [{ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '' } }] }];
+    const argumentsAt = async (finish: string) => {
+      server.script(chunks(called, { finish }));
+      return (await reply(at())).calls.map(({ arguments: args }) => args);
+    };
+    expect(await argumentsAt('length')).toEqual(['{']);
+    expect(await argumentsAt('tool_calls')).toEqual(['']);
+  });
+
   it('keeps reasoning for the next exchange but not in the answer', async () => {
     const called = { tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] };
     server.script(chunks([{ reasoning_content: 'Let me ' }, { reasoning_content: 'look.' }, called], { finish: 'tool_calls' }));

@@ -51,6 +51,14 @@ describe('an answer of the Messages API', () => {
     expect({ calls, finish }).toEqual({ calls: [{ id: 'a', name: 'look', arguments: '{"at":' }], finish: 'length' });
   });
 
+  it('does not make a call that lost all its arguments at the output limit one without arguments', async () => {
+    const { events } = messageAnswer([{ type: 'tool_use', id: 'a', name: 'look', input: {} }], { stop: 'max_tokens' });
+    const { calls } = await ask(sends(streamed(events.filter(({ type }: { type?: string }) => type !== 'content_block_delta'))));
+    expect(calls).toEqual([{ id: 'a', name: 'look', arguments: '{' }]);
+    const whole = messageAnswer([{ type: 'tool_use', id: 'a', name: 'look', input: {} }], { stop: 'tool_use' });
+    expect((await ask(sends(streamed(whole.events)))).calls[0]?.arguments).toBe('{}');
+  });
+
   it('may come whole', async () => {
     const content = [
       { type: 'text', text: 'Let me look.' },
