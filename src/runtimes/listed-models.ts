@@ -2,13 +2,10 @@ import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { ModelFailure } from '../domain/model-failure.ts';
 
-/** The standard defines only the id; some endpoints add more, each in its own format. */
 interface ListedModel {
   id: string;
   name?: string;
-  display_name?: string;
   context_window?: number;
-  max_input_tokens?: number | null;
 }
 
 export const MOST_MODELS = 5_000;
@@ -19,12 +16,28 @@ export async function listedModels(client: OpenAI | Anthropic, most_ms = LIST_MS
   const signal = AbortSignal.timeout(most_ms);
   const pages = client instanceof Anthropic ? client.models.list({}, { signal }) : client.models.list({ signal });
   const models: ListedModel[] = [];
+  let read = 0;
   try {
-    for await (const model of pages as AsyncIterable<ListedModel>) if (models.push(model) === MOST_MODELS) break;
+    for await (const listed of pages as AsyncIterable<unknown>) {
+      models.push(...modelOf(listed));
+      read += 1;
+      if (read === MOST_MODELS) break;
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
     const message = `The endpoint did not list its models within ${most_ms / 1_000} s`;
     throw new ModelFailure(message, { code: 'model_timeout', recoverable: true });
   }
   return models;
+}
+
+/** The standard defines only the id; some endpoints add more, each in its own format. What is of another type is left out. */
+function modelOf(listed: unknown): ListedModel[] {
+  const { id, name, display_name, context_window, max_input_tokens } = Object(listed) as Record<string, unknown>;
+  if (typeof id !== 'string' || id === '') return [];
+  const named = [name, display_name].find((text) => typeof text === 'string' && text !== '') as string | undefined;
+  const window = [context_window, max_input_tokens].find((size) => Number.isSafeInteger(size) && Number(size) > 0) as
+    | number
+    | undefined;
+  return [{ id, ...(named && { name: named }), ...(window && { context_window: window }) }];
 }

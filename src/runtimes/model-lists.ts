@@ -57,12 +57,11 @@ async function askForModels(
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];
-    for (const { id, ...more } of await listedModels(client)) {
-      const { name = more.display_name, context_window = more.max_input_tokens ?? knownModel(id)?.context_window } = more;
+    for (const { id, name = id, context_window = knownModel(id)?.context_window } of await listedModels(client)) {
       const price = prices[id] ?? prices['*'];
       models.push({
         id,
-        name: name ?? id,
+        name,
         ...(provider_id ? { provider_id } : {}),
         ...(context_window ? { context_window } : {}),
         ...(price ? { price } : {}),

@@ -93,6 +93,14 @@ export default [
     ],
   },
   {
+    id: 'providers/odd-models',
+    file: 'src/runtimes/listed-models.ts',
+    text: "if (typeof id !== 'string' || id === '') return [];",
+    replacement: '',
+    harm: 'A provider that lists a model without an id makes the list of models fail with a 500.',
+    tests: [{ file: 'test/runtimes/odd-answers.test.ts', name: 'is a list or a refusal' }],
+  },
+  {
     id: 'providers/endless-models',
     file: 'src/runtimes/listed-models.ts',
     text: '=== MOST_MODELS',

@@ -1,6 +1,12 @@
+import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Model } from '../../src/contracts/models.ts';
+import { AppError } from '../../src/domain/errors.ts';
 import { ModelFailure } from '../../src/domain/model-failure.ts';
+import { redactor } from '../../src/domain/redaction.ts';
 import { exchangeBounds } from '../../src/runtimes/bounded.ts';
+import { modelLister } from '../../src/runtimes/model-lists.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
 import {
   type CompatibleVendor,
@@ -9,36 +15,8 @@ import {
   startCompatibleVendor,
   type VendorAnswer,
 } from '../support/compatible-vendor.ts';
+import { changedAt, ODD_VALUES, placesIn } from '../support/odd-values.ts';
 import { exchangeOf, failure, reply } from './support.ts';
-
-type Json = Record<string, any>;
-type Path = (string | number)[];
-
-const ABSENT = Symbol('absent');
-const ODD: [name: string, value: unknown][] = [
-  ['absent', ABSENT],
-  ...[null, true, 0, -1, 1.5, 1e308, '', 'odd', '\u0000', '\uD800', [], {}, [null], [1], { a: 1 }, 'x'.repeat(300)].map(
-    (value): [string, unknown] => [JSON.stringify(value).slice(0, 20), value],
-  ),
-];
-
-/** Every place within a value, the value itself excluded. */
-function placesIn(value: unknown, path: Path = []): Path[] {
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, part]) => {
-    const place = [...path, Array.isArray(value) ? Number(key) : key];
-    return [place, ...placesIn(part, place)];
-  });
-}
-
-function changed(events: object[], path: Path, value: unknown): object[] {
-  const copy = structuredClone(events) as Json;
-  const holder = path.slice(0, -1).reduce((part: Json, key) => part[key], copy);
-  const last = path.at(-1)!;
-  if (value === ABSENT) delete holder[last];
-  else holder[last] = value;
-  return copy.filter((event: unknown) => event !== undefined);
-}
 
 const called = { name: 'look', arguments: '{"at": 1}' };
 const ANSWERS: [string, string, VendorAnswer][] = [
@@ -119,8 +97,8 @@ describe.each(ANSWERS)('an answer by %s', (_, provider_type, { events }) => {
     'with anything at %s is a reply or a failure of the model',
     async (_place, path) => {
       const faults: string[] = [];
-      for (const [name, value] of ODD)
-        faults.push(...(await outcome(provider_type, changed(events, path, value))).map((fault) => `${name}: ${fault}`));
+      for (const [name, value] of ODD_VALUES)
+        faults.push(...(await outcome(provider_type, changedAt(events, path, value))).map((fault) => `${name}: ${fault}`));
       expect(faults).toEqual([]);
     },
   );
@@ -134,3 +112,27 @@ it('whatever else goes wrong with an answer is a failure of the model, so that i
     expect(failed).toMatchObject({ code: 'bad_model_response', recoverable: true });
   }
 });
+
+const LIST = {
+  object: 'list',
+  data: [{ id: 'small', name: 'Small', display_name: 'Small', context_window: 8_000, max_input_tokens: 8_000 }],
+};
+
+it.each(placesIn(LIST).map((path) => [path.join('.'), path] as const))(
+  'a list of models with anything at %s is a list or a refusal',
+  async (_, path) => {
+    const faults: string[] = [];
+    for (const [name, value] of ODD_VALUES) {
+      const fetch = async () => Response.json(changedAt(LIST, path, value));
+      const client = new OpenAI({ apiKey: 'key', baseURL: 'http://models.test/v1', maxRetries: 0, fetch });
+      const list = modelLister({ redact: () => redactor() });
+      try {
+        const read = z.array(Model).safeParse(await list({ key: name, client: async () => client }));
+        if (!read.success) faults.push(`${name}: ${z.prettifyError(read.error)}`);
+      } catch (error) {
+        if (!(error instanceof AppError)) faults.push(`${name}: ${error}`);
+      }
+    }
+    expect(faults).toEqual([]);
+  },
+);
