@@ -56,12 +56,19 @@ async function searchQdrant(
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   if (!response.ok) throw new Error(`The vector database answered ${response.status}`);
-  const { result } = (await response.json()) as { result?: { points?: { score: number; payload?: Record<string, unknown> }[] } };
+  const { result } = (await response.json()) as {
+    result?: { points?: { score: unknown; payload?: Record<string, unknown> | null }[] };
+  };
   const field = text(config, 'text_field', 'text');
-  return (result?.points ?? []).flatMap(({ score, payload = {} }) => {
-    const content = payload[field];
-    return typeof content === 'string' ? [{ content, score, name: typeof payload.name === 'string' ? payload.name : null }] : [];
-  });
+  return (result?.points ?? []).flatMap(({ score, payload }) =>
+    hitsOf({ content: payload?.[field], name: payload?.name, score }),
+  );
+}
+
+/** Leaves out a record without a text or a score, or with one of another type. */
+function hitsOf({ content, name, score }: { [K in keyof RemoteHit]: unknown }): RemoteHit[] {
+  if (typeof content !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return [];
+  return [{ content, name: typeof name === 'string' ? name : null, score }];
 }
 
 async function searchPgvector(
@@ -91,8 +98,8 @@ async function searchPgvector(
   try {
     await client.connect();
     const sql = `SELECT ${content} AS content, 1 - (${embedding} <=> $1::vector) AS score FROM ${table} ORDER BY ${embedding} <=> $1::vector LIMIT $2`;
-    const { rows } = await client.query<{ content: string; score: number }>(sql, [`[${vector.join(',')}]`, limit]);
-    return rows.map((row) => ({ ...row, name: null }));
+    const { rows } = await client.query<{ content: unknown; score: unknown }>(sql, [`[${vector.join(',')}]`, limit]);
+    return rows.flatMap((row) => hitsOf({ ...row, name: null }));
   } finally {
     await client.end().catch(() => {});
   }

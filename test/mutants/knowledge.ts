@@ -109,4 +109,12 @@ export default [
     harm: 'A Qdrant source reaches servers of the private network.',
     tests: [{ file: 'test/api/knowledge.test.ts', name: 'does not reach private addresses' }],
   },
+  {
+    id: 'knowledge/points-without-text',
+    file: 'src/knowledge/remote.ts',
+    text: "if (typeof content !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return [];",
+    replacement: "if (typeof content !== 'string') return [];",
+    harm: 'A point without a score makes the whole search fail with a 500.',
+    tests: [{ file: 'test/unit/remote-hits.test.ts', name: 'are passages or a refusal' }],
+  },
 ] satisfies Mutant[];

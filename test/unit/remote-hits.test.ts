@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { searchRemote } from '../../src/knowledge/remote.ts';
+import { changedAt, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+
+const POINTS = {
+  result: {
+    points: [
+      { id: 1, score: 0.9, payload: { text: 'Second class.', name: 'policy' } },
+      { id: 2, score: 0.8, payload: { text: 'By train.' } },
+    ],
+  },
+};
+const source = { source_type: 'vector_db', connection_config: { url: 'https://vectors.test', collection: 'policies' } };
+const search = (answer: object) =>
+  searchRemote(source, [1, 0], {
+    limit: 5,
+    ports: { fetch: async () => Response.json(answer), addressOf: () => Promise.reject(new Error('not asked for')) },
+  });
+
+const isHit = ({ content, name, score }: { content: unknown; name: unknown; score: unknown }) =>
+  typeof content === 'string' && (name === null || typeof name === 'string') && Number.isFinite(score);
+
+it('the points of a vector database are passages', async () => {
+  expect(await search(POINTS)).toEqual([
+    { content: 'Second class.', name: 'policy', score: 0.9 },
+    { content: 'By train.', name: null, score: 0.8 },
+  ]);
+});
+
+it.each(placesIn(POINTS).map((path) => [path.join('.'), path] as const))(
+  'points with anything at %s are passages or a refusal',
+  async (_, path) => {
+    const faults: unknown[] = [];
+    for (const [, value] of ODD_VALUES) {
+      // A refusal in words becomes a warning of the search.
+      const hits = await search(changedAt(POINTS, path, value)).catch(() => []);
+      faults.push(...hits.filter((hit) => !isHit(hit)));
+    }
+    expect(faults).toEqual([]);
+  },
+);
