@@ -82,7 +82,7 @@ function watchOf({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal
   };
 }
 
-/** Whatever fails here in another way would fail without an end, and the model would be paid each time. */
+/** Whatever else fails counts as a failure of the model, which is retried at most twice and noted in the run's log. */
 const unreadable = (error: unknown) =>
   new ModelFailure(`The model's answer cannot be read: ${reasonOf(error)}`, { code: 'bad_model_response', recoverable: true });
 

@@ -54,15 +54,15 @@ export default [
     tests: messages('that breaks off is asked for again, and what it cost is known'),
   },
   {
-    id: 'providers/endless-attempts',
+    id: 'providers/unread-answers',
     file: 'src/runtimes/bounded.ts',
     text: '?? unreadable(error)',
     replacement: '?? error',
-    harm: 'A run whose answer cannot be read stays running, and pays for another one every half a minute.',
+    harm: 'A run whose answer cannot be read pays for five of them without a line in its log, and ends with an internal error.',
     tests: [
       {
         file: 'test/runtimes/odd-answers.test.ts',
-        name: 'whatever else goes wrong with an answer is a failure of the model, so that it is not asked without an end',
+        name: 'whatever else goes wrong with an answer is a failure of the model, which is retried at most twice',
       },
     ],
   },
