@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
@@ -76,5 +77,24 @@ describeInBrowser('the files of a prompt', () => {
     await button(page, 'Remove notes.txt').waitFor();
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
     await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
+  });
+
+  it('can be downloaded from the page of the run, and one that is gone is a failure in words', async ({ page, troubles }) => {
+    const content = 'Notes with an ü.';
+    const data = `data:text/plain;base64,${Buffer.from(content).toString('base64')}`;
+    here.model.script(says('Read.'));
+    const task_id = await here.prompt(await here.workflow(), 'Read.', { attachments: [{ name: 'notes.txt', data }] });
+    const { attachments } = await here.ended(task_id);
+    await open(page, `/tasks/${task_id}`);
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download notes.txt').click()]);
+    expect(download.suggestedFilename()).toBe('notes.txt');
+    expect(await readFile(await download.path(), 'utf8')).toBe(content);
+    expect(await axe(page)).toEqual([]);
+
+    troubles.allow(/404/);
+    await here.core.database.pool.query('DELETE FROM task_attachments WHERE attachment_id = $1', [attachments[0].id]);
+    await here.alice.ok(here.alice.del(`/api/attachments/${attachments[0].id}`));
+    await button(page, 'Download notes.txt').click();
+    await page.getByRole('alert').getByText(attachments[0].id).waitFor();
   });
 });

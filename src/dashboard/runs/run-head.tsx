@@ -12,6 +12,7 @@ import { When } from '../ui/time.tsx';
 import { budgetUse } from './budget-use.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunCost } from './run-cost.tsx';
+import { RunFiles } from './run-files.tsx';
 import { turnsOf } from './run-state.ts';
 import { useScored } from './scores.tsx';
 import type { Followed } from './use-run.ts';
@@ -71,7 +72,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
               Waiting: duration(waiting_ms),
             }),
           Created: <When at={task.created_at} />,
-          ...(task.attachments.length > 0 && { Files: task.attachments.map(({ name }) => name).join(', ') }),
+          ...(task.attachments.length > 0 && { Files: <RunFiles files={task.attachments} /> }),
           ...(scored && { Scores: scored }),
           ...(task.forked_from && { 'Forked from': <Source of={task.forked_from} /> }),
           ...(data && data.forks.length > 0 && { Forks: <Forks of={data.forks} /> }),

@@ -29,8 +29,11 @@ export function DownloadButton({ name, endpoint, input, children, ...look }: Dow
 const save = (name: string, value: unknown) => saveText(name, JSON.stringify(value, null, 2), 'application/json');
 
 /** Saves a text as a file of this browser's user. */
-export function saveText(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export const saveText = (name: string, text: string, type: string): void => saveBlob(name, new Blob([text], { type }));
+
+/** Saves anything as a file of this browser's user. */
+export function saveBlob(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
   const link = Object.assign(document.createElement('a'), { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
