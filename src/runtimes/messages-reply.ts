@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
+import { OutsideRefused } from '../domain/outside.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 import type { MessagesExtra } from './messages-request.ts';
 import type { ModelReply } from './runtime.ts';
@@ -46,6 +47,11 @@ const FINISHES: Record<string, string> = {
   refusal: 'refusal',
 };
 
+const USAGE = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
+/** Thinking, text and calls take turns, so an answer with all the calls that it may have has fewer. */
+const MOST_BLOCKS = 4 * MOST_CALLS;
+const TOO_MANY_BLOCKS = `The model's answer was broken off: more than ${MOST_BLOCKS} blocks`;
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 interface MessageCollector {
@@ -62,9 +68,10 @@ interface MessageCollector {
 export function collectMessage(emit: (delta: string) => void): MessageCollector {
   const blocks: Block[] = [];
   const open = new Map<unknown, Block>();
-  let [text, stop_reason, ended, characters] = ['', '', false, 0];
+  let [text, stop_reason, ended] = ['', '', false];
+  let [characters, calls] = [0, 0];
   let model: string | null = null;
-  let usage: Loose<Anthropic.Usage> = {};
+  const usage: Loose<Anthropic.Usage> = {};
 
   const counted = (piece: string): string => {
     characters += piece.length;
@@ -76,8 +83,9 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
     text += counted(piece);
     emit(piece);
   };
+  // The end of a message reports the sums so far, but some endpoints only those that have changed.
   const charge = (more: Loose<Anthropic.Usage> | null | undefined) => {
-    for (const [name, value] of Object.entries(more ?? {})) if (typeof value === 'number') usage = { ...usage, [name]: value };
+    for (const field of USAGE) if (typeof more?.[field] === 'number') usage[field] = more[field];
   };
 
   function begin(index: unknown, start: Loose<BlockFields>): void {
@@ -94,7 +102,9 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
     };
     blocks.push(block);
     open.set(index, block);
-    if (callsOf(blocks).length > MOST_CALLS) throw tooManyCalls();
+    if (block.type === 'tool_use') calls += 1;
+    if (calls > MOST_CALLS) throw tooManyCalls();
+    if (blocks.length > MOST_BLOCKS) throw new OutsideRefused(TOO_MANY_BLOCKS, 'model_answer_too_large');
     say(textOf(start.text));
   }
 
@@ -120,22 +130,20 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
     },
     reply() {
       const finish = stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '';
-      // Every call begins with an empty object. At the output limit nobody knows whether it is whole.
-      const inputText = (input: unknown) => (finish === 'length' && isEmpty(input) ? '' : jsonText(input ?? {}));
-      const calls = callsOf(blocks).map(({ id, name, arguments: args, input }) => ({
-        id,
-        name,
-        arguments: args || inputText(input),
-      }));
-      const extra = calls.length > 0 ? extraOf(blocks) : null;
-      return checked({ text, calls, finish, model, usage: usageOf(usage), extra });
+      const made = blocks.flatMap(({ type, id, name, arguments: args, input }) =>
+        type === 'tool_use' ? [{ id, name, arguments: args || wholeInput(input, { finish }) }] : [],
+      );
+      const extra = made.length > 0 ? extraOf(blocks) : null;
+      return checked({ text, calls: made, finish, model, usage: usageOf(usage), extra });
     },
   };
 }
 
-const isEmpty = (input: unknown) => typeof input !== 'object' || input === null || Object.keys(input).length === 0;
-
-const callsOf = (blocks: readonly Block[]) => blocks.filter(({ type }) => type === 'tool_use');
+/** Every call begins with an empty object. At the output limit nobody knows whether it is whole. */
+function wholeInput(input: unknown, { finish }: { finish: string }): string {
+  const whole = jsonText(input ?? {});
+  return finish === 'length' && whole === '{}' ? '' : whole;
+}
 
 function checked(reply: ModelReply): ModelReply {
   const unusable = (message: string, code: string, recoverable = false) =>

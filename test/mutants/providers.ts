@@ -46,6 +46,14 @@ export default [
     tests: messages('does not make a call that lost all its arguments at the output limit one without arguments'),
   },
   {
+    id: 'providers/endless-blocks',
+    file: 'src/runtimes/messages-reply.ts',
+    text: "if (blocks.length > MOST_BLOCKS) throw new OutsideRefused(TOO_MANY_BLOCKS, 'model_answer_too_large');",
+    replacement: '',
+    harm: 'A hostile endpoint fills the memory of a worker with empty blocks.',
+    tests: messages('is broken off if it has too many blocks or calls'),
+  },
+  {
     id: 'providers/broken-off',
     file: 'src/runtimes/messages-reply.ts',
     text: "if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);",

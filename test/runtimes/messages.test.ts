@@ -59,6 +59,13 @@ describe('an answer of the Messages API', () => {
     expect((await ask(sends(streamed(whole.events)))).calls[0]?.arguments).toBe('{}');
   });
 
+  it('is broken off if it has too many blocks or calls', async () => {
+    const many = (type: string) =>
+      streamed(Array.from({ length: 2_000 }, (_, index) => ({ type: 'content_block_start', index, content_block: { type } })));
+    expect(await failure(ask(sends(many('text'))))).toMatchObject({ code: 'model_answer_too_large', recoverable: false });
+    expect(await failure(ask(sends(many('tool_use'))))).toMatchObject({ code: 'tool_calls_too_many', recoverable: false });
+  });
+
   it('may come whole', async () => {
     const content = [
       { type: 'text', text: 'Let me look.' },
