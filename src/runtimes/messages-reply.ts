@@ -113,7 +113,8 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
     if (!block) return;
     block.arguments += counted(textOf(delta.partial_json));
     block.thinking += counted(textOf(delta.thinking));
-    block.signature += counted(textOf(delta.signature));
+    // Whole, unlike the others.
+    block.signature = counted(textOf(delta.signature)) || block.signature;
   }
 
   return {
