@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
-import type { ExchangeUsage } from '../domain/usage.ts';
+import type { Answered, ExchangeUsage } from '../domain/usage.ts';
 import type { MessagesExtra } from './messages-request.ts';
 import type { ModelReply } from './runtime.ts';
 
@@ -57,6 +57,8 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 interface MessageCollector {
   /** Throws if the reply becomes too large. */
   add(event: MessageEvent): void;
+  /** Who answers and what the events so far cost; null before the first. */
+  spent(): Answered | null;
   /** After the last event. Throws a ModelFailure if the result is not a usable answer. */
   reply(): ModelReply;
 }
@@ -68,7 +70,7 @@ interface MessageCollector {
 export function collectMessage(emit: (delta: string) => void): MessageCollector {
   const blocks: Block[] = [];
   const open = new Map<unknown, Block>();
-  let [text, stop_reason, ended] = ['', '', false];
+  let [text, stop_reason, begun, ended] = ['', '', false, false];
   let [characters, calls] = [0, 0];
   let model: string | null = null;
   const usage: Loose<Anthropic.Usage> = {};
@@ -120,6 +122,7 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
   return {
     add({ type, index, message, content_block, delta, usage: more }) {
       if (type === 'message_start') {
+        begun = true;
         model = textOf(message?.model) || null;
         charge(message?.usage);
       } else if (type === 'content_block_start') begin(index, content_block ?? {});
@@ -129,6 +132,7 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
         charge(more);
       } else if (type === 'message_stop') ended = true;
     },
+    spent: () => (begun ? { model, usage: usageOf(usage) } : null),
     reply() {
       const finish = stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '';
       const made = blocks.flatMap(({ type, id, name, arguments: args, input }) =>

@@ -1,4 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { ModelFailure } from '../domain/model-failure.ts';
+import type { Answered } from '../domain/usage.ts';
 import { isJson, refuseOtherAnswers } from './answer-type.ts';
 import { readChunks } from './chat-chunks.ts';
 import { modelFailureOf, noModel } from './failures.ts';
@@ -17,21 +19,28 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
       if (!model) throw noModel();
+      const answer = collectMessage(emit);
       try {
         const request = { ...messagesRequest(input, model), stream: true as const };
         const response = await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
         await refuseOtherAnswers(response, EXPECTED);
-        const answer = collectMessage(emit);
         if (isJson(response)) for (const event of eventsOf((await response.json()) as Anthropic.Message)) answer.add(event);
         else await readChunks(response, answer.add);
         return { reply: answer.reply(), cursor: null };
       } catch (error) {
         signal.throwIfAborted();
-        throw error instanceof Anthropic.AnthropicError ? vendorFailureOf(error) : modelFailureOf(error, EXPECTED);
+        const failure = error instanceof Anthropic.AnthropicError ? vendorFailureOf(error) : modelFailureOf(error, EXPECTED);
+        throw charged(failure, answer.spent());
       }
     },
   };
 }
+
+/** The vendor names the tokens of the request at once, and bills them however the answer ends. */
+const charged = (failure: unknown, answer: Answered | null): unknown =>
+  failure instanceof ModelFailure && answer && !failure.answer
+    ? new ModelFailure(failure.message, { ...failure, answer })
+    : failure;
 
 /** The answer of an endpoint that does not stream as the events of a stream. */
 const eventsOf = (message: Anthropic.Message): MessageEvent[] => [

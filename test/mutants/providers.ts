@@ -46,6 +46,14 @@ export default [
     tests: messages('does not make a call that lost all its arguments at the output limit one without arguments'),
   },
   {
+    id: 'providers/unbilled-cuts',
+    file: 'src/runtimes/messages.ts',
+    text: 'throw charged(failure, answer.spent());',
+    replacement: 'throw failure;',
+    harm: 'A budget does not count the requests whose connection broke, which Anthropic bills.',
+    tests: messages('that breaks off is asked for again, and what it cost is known'),
+  },
+  {
     id: 'providers/endless-blocks',
     file: 'src/runtimes/messages-reply.ts',
     text: "if (blocks.length > MOST_BLOCKS) throw new OutsideRefused(TOO_MANY_BLOCKS, 'model_answer_too_large');",
