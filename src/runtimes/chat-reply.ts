@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
-import { ModelFailure } from '../domain/model-failure.ts';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 import type { ModelReply } from './runtime.ts';
+import { usableReply } from './usable-reply.ts';
 
 export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & {
@@ -58,7 +58,7 @@ export function collectReply(emit: (delta: string) => void): ReplyCollector {
       reply.calls = calls.all();
       if (refused && reply.finish === 'stop') reply.finish = 'refusal';
       reply.extra = reply.calls.length > 0 ? extraOf({ reasoning, details: details.all(), parts: calls.parts() }) : null;
-      return checked(reply);
+      return usableReply(reply, 'lower the reasoning effort or shorten the input');
     },
   };
 }
@@ -159,19 +159,4 @@ function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
     cache_read,
     cache_write: Math.min(total_in - cache_read, tokenCount(details?.cache_write_tokens)),
   };
-}
-
-/** A stream that ends without an error may still lack an answer. */
-function checked(reply: ModelReply): ModelReply {
-  const unusable = (message: string, code: string, recoverable = false) =>
-    new ModelFailure(message, { code, recoverable, answer: reply });
-  const silent = reply.calls.length === 0 && reply.text.trim() === '';
-  if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);
-  if (reply.finish === 'content_filter') throw unusable("The provider's content filter stopped the answer", 'content_filter');
-  if (reply.finish === 'length' && silent) {
-    const message = 'The model used up its output limit before it said anything; lower the reasoning effort or shorten the input';
-    throw unusable(message, 'model_length');
-  }
-  if (silent) throw unusable('The model gave an empty answer', 'empty_answer');
-  return reply;
 }

@@ -1,10 +1,10 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { ModelFailure } from '../domain/model-failure.ts';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
 import type { Answered, ExchangeUsage } from '../domain/usage.ts';
 import type { MessagesExtra } from './messages-request.ts';
 import type { ModelReply } from './runtime.ts';
+import { usableReply } from './usable-reply.ts';
 
 /** Endpoints are typed by their documentation alone. */
 type Loose<T> = { [K in keyof T]?: unknown };
@@ -64,8 +64,8 @@ interface MessageCollector {
 }
 
 /**
- * Collects the events of a streamed message, and emits its text. The client could do so too, but it parses the arguments of calls, and
- * fails with an answer whose arguments are not JSON or end at the output limit.
+ * Collects the events of a streamed message, and emits its text. The client could do so too, but it repairs arguments of calls that end
+ * at the output limit, so that the call would be made with a part of them.
  */
 export function collectMessage(emit: (delta: string) => void): MessageCollector {
   const blocks: Block[] = [];
@@ -139,7 +139,8 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
         type === 'tool_use' ? [{ id, name, arguments: args || wholeInput(input, { finish }) }] : [],
       );
       const extra = made.length > 0 ? extraOf(blocks) : null;
-      return checked({ text, calls: made, finish, model, usage: usageOf(usage), extra });
+      const reply = { text, calls: made, finish, model, usage: usageOf(usage), extra };
+      return usableReply(reply, 'raise max_output_tokens or lower the reasoning effort');
     },
   };
 }
@@ -148,20 +149,6 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
 function wholeInput(input: unknown, { finish }: { finish: string }): string {
   const whole = jsonText(input ?? {});
   return finish === 'length' && whole === '{}' ? '' : whole;
-}
-
-function checked(reply: ModelReply): ModelReply {
-  const unusable = (message: string, code: string, recoverable = false) =>
-    new ModelFailure(message, { code, recoverable, answer: reply });
-  const silent = reply.text.trim() === '' && reply.calls.length === 0;
-  if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);
-  if (silent && reply.finish === 'length')
-    throw unusable(
-      'The model used up its output limit before it said anything; raise max_output_tokens or lower the reasoning effort',
-      'model_length',
-    );
-  if (silent) throw unusable('The model gave an empty answer', 'empty_answer');
-  return reply;
 }
 
 /** Null without thinking: text and calls are on record. */

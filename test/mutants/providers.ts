@@ -63,7 +63,7 @@ export default [
   },
   {
     id: 'providers/broken-off',
-    file: 'src/runtimes/messages-reply.ts',
+    file: 'src/runtimes/usable-reply.ts',
     text: "if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);",
     replacement: '',
     harm: 'Half an answer of Anthropic counts as the answer.',

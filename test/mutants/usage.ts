@@ -8,7 +8,7 @@ const UNUSABLE = { file: 'test/temporal/runs.test.ts', name: 'counts what an ans
 export default [
   {
     id: 'usage/unusable-answers-are-free',
-    file: 'src/runtimes/chat-reply.ts',
+    file: 'src/runtimes/usable-reply.ts',
     text: 'new ModelFailure(message, { code, recoverable, answer: reply })',
     replacement: 'new ModelFailure(message, { code, recoverable })',
     harm: 'A run whose answers are filtered or empty costs nothing on record, while the provider charges for each.',
