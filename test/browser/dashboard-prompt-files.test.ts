@@ -57,10 +57,16 @@ describeInBrowser('the files of a prompt', () => {
     await open(page, `/workflows/${await here.workflow()}`);
     await page
       .getByLabel('Files to attach')
-      .setInputFiles([text('odd.bin', 'a\u0000b'), text('empty.txt', ''), text('fine.md', '# Fine')]);
+      .setInputFiles([
+        text('odd.bin', 'a\u0000b'),
+        text('odd.bin', 'c\u0000d'),
+        text('empty.txt', ''),
+        text('fine.md', '# Fine'),
+      ]);
     await page.getByRole('alert').getByText('odd.bin is of no type').waitFor();
     await page.getByRole('alert').getByText('empty.txt is empty').waitFor();
     await button(page, 'Remove fine.md').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(2);
   });
 
   it('are not taken from a copied text that brings a picture of itself', async ({ page }) => {

@@ -63,8 +63,8 @@ export default [
   {
     id: 'attachments/lost-refusals',
     file: 'src/dashboard/workflows/prompt-files.tsx',
-    text: 'setProblems((known) => [...known, problem])',
-    replacement: 'setProblems([problem])',
+    text: '[...known.filter(({ message }) => message !== problem.message), problem]',
+    replacement: '[problem]',
     harm: 'Of several files that are refused, the dashboard names the last one only.',
     tests: [{ file: PROMPT_FILES, name: 'that are refused are named at once, and the others stay' }],
   },

@@ -18,7 +18,7 @@ export function usePromptFiles(initial: readonly Attachment[]) {
       const content = new File([file], file.name);
       await upload.mutateAsync({ file: { content } }).then(
         (stored) => setFiles((known) => [...known, stored]),
-        (problem: ApiProblem) => setProblems((known) => [...known, problem]),
+        (problem: ApiProblem) => setProblems((known) => [...known.filter(({ message }) => message !== problem.message), problem]),
       );
       setUploading((count) => count - 1);
     }
@@ -30,7 +30,7 @@ export function usePromptFiles(initial: readonly Attachment[]) {
     clear: () => setFiles([]),
     /** How many are on their way. */
     uploading,
-    /** Why some of those chosen last were refused. */
+    /** Why some of those chosen last were refused. What several have in common, such as a lost connection, is said once. */
     problems,
     needs: upload.needs,
   };
