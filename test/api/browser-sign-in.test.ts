@@ -263,9 +263,16 @@ describe('the session of a browser', () => {
     const { pool } = here.core.database;
     const { client } = await signIn('late');
     expect((await client.get('/api/me')).status).toBe(200);
+    // The reconciler removes it, too; it cannot while its row is held.
+    const holder = await pool.connect();
+    await holder.query('BEGIN');
+    await holder.query(`SELECT 1 FROM browser_sessions WHERE login = 'late' FOR KEY SHARE`);
     await pool.query(`UPDATE browser_sessions SET expires_at = now() - interval '1 second' WHERE login = 'late'`);
     await until('the refusal', async () => (await client.get('/api/me')).status === 401);
     const rows = async () => (await pool.query(`SELECT 1 FROM browser_sessions WHERE login = 'late'`)).rowCount;
+    expect(await rows()).toBe(1);
+    await holder.query('COMMIT');
+    holder.release();
     await until('the removal', async () => {
       await sweep(here.core.store.retention.transient(new Date()), 1_000);
       return (await rows()) === 0;
