@@ -32,3 +32,9 @@ const SENTENCE_CHARACTERS = 2_000;
 /** A sentence from outside, as far as it is kept in errors and events. */
 export const shortened = (text: string, most = SENTENCE_CHARACTERS): string =>
   text.length <= most ? text : `${text.slice(0, most).toWellFormed()} [cut here: ${text.length - most} more characters]`;
+
+/** The texts among a value's fields; what comes from outside may be anything. */
+export function textsIn(value: unknown): Partial<Record<string, string>> {
+  const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
+  return Object.fromEntries(fields.filter(([, field]) => typeof field === 'string'));
+}

@@ -1,4 +1,5 @@
 import OpenAI from 'openai';
+import { z } from 'zod';
 import { modelFailureOf } from './failures.ts';
 
 /** Turns texts into vectors of length 1. */
@@ -17,6 +18,13 @@ export interface EmbeddingsEndpoint {
 
 const BATCH = 64;
 const TIMEOUT_MS = 30_000;
+/** As many as pgvector takes. */
+const MOST_NUMBERS = 16_000;
+
+/** What is used of an answer. Some endpoints leave out the positions of the texts. */
+const Answer = z.object({
+  data: z.array(z.object({ index: z.int().nonnegative().nullish(), embedding: z.array(z.number()).min(1).max(MOST_NUMBERS) })),
+});
 
 export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint, fetch: typeof globalThis.fetch): Embedder {
   const client = new OpenAI({ baseURL: base_url, apiKey: api_key ?? 'none', maxRetries: 1, timeout: TIMEOUT_MS, fetch });
@@ -35,15 +43,33 @@ export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint, fet
 
 async function embedBatch(client: OpenAI, { model, input }: { model: string; input: string[] }): Promise<number[][]> {
   try {
-    const { data } = await client.embeddings.create({ model, input, encoding_format: 'float' });
-    if (data.length !== input.length) throw new TypeError(`${data.length} vectors for ${input.length} texts`);
-    return data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => unit(embedding));
+    return vectorsOf(await client.embeddings.create({ model, input, encoding_format: 'float' }), input.length);
   } catch (error) {
-    throw new Error(`The embedding endpoint does not serve: ${(modelFailureOf(error) as Error).message}`);
+    const { message } = modelFailureOf(error, 'a list of vectors') as Error;
+    throw new Error(`The embedding endpoint does not serve: ${message}`);
   }
 }
 
+/** In the order of the texts. Throws a TypeError that names what is wrong, because a wrong vector would be found with every search, or by none. */
+function vectorsOf(answer: unknown, texts: number): number[][] {
+  const { data: read, error } = Answer.safeParse(answer);
+  if (!read)
+    throw new TypeError(
+      error.issues
+        .slice(0, 1)
+        .map(({ path, message }) => `${path.join('.')}: ${message}`)
+        .join(),
+    );
+  const { data } = read;
+  if (data.length !== texts) throw new TypeError(`${data.length} vectors for ${texts} texts`);
+  const vectors = data.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(({ embedding }) => unit(embedding));
+  if (new Set(vectors.map(({ length }) => length)).size > 1) throw new TypeError('vectors of different lengths');
+  return vectors;
+}
+
+/** In single precision, in which vectors are stored: Postgres refuses a smaller number. */
 function unit(vector: number[]): number[] {
   const length = Math.hypot(...vector);
-  return length === 0 ? vector : vector.map((value) => value / length);
+  if (length === 0 || length === Number.POSITIVE_INFINITY) throw new TypeError('a vector without a direction');
+  return vector.map((value) => Math.fround(value / length));
 }

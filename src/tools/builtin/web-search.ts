@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
+import { textsIn } from '../../domain/outside.ts';
 import { reasonOf } from '../../domain/reason.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
@@ -26,12 +27,6 @@ const TIMEOUT_MS = 20_000;
 const RESULTS = 8;
 const MOST_RESULTS = 20;
 
-interface Found {
-  title?: string;
-  url?: string;
-  content?: string;
-}
-
 export function webSearch({ search_url, fetch }: SearchPorts) {
   return async ({ arguments: { query, limit } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     if (typeof query !== 'string' || query.trim() === '') return { content: 'query must be a text', failed: true };
@@ -42,7 +37,8 @@ export function webSearch({ search_url, fetch }: SearchPorts) {
       const patience = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const response = await fetch(address, { signal: patience, headers: { accept: 'application/json' } });
       if (!response.ok) return { content: `The search endpoint answered ${response.status}`, failed: true };
-      const { results = [] } = (await response.json()) as { results?: Found[] };
+      const { results } = Object(await response.json()) as { results?: unknown };
+      if (!Array.isArray(results)) return { content: 'The search endpoint sent no list of results', failed: true };
       const most = Math.min(typeof limit === 'number' && limit > 0 ? limit : RESULTS, MOST_RESULTS);
       return { content: results.slice(0, most).map(resultLines).join('\n\n') || 'Nothing was found', failed: false };
     } catch (error) {
@@ -52,5 +48,7 @@ export function webSearch({ search_url, fetch }: SearchPorts) {
   };
 }
 
-const resultLines = ({ title = '', url = '', content = '' }: Found, index: number) =>
-  `${index + 1}. ${title}\n${url}\n${content}`.trim();
+function resultLines(result: unknown, index: number): string {
+  const { title = '', url = '', content = '' } = textsIn(result);
+  return `${index + 1}. ${title}\n${url}\n${content}`.trim();
+}

@@ -1,4 +1,5 @@
 import { isTooDeep } from '../../domain/normalise.ts';
+import { textsIn } from '../../domain/outside.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { ToolOutcome } from '../source.ts';
 
@@ -20,21 +21,15 @@ export function mcpOutcome({ content, structuredContent, isError }: CallResult):
   return { content: storable(cut(parts.join('\n'))) || '(no content)', failed: isError === true };
 }
 
-/** The texts among a value's fields; a server may send anything. */
-function textsOf(value: unknown): Partial<Record<string, string>> {
-  const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
-  return Object.fromEntries(fields.filter(([, field]) => typeof field === 'string'));
-}
-
 function partText(part: unknown): string {
-  const { type, text, data, mimeType, uri, name, description } = textsOf(part);
+  const { type, text, data, mimeType, uri, name, description } = textsIn(part);
   if (type === 'text') return text ?? '';
   if (type === 'image' || type === 'audio') return `[${type}: ${mimeType ?? 'unknown type'}, ${bytesOf(data)} bytes, not shown]`;
   if (type === 'resource_link')
     return `[resource ${name ?? ''}: ${uri ?? ''}${mimeType ? `, ${mimeType}` : ''}${description ? `, ${description}` : ''}]`;
   const { resource } = (part ?? {}) as { resource?: unknown };
   if (type === 'resource' && resource) {
-    const held = textsOf(resource);
+    const held = textsIn(resource);
     const head = `[resource ${held.uri ?? ''}${held.mimeType ? `, ${held.mimeType}` : ''}`;
     return held.text === undefined ? `${head}, ${bytesOf(held.blob)} bytes, not shown]` : `${head}]\n${held.text}`;
   }
