@@ -9,6 +9,7 @@ const REASONS: Record<number, string> = {
   401: 'Missing or invalid access token',
   403: "It belongs to someone else, the caller's role or service key does not allow it, or another site asks",
   404: 'Not found',
+  406: 'The client does not accept the types of the answer',
   408: 'The request did not arrive in time',
   409: 'Conflict with the present state',
   412: 'If-Match names another state',
@@ -44,9 +45,8 @@ export function describeApi(endpoints: Endpoint[], version: string) {
   return document;
 }
 
-/** Whether an operation's reply is an object that may carry warnings about its body. */
-const warns = ({ method, kind, reply, path }: Endpoint) =>
-  path.startsWith('/api/') && method !== 'GET' && kind === 'value' && reply instanceof z.ZodObject;
+/** Whether an operation's reply is an object that may carry warnings about its request. */
+const warns = ({ kind, reply, path }: Endpoint) => path.startsWith('/api/') && kind === 'value' && reply instanceof z.ZodObject;
 
 const WARNINGS = {
   type: 'array',
@@ -178,7 +178,7 @@ const problems = (statuses: number[], refusal?: z.ZodType): Record<number, objec
 const unready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
 
-function refusalsOf({ refuses, params, body, upload, refusal }: Endpoint): Record<number, object> {
+function refusalsOf({ refuses, params, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
   const named = Object.keys((params as z.ZodObject).shape).length > 0;
   const statuses = new Set([
     401,
@@ -189,6 +189,7 @@ function refusalsOf({ refuses, params, body, upload, refusal }: Endpoint): Recor
     503,
     ...(named ? [404] : []),
     ...(body || upload ? [400, 408, 413, 415] : []),
+    ...(idempotent ? [400, 409] : []),
     ...refuses,
   ]);
   return problems([...statuses].sort(), refusal);

@@ -287,5 +287,6 @@ export const compat = {
     reply: JsonRpc,
     streamed: JsonRpc,
     notifiable: true,
+    refuses: [406],
   }),
 };

@@ -5,11 +5,12 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
 /** US dollars per million tokens; an entry of the model that answered, or else of the one that was asked for, wins over `*`. */
+const Dollars = z.number().min(0).max(1_000_000_000);
 export const Price = z.object({
-  input: z.number().min(0),
-  output: z.number().min(0),
-  cache_read: z.number().min(0).optional(),
-  cache_write: z.number().min(0).optional(),
+  input: Dollars,
+  output: Dollars,
+  cache_read: Dollars.optional(),
+  cache_write: Dollars.optional(),
 });
 const PriceTable = z
   .record(z.string(), Price)
@@ -39,6 +40,7 @@ export const ProviderCreate = z
     context_window: z
       .int()
       .min(1_000)
+      .max(1_000_000_000)
       .nullable()
       .default(null)
       .meta({ description: 'Context window of its models, in tokens; null: from the table of known models' }),

@@ -4,9 +4,18 @@ import { endpoint, IdParams } from './endpoint.ts';
 
 export const THUMBS = ['up', 'down'] as const;
 
+/** Sums of larger numbers overflow, and the scores of a workflow could not be read. */
+const FARTHEST = 1_000_000_000_000;
+
 const fields = {
   thumb: z.enum(THUMBS).nullable().default(null),
-  value: z.number().nullable().default(null).meta({ description: 'A number instead of a thumb, on any scale' }),
+  value: z
+    .number()
+    .min(-FARTHEST)
+    .max(FARTHEST)
+    .nullable()
+    .default(null)
+    .meta({ description: 'A number instead of a thumb, on any scale' }),
   note: z.string().max(10_000).default(''),
 };
 

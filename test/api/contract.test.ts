@@ -16,6 +16,8 @@ interface Schema {
   $ref?: string;
   type?: string;
   enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
   anyOf?: Schema[];
   properties?: Record<string, Schema>;
 }
@@ -120,6 +122,13 @@ function typesOf(schema: Schema): string[] {
   return type ? [type].flat() : values ? ['string'] : [];
 }
 
+/** The limits of a field that is a number. */
+function limitsOf([field, schema]: [string, Schema]): [string, number[]][] {
+  const { minimum, maximum, anyOf = [] } = resolved(schema);
+  const limits = [minimum, maximum].filter((limit) => limit !== undefined);
+  return limits.length > 0 ? [[field, limits]] : anyOf.flatMap((part) => limitsOf([field, part]));
+}
+
 describe.each(titled(ROWS.filter((row) => row.method !== 'GET' && row.request !== '' && !uploads(row))))('%s', (_, row) => {
   it('answers 422 for each field of a wrong type, and names it', async () => {
     const schema = described(row)?.operation.requestBody?.content['application/json']?.schema;
@@ -134,6 +143,15 @@ describe.each(titled(ROWS.filter((row) => row.method !== 'GET' && row.request !=
       expect([field, answer.status, answer.body.code]).toEqual([field, 422, 'invalid_fields']);
       expect(answer.body.errors.some(({ path }: { path: string }) => path.split('.')[0] === field)).toBe(true);
     }
+  });
+
+  it('stores each number at its limits, or refuses it', async () => {
+    const schema = described(row)?.operation.requestBody?.content['application/json']?.schema;
+    for (const [field, limits] of Object.entries(resolved(schema as Schema).properties ?? {}).flatMap(limitsOf))
+      for (const limit of limits) {
+        const answer = await sent(row, await world.pathOf(row), { body: { ...world.bodyOf(row), [field]: limit } });
+        expect([field, limit, answer.status, answer.body.code]).not.toEqual([field, limit, 500, 'internal']);
+      }
   });
 
   it('answers 422 for a body that is no object, 400 for one that is no JSON', async () => {
@@ -200,8 +218,8 @@ describe.each(titled(ROWS.filter((row) => !streams(row))))('%s', (title, row) =>
 });
 
 it('describes every status that it answered, and those that any request may be refused with', () => {
-  expect(here.answers.size).toBeGreaterThan(ROWS.length);
-  expect(undescribed(api, here.answers)).toEqual([]);
+  expect(here.answers.statuses.size).toBeGreaterThan(ROWS.length);
+  expect(undescribed(api, here.answers.statuses)).toEqual([]);
   const silent = Object.entries(api.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { requestBody, responses }]) =>
       (path.startsWith('/health')

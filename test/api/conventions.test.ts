@@ -217,6 +217,8 @@ describe('the id of a request', () => {
     const accept = { accept: 'application/json, text/event-stream' };
     const { status, headers } = await here.alice.post('/mcp', hello, { ...accept, 'x-request-id': 'mine' });
     expect([status, headers.get('x-request-id')]).toEqual([200, 'mine']);
+    // The protocol demands both types.
+    expect((await here.alice.post('/mcp', hello, { accept: 'application/json' })).status).toBe(406);
   });
 
   it('is in the refusal', async () => {

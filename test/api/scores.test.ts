@@ -34,6 +34,16 @@ it('a score is either a thumb or a number', async () => {
     expect((await score(id, body)).status).toBe(422);
 });
 
+it('the mean of the largest numbers is a number, and larger ones are refused', async () => {
+  const workflow_id = await here.workflow();
+  const { id } = await run(workflow_id);
+  const largest = 1_000_000_000_000;
+  for (const value of [1e308, -1e308, largest * 2]) expect((await score(id, { value })).status).toBe(422);
+  for (const value of [largest, largest]) await here.alice.ok(score(id, { value }), 201);
+  const rows = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}/scores`));
+  expect(rows).toMatchObject([{ scored: 1, mean_value: largest }]);
+});
+
 it('a score of one run cannot be deleted through another run', async () => {
   const workflow_id = await here.workflow();
   const [one, other] = [await run(workflow_id), await run(workflow_id)];

@@ -17,7 +17,7 @@ import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';
 import { type ModelServer, startModelServer } from './model-server.ts';
-import { type Description, undescribed, watchAnswers } from './statuses.ts';
+import { type Answers, type Description, misdescribed, undescribed, watchAnswers } from './statuses.ts';
 
 export const ALICE = 'token-of-alice';
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
@@ -41,9 +41,8 @@ export interface TestInstallation {
   workflow(options?: { agent?: object; workflow?: object; tools?: string[] }): Promise<string>;
   /** Sends a prompt as Alice; returns the task's id. */
   prompt(workflow_id: string, prompt?: string, more?: object): Promise<string>;
-  /** Every response of the API so far, to whatever client: `GET /api/agents/x 404`. */
-  answers: ReadonlySet<string>;
-  /** Rejects if the API answered with a status that `/openapi.json` does not list for the operation. */
+  answers: Answers;
+  /** Rejects if the API answered with a status, or with a body, that `/openapi.json` does not describe for the operation. */
   stop(): Promise<void>;
 }
 
@@ -129,8 +128,9 @@ export async function startTestInstallation({
       const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
       await resources.close();
       if (!env.TEMPORAL_TASK_QUEUE) await leaveEngine(config).catch(() => {});
-      const missing = undescribed(description, answers).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
-      if (missing.length > 0) throw new Error(`/openapi.json does not list what was answered: ${missing.join(', ')}`);
+      const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
+      const wrong = [...missing, ...misdescribed(description, answers.bodies)];
+      if (wrong.length > 0) throw new Error(`/openapi.json does not describe what was answered:\n${wrong.join('\n')}`);
     },
   };
 }

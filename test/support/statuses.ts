@@ -1,34 +1,94 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 
-export interface Description {
-  paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+interface Operation {
+  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
 }
 
-/** Every response of a server so far, to whatever client: `GET /api/agents/x 404`. */
-export function watchAnswers(server: Server): ReadonlySet<string> {
-  const answers = new Set<string>();
-  server.on('request', ({ method, url }, response) =>
+export interface Description {
+  paths: Record<string, Record<string, Operation>>;
+}
+
+export interface Answers {
+  /** Every response of a server so far, to whatever client: `GET /api/agents/x 404`. */
+  statuses: ReadonlySet<string>;
+  /** Of each operation and status, the first JSON bodies. */
+  bodies: readonly Body[];
+}
+
+interface Body {
+  answer: string;
+  json: string;
+}
+
+const MOST_BODIES = 2_000;
+const LONGEST_BODY = 64 * 1024;
+
+export function watchAnswers(server: Server): Answers {
+  const statuses = new Set<string>();
+  const bodies: Body[] = [];
+  server.on('request', ({ method, url }, response) => {
+    const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+    let json: string | null = null;
+    response.end = ((...args: unknown[]) => {
+      if (typeof args[0] === 'string' && args[0].length < LONGEST_BODY) [json] = args as [string];
+      return end(...args);
+    }) as typeof response.end;
     response.once('close', () => {
-      if (response.headersSent) answers.add(`${method} ${url?.split('?')[0]} ${response.statusCode}`);
-    }),
-  );
-  return answers;
+      if (!response.headersSent) return;
+      const answer = `${method} ${url?.split('?')[0]} ${response.statusCode}`;
+      statuses.add(answer);
+      const is_json = String(response.getHeader('content-type')).startsWith('application/json');
+      if (json && is_json && bodies.length < MOST_BODIES) bodies.push({ answer, json });
+    });
+  });
+  return { statuses, bodies };
 }
 
 const patternOf = (path: string) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 
-/** Answers, such as `GET /api/agents/x 404`, with a status that the description of their operation does not list. */
-export function undescribed({ paths }: Description, answers: Iterable<string>): string[] {
-  // A path without parameters goes before one that has some.
+/** Finds the described operation of an answer. A path without parameters goes before one that has some. */
+function finder({ paths }: Description) {
   const known = Object.keys(paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .map((path) => ({ path, pattern: patternOf(path) }));
-  const missing = new Set<string>();
-  for (const answer of answers) {
-    const [method, path, status] = answer.split(' ') as [string, string, string];
+  return (answer: string) => {
+    const [method = '', path = '', status = ''] = answer.split(' ');
     const found = known.find(({ pattern }) => pattern.test(path));
     const operation = found && paths[found.path]?.[method.toLowerCase()];
-    if (operation && !(status in operation.responses)) missing.add(`${method} ${found.path} ${status}`);
+    return operation && { operation, method, path: found.path, status };
+  };
+}
+
+/** Answers, such as `GET /api/agents/x 404`, with a status that the description of their operation does not list. */
+export function undescribed(description: Description, answers: Iterable<string>): string[] {
+  const find = finder(description);
+  const missing = new Set<string>();
+  for (const answer of answers) {
+    const found = find(answer);
+    if (found && !(found.status in found.operation.responses)) missing.add(`${found.method} ${found.path} ${found.status}`);
   }
   return [...missing].sort();
+}
+
+/** Bodies that do not have the form that the description gives them, with what is wrong. */
+export function misdescribed(description: Description, bodies: readonly Body[]): string[] {
+  const find = finder(description);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(description, 'api');
+  const wrong = new Set<string>();
+  for (const { answer, json } of bodies) {
+    const found = find(answer);
+    if (!found?.operation.responses[found.status]?.content?.['application/json']?.schema) continue;
+    const { path, method, status } = found;
+    const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema'];
+    const place = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
+    const fits = ajv.getSchema(`api#/${place}`)!;
+    if (fits(JSON.parse(json))) continue;
+    const faults = fits.errors?.map(
+      ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
+    wrong.add(`${method} ${path} ${status}: ${faults?.[0]}`);
+  }
+  return [...wrong].sort();
 }

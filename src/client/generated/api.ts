@@ -79,6 +79,8 @@ export type AgentExportBundle = {
   exported_at: string;
   resource_type: 'agent';
   items: ExportedAgentOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** Items as an export bundle holds them */
@@ -416,6 +418,8 @@ export type ChatSessionDetail = {
   /** ISO 8601, UTC */
   updated_at: string;
   messages: ChatMessage[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type ChatStop = {
@@ -702,6 +706,8 @@ export type EvaluationDetail = {
   created_at: string;
   completed_at: string | null;
   regressions: Regression[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type EvaluationHaltRequested = {
@@ -1139,6 +1145,8 @@ export type FullExportBundle = {
   workflows: ExportedWorkflowOutput[];
   knowledge_sources: ExportedKnowledgeSourceOutput[];
   scheduled_agents: ExportedScheduledAgentOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type FullImport = {
@@ -1212,6 +1220,8 @@ export type GuardrailExportBundle = {
   exported_at: string;
   resource_type: 'guardrail';
   items: ExportedGuardrailOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** Items as an export bundle holds them */
@@ -1273,6 +1283,8 @@ export type KnowledgeContent = {
   name: string;
   content_type: string;
   content: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type KnowledgeFound = {
@@ -1395,6 +1407,8 @@ export type KnowledgeSourceExportBundle = {
   exported_at: string;
   resource_type: 'knowledge_source';
   items: ExportedKnowledgeSourceOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** Items as an export bundle holds them */
@@ -1582,6 +1596,8 @@ export type McpTool = {
 
 export type McpTools = {
   tools: McpTool[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type Me = {
@@ -1600,6 +1616,8 @@ export type Me = {
   scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
   /** The service key that this access token is; null: the person’s own access token */
   service_key_id: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type Memory = {
@@ -1732,6 +1750,8 @@ export type ModelUsage = {
   from: string;
   to: string;
   rows: ModelUsageRow[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type ModelUsageRow = {
@@ -2238,6 +2258,8 @@ export type RunBundle = {
       premium_requests: number;
     };
   };
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** The `data` line of a frame; the `id` line holds its number, which increases within a workflow */
@@ -2447,6 +2469,8 @@ export type ScheduledAgentExportBundle = {
   exported_at: string;
   resource_type: 'scheduled_agent';
   items: ExportedScheduledAgentOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** Items as an export bundle holds them */
@@ -2520,6 +2544,8 @@ export type ServiceKey = {
   previous_valid_until: string | null;
   /** ISO 8601, UTC */
   created_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type ServiceKeyCreate = {
@@ -2567,6 +2593,8 @@ export type SkillExportBundle = {
   exported_at: string;
   resource_type: 'skill';
   items: ExportedSkillOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** Items as an export bundle holds them */
@@ -2629,6 +2657,8 @@ export type StepRequest = {
   changeable: ChangeableFields;
   /** What may differ from the request that was sent, one sentence each */
   not_rebuilt: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type StopRequested = {
@@ -2764,6 +2794,8 @@ export type TaskDetail = {
   logs?: LogEntry[];
   /** With include=steps; the same as /steps */
   steps_detail?: TaskStep[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type TaskProgress = {
@@ -2774,6 +2806,8 @@ export type TaskProgress = {
   }[];
   current_step: string;
   percent_complete: number;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** One exchange with the model and the tool calls it asked for */
@@ -2807,6 +2841,8 @@ export type TaskStep = {
   ended_at: string | null;
   duration_ms: number | null;
   tool_calls: ToolCallRecord[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type TokenGrant = {
@@ -2906,6 +2942,8 @@ export type ToolUsage = {
   from: string;
   to: string;
   rows: ToolUsageRow[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type ToolUsageRow = {
@@ -2970,6 +3008,8 @@ export type UsageReport = {
   from: string;
   to: string;
   rows: UsageRow[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type UsageRow = {
@@ -3173,6 +3213,8 @@ export type WebhookSecret = {
   rotated_at: string | null;
   /** Until then messages are also signed with the previous secret */
   previous_valid_until: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 export type Workflow = {
@@ -3312,6 +3354,8 @@ export type WorkflowExportBundle = {
   exported_at: string;
   resource_type: 'workflow';
   items: ExportedWorkflowOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** Items as an export bundle holds them */
@@ -3484,6 +3528,8 @@ export type WorkflowVersionDetail = {
   definition: VersionDefinition;
   /** With `against`: from that version to this one, field by field */
   changes?: VersionChange[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
 };
 
 /** What each operation takes and returns. */

@@ -98,6 +98,73 @@ describe('every operation', () => {
   });
 });
 
+describe('the answer of an operation', () => {
+  const resolved = ({ $ref, ...schema }: Schema): Schema => ($ref ? schemas[$ref.split('/').at(-1)]! : schema);
+
+  it('may carry warnings about its request, if it is an object', () => {
+    const silent = operations.flatMap(({ name, path, operation }) =>
+      Object.entries(operation.responses).flatMap(([status, { content }]) => {
+        const { type, properties } = resolved(content?.['application/json']?.schema ?? {});
+        return path.startsWith('/api/') && status < '300' && type === 'object' && !properties?.warnings ? [name] : [];
+      }),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it('may be that its Idempotency-Key is malformed or was used for another request', () => {
+    const keyed = operations.filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'Idempotency-Key'));
+    expect(keyed.length).toBeGreaterThan(10);
+    const silent = keyed.filter(({ operation: { responses } }) => !('400' in responses && '409' in responses));
+    expect(silent.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+/** Numbers that are judged against what the run has and asks, and neither stored nor added to others. */
+const UNLIMITED = [
+  '/AnswerRequest/properties/content/*',
+  '/ForkRequest/properties/from_step',
+  '/ForkChanges/properties/messages/*/properties/step',
+  '/ForkChanges/properties/messages/*/properties/position',
+];
+
+/** The numbers of a request without an upper limit. */
+function unlimitedIn(schema: Schema, at: string, within: readonly string[] = []): string[] {
+  const {
+    $ref,
+    type,
+    maximum,
+    const: only,
+    properties = {},
+    items,
+    anyOf = [],
+    oneOf = [],
+    allOf = [],
+    additionalProperties: more,
+  } = schema;
+  if ($ref) {
+    const name = $ref.split('/').at(-1);
+    return within.includes(name) ? [] : unlimitedIn(schemas[name]!, `/${name}`, [...within, name]);
+  }
+  const numeric = [type].flat().some((one) => one === 'integer' || one === 'number');
+  const parts = [
+    ...Object.entries<Schema>(properties).map(([name, part]) => [part, `${at}/properties/${name}`] as const),
+    ...[...anyOf, ...oneOf, ...allOf].map((part: Schema) => [part, at] as const),
+    ...[items, more].filter((part) => typeof part === 'object').map((part) => [part, `${at}/*`] as const),
+  ];
+  const limited = only !== undefined || (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER);
+  return [...(numeric && !limited ? [at] : []), ...parts.flatMap(([part, place]) => unlimitedIn(part, place, within))];
+}
+
+it('a number that a request under /api takes has an upper limit, because it is stored, and added to others', () => {
+  const found = operations
+    .filter(({ path }) => path.startsWith('/api/'))
+    .flatMap(({ name, operation }) => {
+      const schema = operation.requestBody?.content['application/json']?.schema;
+      return schema ? unlimitedIn(schema, name) : [];
+    });
+  expect([...new Set(found)].sort()).toEqual(UNLIMITED.sort());
+});
+
 describe('every schema', () => {
   it('says something in each of its descriptions', () => {
     expect(faulty(({ description }) => typeof description !== 'string' || /\w{2}/.test(description))).toEqual([]);
