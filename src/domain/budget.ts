@@ -18,7 +18,7 @@ export function exhaustedBy(budget: BudgetLimits | null, spent: Spent, next: Spe
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;
   if (max_tokens !== null && spent.tokens + next.tokens > max_tokens)
-    return `The budget of ${max_tokens} tokens is used up: ${spent.tokens} are spent and the next call needs about ${next.tokens}`;
+    return `The budget of ${max_tokens} tokens is used up: ${counted(spent.tokens)} are spent and the next call needs about ${next.tokens}`;
   if (max_cost_usd !== null && (spent.cost + next.cost > max_cost_usd || spent.cost >= max_cost_usd))
     return `The budget of ${max_cost_usd} US dollars is used up: ${dollars(spent.cost)} are spent and the next call costs about ${dollars(next.cost)}`;
   if (max_seconds !== null && spent.seconds >= max_seconds)
@@ -26,4 +26,5 @@ export function exhaustedBy(budget: BudgetLimits | null, spent: Spent, next: Spe
   return null;
 }
 
+const counted = (tokens: number) => (Number.isFinite(tokens) ? tokens : 'more than can be counted');
 const dollars = (amount: number) => Number(amount.toPrecision(3));

@@ -20,6 +20,13 @@ export interface Usage extends ExchangeUsage {
   premium_requests: number;
 }
 
+/** A run counts up to as many tokens of a kind; its cost has no such limit. */
+export const MOST_COUNTED = 2_147_483_647;
+
+/** What a run has used of its budget of tokens. A count that has reached its end may stand for any number. */
+export const tokensOf = ({ total_in, total_out }: Pick<Usage, 'total_in' | 'total_out'>): number =>
+  Math.max(total_in, total_out) < MOST_COUNTED ? total_in + total_out : Number.POSITIVE_INFINITY;
+
 export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 };
 
 const PER_MILLION = 1_000_000;
@@ -53,11 +60,14 @@ export const spentOn = ({ model, usage }: Answered, { asked, prices }: { asked: 
   premium_requests: 0,
 });
 
+const counted = (sum: number, more: number) => Math.min(sum + more, MOST_COUNTED);
+
+/** As the database adds them. */
 export const addUsage = (sum: Usage, more: Usage): Usage => ({
-  total_in: sum.total_in + more.total_in,
-  total_out: sum.total_out + more.total_out,
-  cache_read: sum.cache_read + more.cache_read,
-  cache_write: sum.cache_write + more.cache_write,
+  total_in: counted(sum.total_in, more.total_in),
+  total_out: counted(sum.total_out, more.total_out),
+  cache_read: counted(sum.cache_read, more.cache_read),
+  cache_write: counted(sum.cache_write, more.cache_write),
   cost: sum.cost + more.cost,
   premium_requests: sum.premium_requests + more.premium_requests,
 });

@@ -151,6 +151,13 @@ describe('usage of calls', () => {
     }
   });
 
+  it('has durations of months', async () => {
+    await sql(`INSERT INTO usage_calls (hour, owner, kind, name, duration_class, calls, failed, total_in, total_out, cost)
+      VALUES (date_trunc('hour', now()), 'local:alice', 'tool', 'waited', 250, 1, 0, 0, 0, 0)`);
+    const rows = await read(world.alice, '/api/usage/tools');
+    expect(rows.find(({ name }) => name === 'waited')?.p99_ms).toBeGreaterThan(200 * 24 * 3_600_000);
+  });
+
   it('of models has what they cost, and the calls that were tried again', async () => {
     const [recorded] = await sql(`SELECT count(*)::int AS calls, count(*) FILTER (WHERE errors > 0)::int AS failed,
       sum(s.total_in)::int AS total_in, sum(s.cost) AS cost FROM task_steps s JOIN tasks t ON t.id = s.task_id WHERE t.owner = 'local:alice'`);

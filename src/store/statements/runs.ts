@@ -1,5 +1,6 @@
 import { DEFAULT_MODEL } from '../../domain/events.ts';
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
+import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
 import { statement } from '../statement.ts';
 import { TOKEN, TOKEN_USE, usedFor } from './tokens.ts';
 
@@ -44,9 +45,10 @@ const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_log
     FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step
     WHERE t.id = :task_id`;
 
+const counted = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${name}::bigint, ${MOST_COUNTED})::int`;
+
 /** Adds what was paid, to a task or to a step. */
-export const SPENT = `total_in = total_in + :total_in, total_out = total_out + :total_out, cache_read = cache_read + :cache_read,
-        cache_write = cache_write + :cache_write, cost = cost + :cost`;
+export const SPENT = `${counted('total_in')}, ${counted('total_out')}, ${counted('cache_read')}, ${counted('cache_write')}, cost = cost + :cost`;
 
 export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
 

@@ -64,7 +64,8 @@ export const spentBy = Object.fromEntries(
 ) as Record<UsageGroup, ReturnType<typeof usageBy>>;
 
 /** A duration is known by its class, which is 10 % wide: its middle is at most 5 % off. */
-const middleOf = (share: number) => `round(power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5))::int`;
+const middleOf = (share: number) =>
+  `round(power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5))::float8`;
 
 export const usageOfCalls = statement(
   'usage_of_calls',
