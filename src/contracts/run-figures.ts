@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
+import { Budget } from './budgets.ts';
 import { Id, Timestamp } from './common.ts';
-import { Budget } from './workflows.ts';
 
 const Fork = z
   .object({ task_id: Id, step: z.int(), status: z.enum(TASK_STATUSES), created_at: Timestamp })

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Attachment } from './attachments.ts';
+import { Budget } from './budgets.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkChanges } from './fork-changes.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
-import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
+import { LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { AttachmentOrders } from './attachments.ts';
+import { Budget } from './budgets.ts';
 import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
@@ -41,18 +42,6 @@ const CallSettingFields = {
 /** A token belongs in repo_token_name; in the URL it would end up in logs. */
 const RepoUrl = z.url({ protocol: /^https$/ }).regex(/^[^/]+:\/\/[^/@]+(\/|$)/, 'Leave out user and password');
 const Ids = z.array(Id).default([]);
-
-/** No run reaches it, and sums of it are exact. */
-const MOST_SPENT = 1_000_000_000_000;
-
-export const Budget = protective(
-  z.object({
-    max_cost_usd: z.number().positive().max(MOST_SPENT).nullable().default(null),
-    max_tokens: z.int().positive().max(MOST_SPENT).nullable().default(null),
-    max_seconds: z.number().positive().max(MOST_SPENT).nullable().default(null),
-    on_exhausted: z.enum(['wait', 'halt']).default('wait'),
-  }),
-).meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
 
 /** The settings a person chooses; also the shape used by export and import. */
 export const WorkflowCreate = z

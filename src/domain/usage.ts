@@ -24,7 +24,7 @@ export interface Usage extends ExchangeUsage {
 export const MOST_COUNTED = 2_147_483_647;
 
 /** What a run has used of its budget of tokens. A count that has reached its end may stand for any number. */
-export const tokensOf = ({ total_in, total_out }: Pick<Usage, 'total_in' | 'total_out'>): number =>
+export const countedTokens = ({ total_in, total_out }: Pick<Usage, 'total_in' | 'total_out'>): number =>
   Math.max(total_in, total_out) < MOST_COUNTED ? total_in + total_out : Number.POSITIVE_INFINITY;
 
 export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 };

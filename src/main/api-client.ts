@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from './config.ts';
+import { note } from './terminal.ts';
 
 /** The file in which a running installation writes its address. */
 const Place = z.object({
@@ -32,7 +33,7 @@ export function apiClient(api_url: string, token: string): Call {
     const answer = await fetch(`${api_url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
     const reply = (await answer.json()) as Json;
     if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${reply.detail}`);
-    for (const { message } of (reply.warnings ?? []) as { message: string }[]) process.stderr.write(`  (${message})\n`);
+    for (const { message } of (reply.warnings ?? []) as { message: string }[]) note(`  (${message})`);
     return reply as T;
   };
 }

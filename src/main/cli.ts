@@ -3,6 +3,7 @@ import { answerTo, listOfCommands } from './help.mjs';
 import { logFailure } from './log.ts';
 import { PERDURA_VERSION } from './places.ts';
 import { UsageError } from './remote/options.ts';
+import { print, printError } from './terminal.ts';
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
 
@@ -37,11 +38,11 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
 
 async function main(argv: string[]): Promise<void> {
   const answer = answerTo(argv, PERDURA_VERSION);
-  if (answer !== null) return void process.stdout.write(answer);
+  if (answer !== null) return void print(answer);
   const [name = '', ...args] = argv;
   const load = COMMANDS[name];
   if (!load) {
-    process.stderr.write(`perdura has no command ${name}\n\n${listOfCommands()}`);
+    printError(`perdura has no command ${name}\n\n${listOfCommands()}`);
     process.exitCode = 2;
     return;
   }

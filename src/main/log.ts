@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { LOG_SHAPE } from '../api/log-shape.ts';
 import { isJsonLog } from './config.ts';
 import { standardError, standardOutput } from './log-destination.ts';
+import { note, printable, say } from './terminal.ts';
 
 /** The run that a line is about, and its trace. */
 export interface LogIds {
@@ -16,7 +17,7 @@ export type ProcessLog = (message: string, ids?: LogIds) => void;
 /** A line as people read it. */
 export function textLine(message: string, { task_id, trace_id }: LogIds = {}): string {
   const parts = [...(task_id ? [`task ${task_id}`] : []), ...(trace_id ? [`trace ${trace_id}`] : [])];
-  return parts.length > 0 ? `${message} (${parts.join(', ')})` : message;
+  return printable(parts.length > 0 ? `${message} (${parts.join(', ')})` : message);
 }
 
 const lines = pino(LOG_SHAPE, standardError);
@@ -38,12 +39,11 @@ function wrapConsole(): void {
 /** Why a command failed. Written at once, since the process may end right after it. */
 export function logFailure(sentence: string): void {
   if (isJsonLog()) pino(LOG_SHAPE, process.stderr).error(sentence);
-  else process.stderr.write(`${sentence}\n`);
+  else note(sentence);
 }
 
 /** What a command has done: text for people, on standard output, or lines of the log. */
-export const report = (sentence: string): void =>
-  isJsonLog() ? lines.info(sentence) : void process.stdout.write(`${sentence}\n`);
+export const report = (sentence: string): void => (isJsonLog() ? lines.info(sentence) : void say(sentence));
 
 /** The log of requests, on standard output: JSON, on a terminal text. */
 export const requestLog = (): { write(line: string): void } =>
@@ -67,7 +67,7 @@ export function readable(line: string): string {
   const request = req ? [req.method, req.url] : [];
   const facts = [res?.statusCode, msg, audit && JSON.stringify(audit), reqId && `(${reqId})`];
   const words = [time.slice(11, 19), level.padEnd(5), ...request, ...facts].filter(Boolean);
-  return `${words.join(' ')}\n${err ? `${err.stack}\n` : ''}`;
+  return printable(`${words.join(' ')}\n${err ? `${err.stack}\n` : ''}`);
 }
 
 /** What Temporal's SDK logs, where the process logs JSON; otherwise it prints text by itself. */

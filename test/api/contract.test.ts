@@ -147,11 +147,13 @@ describe.each(titled(ROWS.filter((row) => row.method !== 'GET' && row.request !=
 
   it('stores each number at its limits, or refuses it', async () => {
     const schema = described(row)?.operation.requestBody?.content['application/json']?.schema;
+    const failed: unknown[] = [];
     for (const [field, limits] of Object.entries(resolved(schema as Schema).properties ?? {}).flatMap(limitsOf))
       for (const limit of limits) {
-        const answer = await sent(row, await world.pathOf(row), { body: { ...world.bodyOf(row), [field]: limit } });
-        expect([field, limit, answer.status, answer.body.code]).not.toEqual([field, limit, 500, 'internal']);
+        const { status } = await sent(row, await world.pathOf(row), { body: { ...world.bodyOf(row), [field]: limit } });
+        if (status === 500) failed.push([field, limit]);
       }
+    expect(failed).toEqual([]);
   });
 
   it('answers 422 for a body that is no object, 400 for one that is no JSON', async () => {

@@ -1,7 +1,8 @@
+import { Budget } from '../../contracts/budgets.ts';
 import { DatasetCreate, DatasetUpdate, datasets } from '../../contracts/datasets.ts';
 import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { transfers } from '../../contracts/transfer.ts';
-import { Budget, WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
+import { WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
 import { Status } from '../ui/show.tsx';
 import { ownZone, When } from '../ui/time.tsx';
 import { column, Named, reference, text } from './columns.tsx';

@@ -5,8 +5,9 @@ import { ownIds, readWorld } from '../declared/installed.ts';
 import { planOf } from '../declared/plan.ts';
 import { readDeclared } from '../declared/read.ts';
 import { planJson, planText } from '../declared/show.ts';
-import { JSON_OPTION, parsed, say, sayJson, UsageError, usageError } from '../remote/options.ts';
+import { JSON_OPTION, parsed, UsageError, usageError } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
+import { say, sayJson } from '../terminal.ts';
 
 /** The exit code of a dry run that would change something. */
 const WOULD_CHANGE = 3;

@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util';
 import { backUp } from '../../embedded/backup.ts';
 import type { Config } from '../config.ts';
 import { PERDURA_VERSION } from '../places.ts';
+import { note } from '../terminal.ts';
 import { untilSignal } from '../until-signal.ts';
-
-const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Writes a backup of the installation in the home folder to one file. */
 export default async function runBackup(config: Config, args: string[]): Promise<void> {
@@ -17,9 +16,9 @@ export default async function runBackup(config: Config, args: string[]): Promise
   const stop = new AbortController();
   void untilSignal().then(() => stop.abort());
   const options = { home: config.PERDURA_HOME, file, version: PERDURA_VERSION, with_key, force };
-  const bytes = await backUp({ ...options, signal: stop.signal, log: say });
-  say(`${file} is complete: ${(bytes / 1e6).toFixed(1)} MB, readable by this user only.`);
-  say(
+  const bytes = await backUp({ ...options, signal: stop.signal, log: note });
+  note(`${file} is complete: ${(bytes / 1e6).toFixed(1)} MB, readable by this user only.`);
+  note(
     with_key
       ? 'It contains the encryption key and the access token: anyone who reads it can open the stored tokens. --without-key leaves the key out.'
       : `It does not contain the encryption key: keep ${config.PERDURA_HOME}/encryption-key elsewhere. Without it a restored installation does not start.`,

@@ -4,8 +4,7 @@ import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample
 import { isTerminal } from '../../domain/statuses.ts';
 import { apiClient, type Call, findInstallation, type Json } from '../api-client.ts';
 import type { Config } from '../config.ts';
-
-const say = (line: string) => process.stdout.write(`${line}\n`);
+import { print, say } from '../terminal.ts';
 
 /** A first run, as a client of the API would make it. */
 export default async function runDemo(config: Config): Promise<void> {
@@ -90,7 +89,7 @@ async function watch(url: string, token: string): Promise<void> {
 
 /** Whether the event ends the run. */
 function show({ type, data }: { type: string; data: Json }): boolean {
-  if (type === 'message_delta') process.stdout.write(String(data.delta));
+  if (type === 'message_delta') print(String(data.delta));
   else if (type === 'message')
     say(data.role === 'assistant' && data.content ? '' : `  ${data.role}: ${data.content || JSON.stringify(data.tool_calls)}`);
   else if (type === 'usage') say(`  usage: ${data.total_in} in, ${data.total_out} out`);

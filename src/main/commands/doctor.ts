@@ -9,6 +9,7 @@ import { createResources, type Resources } from '../resources.ts';
 import { runningIn } from '../running.ts';
 import { externalSetting } from '../setting.ts';
 import { sizeChecks } from '../size-checks.ts';
+import { say, sayJson } from '../terminal.ts';
 import { openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
@@ -19,8 +20,8 @@ export default async function runDoctor(config: Config, args: string[] = []): Pr
     // In parallel: otherwise each check would wait for an unreachable server in turn.
     const checks = Object.entries(await checksFor(await placed(config), resources));
     const verdicts = checks.map(([name, check]) => verdictOf(name, check));
-    if (json) process.stdout.write(`${JSON.stringify(await Promise.all(verdicts), null, 2)}\n`);
-    else for (const verdict of verdicts) print(await verdict);
+    if (json) sayJson(await Promise.all(verdicts));
+    else for (const verdict of verdicts) report(await verdict);
     if ((await Promise.all(verdicts)).some(({ ok }) => !ok)) process.exitCode = 1;
   } finally {
     await resources.close();
@@ -68,5 +69,4 @@ const verdictOf = (name: string, check: () => Promise<string>): Promise<Verdict>
     (error: Error) => ({ check: name, ok: false, detail: textWithReason(error) }),
   );
 
-const print = ({ check, ok, detail }: Verdict): void =>
-  void process.stdout.write(`${ok ? 'ok    ' : 'FAILED'}  ${check}: ${detail}\n`);
+const report = ({ check, ok, detail }: Verdict) => say(`${ok ? 'ok    ' : 'FAILED'}  ${check}: ${detail}`);

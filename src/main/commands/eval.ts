@@ -4,8 +4,9 @@ import { parseArgs } from 'node:util';
 import type { Evaluation, EvaluationDetail, EvaluationResult } from '../../contracts/evaluations.ts';
 import { apiClient, type Call } from '../api-client.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, say, sayJson } from '../remote/options.ts';
+import { JSON_OPTION } from '../remote/options.ts';
 import { remotePlace } from '../remote/place.ts';
+import { note, say, sayJson } from '../terminal.ts';
 
 const USAGE = `perdura eval --dataset <id> --workflow <id>
   --version <hash>    a version of the workflow (definition_hash of one of its runs); by default the workflow as it is now
@@ -39,7 +40,7 @@ const EVERY_MS = 1_000;
 /** `perdura eval`: exits with 0 when enough items pass and none regressed, 1 if not, 2 if the evaluation could not run to its end. */
 export default async function runEvaluation(config: Config, args: string[]): Promise<void> {
   process.exitCode = await evaluated(config, args).catch((error: Error) => {
-    process.stderr.write(`perdura eval: ${error.message}\n`);
+    note(`perdura eval: ${error.message}`);
     return 2;
   });
 }

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, note, parsed } from '../remote/options.ts';
+import { JSON_OPTION, parsed } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
+import { note, print } from '../terminal.ts';
 
 /** `perdura export`: JSON, or YAML if it is asked for or the file is called so. */
 export default async function exportAll(config: Config, args: string[]): Promise<void> {
@@ -12,7 +13,7 @@ export default async function exportAll(config: Config, args: string[]): Promise
   const yaml = values.yaml || (!values.json && /\.ya?ml$/.test(values.output ?? ''));
   const text = yaml ? stringify(bundle) : `${JSON.stringify(bundle, null, 2)}\n`;
   if (!values.output) {
-    process.stdout.write(text);
+    print(text);
     return;
   }
   await writeFile(values.output, text);

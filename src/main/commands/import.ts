@@ -3,8 +3,9 @@ import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import type { BundleImportResult, FullImport, ImportResult, PerduraClient } from '../../client/index.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, note, parsed, say, sayJson } from '../remote/options.ts';
+import { JSON_OPTION, parsed } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
+import { note, say, sayJson } from '../terminal.ts';
 
 /** `perdura import <file>`: exits with 1 if an item was not created. */
 export default async function importAll(config: Config, args: string[]): Promise<void> {

@@ -5,7 +5,8 @@ import { createClient } from '../../client/index.ts';
 import { withoutSlashes } from '../../domain/remote-address.ts';
 import type { Config } from '../config.ts';
 import { storeLogin } from '../remote/login.ts';
-import { JSON_OPTION, note, parsed, say, sayJson, usageError } from '../remote/options.ts';
+import { JSON_OPTION, parsed, usageError } from '../remote/options.ts';
+import { note, printError, say, sayJson } from '../terminal.ts';
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
@@ -34,7 +35,7 @@ function addressIn(given: string | undefined): string {
 
 async function typedToken(): Promise<string> {
   if (!process.stdin.isTTY) throw usageError('login', 'Pipe the access token into it with --token-stdin');
-  process.stderr.write('Access token (it is not shown): ');
+  printError('Access token (it is not shown): ');
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: hidden, terminal: true });
   try {

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { removeLogin } from '../remote/login.ts';
-import { JSON_OPTION, parsed, say, sayJson } from '../remote/options.ts';
+import { JSON_OPTION, parsed } from '../remote/options.ts';
+import { say, sayJson } from '../terminal.ts';
 
 export default async function logout(config: Config, args: string[]): Promise<void> {
   const { values } = parsed('logout', args, { options: JSON_OPTION });

@@ -1,7 +1,8 @@
 import type { Config } from '../config.ts';
-import { FOLLOW_OPTION, JSON_OPTION, parsed, say, sayJson } from '../remote/options.ts';
+import { FOLLOW_OPTION, JSON_OPTION, parsed } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { followed, lineOf, recordedLines } from '../remote/show-run.ts';
+import { say, sayJson } from '../terminal.ts';
 
 /** `perdura logs <task>`: the record so far; with -f every event until the run has ended. */
 export default async function logs(config: Config, args: string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { clearPackages, installedPackages } from '../../tools/mcp/packages/cache.ts';
 import type { Config } from '../config.ts';
 import { packagesFolder } from '../mcp-packages.ts';
+import { print } from '../terminal.ts';
 
 const USAGE = 'perdura mcp-packages ls [--json], or perdura mcp-packages clear [<package>]';
 
@@ -10,15 +11,14 @@ export default async function runMcpPackages(config: Config, [verb = 'ls', ...re
   const [option] = rest;
   if (rest.length > 1 || !['ls', 'clear'].includes(verb) || (verb === 'ls' && option !== undefined && option !== '--json'))
     throw new Error(`Write ${USAGE}`);
-  if (verb === 'clear') return write(cleared(await clearPackages(folder, option), option));
+  if (verb === 'clear') return print(cleared(await clearPackages(folder, option), option));
   const installed = await installedPackages(folder);
-  if (option === '--json') return write(`${JSON.stringify(installed.map(({ directory: _, ...shown }) => shown))}\n`);
-  write(installed.map(line).join('') || 'No packages of MCP servers are installed.\n');
+  if (option === '--json') return print(`${JSON.stringify(installed.map(({ directory: _, ...shown }) => shown))}\n`);
+  print(installed.map(line).join('') || 'No packages of MCP servers are installed.\n');
 }
 
 type Installed = Awaited<ReturnType<typeof installedPackages>>[number];
 
-const write = (text: string) => void process.stdout.write(text);
 const mib = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MiB`;
 const line = ({ registry, specs, installed_at, bytes }: Installed) =>
   `${installed_at}  ${registry}  ${mib(bytes)}  ${specs.join(' ')}\n`;

@@ -5,13 +5,14 @@ import type { Difference } from '../../replay/difference.ts';
 import { type ReplayPorts, replay } from '../../replay/replay.ts';
 import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
+import { note, print, say } from '../terminal.ts';
 import { parsersOf } from '../wiring.ts';
 
 /** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 if one differs, 2 if a file is not a bundle. */
 export default async function runReplay(config: Config, files: string[]): Promise<void> {
   let code = files.length === 0 ? 2 : 0;
-  if (files.length === 0) process.stderr.write('Name the bundle to replay: perdura replay <bundle.json> …\n');
-  const resources = createResources((error) => process.stderr.write(`${(error as Error).message}\n`));
+  if (files.length === 0) note('Name the bundle to replay: perdura replay <bundle.json> …');
+  const resources = createResources((error) => note((error as Error).message));
   const guards = outputGuardsOf(parsersOf(config, resources).judge);
   try {
     for (const file of files) code = Math.max(code, await replayFile(file, guards));
@@ -24,15 +25,15 @@ export default async function runReplay(config: Config, files: string[]): Promis
 async function replayFile(file: string, guards: ReplayPorts): Promise<0 | 1 | 2> {
   const bundle = await readBundle(file).catch((error: Error) => error);
   if (bundle instanceof Error) {
-    process.stderr.write(`${file}: ${bundle.message}\n`);
+    note(`${file}: ${bundle.message}`);
     return 2;
   }
   const { difference, steps, calls } = await replay(bundle, guards);
   if (!difference) {
-    process.stdout.write(`same       ${file}: ${steps} steps, ${calls} tool calls, ${bundle.end.status}\n`);
+    say(`same       ${file}: ${steps} steps, ${calls} tool calls, ${bundle.end.status}`);
     return 0;
   }
-  process.stdout.write(`DIFFERENT  ${file}: step ${difference.step}: ${difference.what}\n${sides(difference)}`);
+  print(`DIFFERENT  ${file}: step ${difference.step}: ${difference.what}\n${sides(difference)}`);
   return 1;
 }
 

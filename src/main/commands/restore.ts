@@ -2,14 +2,13 @@ import { resolve } from 'node:path';
 import { restore } from '../../embedded/restore.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
-
-const say = (line: string) => process.stderr.write(`${line}\n`);
+import { note } from '../terminal.ts';
 
 /** Unpacks a backup into the empty home folder. Starts nothing. */
 export default async function runRestore({ PERDURA_HOME: home }: Config, [file, ...more]: string[]): Promise<void> {
   if (!file || file.startsWith('-') || more.length > 0) throw new Error('Name one file: perdura restore <file>');
-  const { taken_at, with_key } = await restore({ home, file: resolve(file), migrations_folder: MIGRATIONS, log: say });
-  say(`${home} now holds the installation as it was at ${taken_at}.`);
-  if (!with_key) say(`Its encryption key is not in the backup: put it in ${home}/encryption-key before you start.`);
-  say('Start it with npm start. Runs that had not ended continue; before a tool that writes is called again, they ask.');
+  const { taken_at, with_key } = await restore({ home, file: resolve(file), migrations_folder: MIGRATIONS, log: note });
+  note(`${home} now holds the installation as it was at ${taken_at}.`);
+  if (!with_key) note(`Its encryption key is not in the backup: put it in ${home}/encryption-key before you start.`);
+  note('Start it with npm start. Runs that had not ended continue; before a tool that writes is called again, they ask.');
 }

@@ -8,12 +8,13 @@ import type { Config } from '../config.ts';
 import { requestRestore } from '../home-mark.ts';
 import { MIGRATIONS } from '../places.ts';
 import { runningIn } from '../running.ts';
+import { say } from '../terminal.ts';
 
 /** Says that the installation was restored; needed when record, engine and home are from the same moment, as in a snapshot of a disk. */
 export default async function runRestored(config: Config): Promise<void> {
   if (!config.DATABASE_URL && (await isStopped(config.PERDURA_HOME))) {
     await requestRestore(config.PERDURA_HOME);
-    process.stdout.write(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start\n`);
+    say(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start`);
     return;
   }
   const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await runningIn(config)).database_url;
@@ -21,7 +22,7 @@ export default async function runRestored(config: Config): Promise<void> {
   try {
     await requireOwnSchema(database.pool, MIGRATIONS);
     const done = await noteRestore(database.pool);
-    if (done) process.stdout.write(`Restored: ${described(done)}\n`);
+    if (done) say(`Restored: ${described(done)}`);
   } finally {
     await database.close();
   }

@@ -6,6 +6,7 @@ import { rotateKeys } from '../../store/rotation.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
 import { keySource } from '../setting.ts';
+import { print } from '../terminal.ts';
 
 export default async function runRotateKeys(config: Config): Promise<void> {
   const { DATABASE_URL, ENCRYPTION_KEYS } = config;
@@ -19,7 +20,7 @@ export default async function runRotateKeys(config: Config): Promise<void> {
     await noteActiveKey(database.pool, keys);
     const rotated = await rotateKeys(database, keys);
     const { tokens, schedules, connections, mcp_sign_ins, definitions, runs, webhook_secrets } = rotated;
-    process.stdout.write(
+    print(
       `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections, ${mcp_sign_ins} sign-ins at MCP servers and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,
     );
   } finally {

@@ -1,8 +1,9 @@
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config.ts';
-import { FOLLOW_OPTION, JSON_OPTION, note, parsed, say, sayJson } from '../remote/options.ts';
+import { FOLLOW_OPTION, JSON_OPTION, parsed } from '../remote/options.ts';
 import { remoteClient, workflowNamed } from '../remote/place.ts';
 import { followed, liveText } from '../remote/show-run.ts';
+import { note, say, sayJson } from '../terminal.ts';
 
 /** `perdura run`: with --follow it exits with 0 if the run was completed, and 1 if it failed or was halted. */
 export default async function run(config: Config, args: string[]): Promise<void> {

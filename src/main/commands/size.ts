@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { LOAD_LIMITS, type Load, type Sizing, sizingOf } from '../../domain/sizing.ts';
 import type { Config } from '../config.ts';
+import { print } from '../terminal.ts';
 
 /** Of a load whose fields were not given; calls are one fewer than steps. */
 const DEFAULTS = { runs_per_second: 0, streams: 0, steps: 3, tokens_per_second: 40, readers: 1, parked: 0, retention_days: 30 };
@@ -31,7 +32,7 @@ export default async function runSize(_config: Config, args: string[]): Promise<
   const { values } = parseArgs({ args, options: { ...Object.fromEntries(fields), json: { type: 'boolean' as const } } });
   const load = loadOf(values as Given);
   const sizing = sizingOf(load);
-  process.stdout.write((values as Given).json ? `${JSON.stringify({ load, ...sizing }, null, 2)}\n` : table(sizing));
+  print((values as Given).json ? `${JSON.stringify({ load, ...sizing }, null, 2)}\n` : table(sizing));
 }
 
 const gb = (mb: number) => `${(mb / 1_024).toFixed(1)} GB`;

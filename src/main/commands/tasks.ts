@@ -1,8 +1,8 @@
 import type { PerduraClient, Task } from '../../client/index.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parsed, say, sayJson, usageError } from '../remote/options.ts';
+import { JSON_OPTION, parsed, usageError } from '../remote/options.ts';
 import { remoteClient, workflowNamed } from '../remote/place.ts';
-import { printable } from '../remote/show-run.ts';
+import { printable, say, sayJson } from '../terminal.ts';
 
 const TEXT = { type: 'string' } as const;
 

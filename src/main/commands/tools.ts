@@ -1,5 +1,6 @@
 import { installToolPackages } from '../../toolrunner/index.ts';
 import type { Config } from '../config.ts';
+import { say } from '../terminal.ts';
 
 /** `perdura tools install <package> …`: packages that custom tools may import. */
 export default async function runToolsCommand(
@@ -13,7 +14,6 @@ export default async function runToolsCommand(
     packages,
     ...(TOOLRUNNER_PYTHON ? { python: TOOLRUNNER_PYTHON } : {}),
   });
-  process.stdout.write(`Installed for custom tools: ${packages.join(', ')} (${python})\n`);
-  if (made)
-    process.stdout.write('This created the environment for tools. Restart all running Perdura processes so that they use it.\n');
+  say(`Installed for custom tools: ${packages.join(', ')} (${python})`);
+  if (made) say('This created the environment for tools. Restart all running Perdura processes so that they use it.');
 }

@@ -1,5 +1,5 @@
 import type { BundleImportResult, PerduraClient } from '../../client/index.ts';
-import { note } from '../remote/options.ts';
+import { note } from '../terminal.ts';
 import type { World } from './installed.ts';
 import type { DeclaredKind, Fields } from './kinds.ts';
 import { type Lookup, type PlanStep, referring } from './plan.ts';

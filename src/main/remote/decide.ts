@@ -1,6 +1,7 @@
 import type { ToolCallRecord } from '../../client/index.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parsed, say, sayJson, usageError } from './options.ts';
+import { say, sayJson } from '../terminal.ts';
+import { JSON_OPTION, parsed, usageError } from './options.ts';
 import { remoteClient } from './place.ts';
 
 /** `perdura approve` and `perdura deny`: the call that waits, or the named one of several. */

@@ -28,8 +28,3 @@ interface Facts<O> {
 
 export const usageError = (command: string, reason: string): UsageError =>
   new UsageError(`${reason}\n\n${answerTo([command, '--help'], '') ?? ''}`.trimEnd());
-
-export const say = (line: string): boolean => process.stdout.write(`${line}\n`);
-/** For a person who watches, not for what reads the output. */
-export const note = (line: string): boolean => process.stderr.write(`${line}\n`);
-export const sayJson = (value: unknown): boolean => say(JSON.stringify(value, null, 2));

@@ -1,10 +1,7 @@
 import type { PerduraClient, TaskDetail, TaskEvent } from '../../client/index.ts';
-import { note, say } from './options.ts';
+import { note, print, printable, say } from '../terminal.ts';
 
 const LONGEST = 200;
-
-/** Models and tools write what they like; without control characters they cannot steer a terminal. */
-export const printable = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '');
 
 /** One line about an event; null for pieces of text, which a later event has as a whole. */
 export function lineOf({ type, data, timestamp }: Pick<TaskEvent, 'type' | 'data' | 'timestamp'>): string | null {
@@ -69,15 +66,13 @@ export async function followed({ client, task_id, show }: Following): Promise<Ta
 /** The text of a run on stdout: as it comes on a terminal, else message by message. Everything else is for a person. */
 export function liveText(): (event: TaskEvent) => void {
   const live = Boolean(process.stdout.isTTY);
-  // What goes into a file or a program stays as it is.
-  const shown = live ? printable : String;
   let pending = '';
   return (event) => {
     if (event.type === 'message_delta') {
       pending += event.data.delta;
-      if (live) process.stdout.write(shown(event.data.delta));
+      if (live) print(event.data.delta);
     } else if (event.type === 'message' && event.data.role === 'assistant') {
-      if (event.data.content) say(live && pending ? '' : shown(event.data.content));
+      if (event.data.content) say(live && pending ? '' : event.data.content);
       pending = '';
     } else if (event.type === 'log' && event.data.event === 'attempt_reset') {
       if (live && pending) note('\n(the answer breaks off here and is written again)');

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { exhaustedBy } from '../../domain/budget.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { eventsOf } from '../../domain/events.ts';
-import { costOf, tokensOf } from '../../domain/usage.ts';
+import { costOf, countedTokens } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
 import { BUDGET_HALT } from '../names.ts';
@@ -27,7 +27,7 @@ export async function reserve({ ports, run, definition, selected, tokens, step }
   if (!budget) return 'go';
   const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
   const next = { cost: costOf(call, [definition.model], selected.prices), tokens, seconds: 0 };
-  const reason = exhaustedBy(budget, { cost: run.cost, tokens: tokensOf(run), seconds: run.seconds ?? 0 }, next);
+  const reason = exhaustedBy(budget, { cost: run.cost, tokens: countedTokens(run), seconds: run.seconds ?? 0 }, next);
   if (!reason) return 'go';
   const { log, status } = eventsOf(run.task_id, ports.now);
   const exhausted = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type BudgetLimits, exhaustedBy } from '../../../src/domain/budget.ts';
-import { addUsage, costOf, MOST_COUNTED, NO_USAGE, tokensOf } from '../../../src/domain/usage.ts';
+import { addUsage, costOf, MOST_COUNTED, NO_USAGE, countedTokens } from '../../../src/domain/usage.ts';
 
 const limits = (more: Partial<BudgetLimits>): BudgetLimits => ({
   ...{ max_cost_usd: null, max_tokens: null, max_seconds: null, on_exhausted: 'wait' },
@@ -52,11 +52,11 @@ describe('a budget', () => {
   });
 
   it('of tokens is exhausted by a count that has reached its end', () => {
-    const tokens = tokensOf({ total_in: MOST_COUNTED, total_out: 0 });
+    const tokens = countedTokens({ total_in: MOST_COUNTED, total_out: 0 });
     expect(exhaustedBy(limits({ max_tokens: MOST_COUNTED * 1_000 }), { cost: 0, tokens, seconds: 0 }, used(0, 1))).toBe(
       'The budget of 2147483647000 tokens is used up: more than can be counted are spent and the next call needs about 1',
     );
-    expect(tokensOf({ total_in: MOST_COUNTED - 1, total_out: MOST_COUNTED - 1 })).toBe(2 * (MOST_COUNTED - 1));
+    expect(countedTokens({ total_in: MOST_COUNTED - 1, total_out: MOST_COUNTED - 1 })).toBe(2 * (MOST_COUNTED - 1));
   });
 });
 

@@ -1,0 +1,14 @@
+/** Models, tools and other people write what they like; without control characters they cannot steer a terminal. */
+export const printable = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '');
+
+/** What a stream gets of a text: a terminal gets it without control characters, a file or a program as it is. */
+export const shownOn = ({ isTTY }: { isTTY?: boolean }, text: string): string => (isTTY ? printable(text) : text);
+
+export const print = (text: string): void => void process.stdout.write(shownOn(process.stdout, text));
+
+/** For a person who watches, not for what reads the output. */
+export const printError = (text: string): void => void process.stderr.write(shownOn(process.stderr, text));
+
+export const say = (line: string): void => print(`${line}\n`);
+export const note = (line: string): void => printError(`${line}\n`);
+export const sayJson = (value: unknown): void => say(JSON.stringify(value, null, 2));
