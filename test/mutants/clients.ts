@@ -86,4 +86,20 @@ export default [
     harm: 'A secret in a file is printed with the difference.',
     tests: [{ file: 'test/unit/client/declared.test.ts', name: 'are refused with the reason and the file' }],
   },
+  {
+    id: 'clients/terminals-are-steered',
+    file: 'src/main/terminal.ts',
+    text: 'isTTY ? printable(text) : text',
+    replacement: 'text',
+    harm: 'What a model wrote hides the arguments of the call that a person approves.',
+    tests: [{ file: 'test/unit/terminal.test.ts', name: 'a terminal gets no control characters' }],
+  },
+  {
+    id: 'clients/logs-steer-terminals',
+    file: 'src/main/log.ts',
+    text: 'return printable(parts.length > 0',
+    replacement: 'return String(parts.length > 0',
+    harm: 'The name of a resource hides a line of the log.',
+    tests: [{ file: 'test/unit/terminal.test.ts', name: 'a line of the log for people' }],
+  },
 ] satisfies Mutant[];

@@ -69,4 +69,31 @@ export default [
     harm: 'A page cannot read the events, whose JSON ends with its first line.',
     tests: [{ file: EVENT_SOURCE, name: 'is read as the record has it' }],
   },
+  {
+    id: 'descriptions/warnings-of-reading',
+    file: 'src/api/openapi.ts',
+    text: 'const warns = ({ kind, reply, path }: Endpoint) => ',
+    replacement: "const warns = ({ kind, reply, path, method }: Endpoint) => method !== 'GET' && ",
+    harm: 'A client that validates answers refuses what a query is warned about.',
+    tests: [{ file: 'test/unit/contracts/description.test.ts', name: 'may carry warnings about its request' }],
+  },
+  {
+    id: 'descriptions/refused-keys',
+    file: 'src/api/openapi.ts',
+    text: '...(idempotent ? [400, 409] : []),\n',
+    replacement: '',
+    harm: 'A generated client does not know the answer to an Idempotency-Key that was used before.',
+    tests: [{ file: 'test/unit/contracts/description.test.ts', name: 'may be that its Idempotency-Key' }],
+  },
+  {
+    id: 'descriptions/boundless-scores',
+    file: 'src/contracts/scores.ts',
+    text: '.max(FARTHEST)',
+    replacement: '',
+    harm: 'Two large scores make the scores of a workflow unreadable.',
+    tests: [
+      { file: 'test/unit/contracts/description.test.ts', name: 'has an upper limit' },
+      { file: 'test/api/scores.test.ts', name: 'the mean of the largest numbers' },
+    ],
+  },
 ] satisfies Mutant[];

@@ -120,4 +120,28 @@ export default [
     harm: 'Usage by workflow has a row and a colour for each item of a dataset, all with the same name.',
     tests: [{ file: 'test/api/usage.test.ts', name: 'counts runs of an evaluation for the workflow that is evaluated' }],
   },
+  {
+    id: 'usage/a-count-overflows',
+    file: 'src/store/statements/runs.ts',
+    text: 'least(${name} + :${name}::bigint, ${MOST_COUNTED})::int',
+    replacement: '${name} + :${name}',
+    harm: 'A run that uses more than two billion tokens fails, with everything paid for.',
+    tests: [{ file: 'test/temporal/large-counts.test.ts', name: 'continues beyond the tokens' }],
+  },
+  {
+    id: 'usage/a-full-count-is-a-number',
+    file: 'src/domain/usage.ts',
+    text: 'Math.max(total_in, total_out) < MOST_COUNTED ? total_in + total_out : Number.POSITIVE_INFINITY',
+    replacement: 'total_in + total_out',
+    harm: 'A budget above what can be counted is never exhausted.',
+    tests: [{ file: 'test/unit/domain/money.test.ts', name: 'is exhausted by a count that has reached its end' }],
+  },
+  {
+    id: 'usage/long-waits-overflow',
+    file: 'src/store/statements/usage.ts',
+    text: '- 0.5))::float8',
+    replacement: '- 0.5))::int',
+    harm: 'One call that waited for a month makes the usage of calls unreadable.',
+    tests: [{ file: 'test/api/usage.test.ts', name: 'has durations of months' }],
+  },
 ] satisfies Mutant[];
