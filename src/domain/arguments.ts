@@ -1,10 +1,12 @@
+import { parseExact } from './exact-json.ts';
+
 type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
-/** Reads the arguments a model wrote. An empty text means no arguments. */
+/** Reads the arguments a model wrote, with its integers as they are. An empty text means no arguments. */
 export function readArguments(text: string): ReadArguments {
   if (text.trim() === '') return { arguments: {} };
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { arguments: value as Record<string, unknown> };
     return { refusal: 'The arguments must be a JSON object' };

@@ -1,3 +1,4 @@
+import { isExactNumber, parseExact } from './exact-json.ts';
 import { secretSpellings } from './spellings.ts';
 
 const MARK = '[redacted]';
@@ -56,7 +57,7 @@ export function redactor(values: Iterable<string> = [], base?: Redactor): Redact
     json(input) {
       const plain = text(input);
       if (plain === input || !isJson(input) || isJson(plain)) return plain;
-      return JSON.stringify(walk(JSON.parse(input), text));
+      return JSON.stringify(walk(parseExact(input), text));
     },
     output(input, bytes) {
       const plain = text(input);
@@ -176,9 +177,9 @@ function walk(value: unknown, text: (input: string) => string): unknown {
   if (value instanceof Error) return cleaned(value, text);
   if (value instanceof Date) return value;
   if (Array.isArray(value)) return value.map((item) => walk(item, text));
-  if (value && typeof value === 'object')
+  if (value && typeof value === 'object' && !isExactNumber(value))
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), walk(item, text)]));
-  const plain = String(value);
+  const plain = isExactNumber(value) ? value.rawJSON : String(value);
   const redactedText = text(plain);
   return redactedText === plain ? value : redactedText;
 }

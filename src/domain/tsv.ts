@@ -1,4 +1,6 @@
-type Scalar = string | number | boolean | null;
+import { isExactNumber, parseExact } from './exact-json.ts';
+
+type Scalar = string | number | boolean | null | ReturnType<typeof JSON.rawJSON>;
 
 /** A tool's result as shown to the model: an array of flat objects becomes tab-separated values if that is shorter. */
 export function shorterAsTsv(result: string): string {
@@ -17,7 +19,7 @@ export function shorterAsTsv(result: string): string {
 function rowsOf(text: string): Record<string, Scalar>[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     const list = isRecord(value) && Object.keys(value).length === 1 ? value.result : value;
     return Array.isArray(list) && list.every(isFlat) ? list : null;
   } catch {
@@ -26,13 +28,14 @@ function rowsOf(text: string): Record<string, Scalar>[] | null {
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 const isFlat = (value: unknown): value is Record<string, Scalar> =>
-  isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null);
+  isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null || isExactNumber(cell));
 
 /** Escapes what would break the table. A missing value, null and the empty text stay distinct. */
 function cellOf(value: Scalar | undefined): string {
   if (value === undefined) return '';
+  if (isExactNumber(value)) return value.rawJSON;
   if (typeof value !== 'string') return String(value);
   const plain = value.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   return plain === '' || plain === 'null' || plain === 'true' || plain === 'false' || isNumeric(plain) ? `"${plain}"` : plain;

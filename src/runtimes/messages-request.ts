@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
+import { parseExact } from '../domain/exact-json.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Exchange } from './runtime.ts';
@@ -146,7 +147,7 @@ function replyBlocks({ content, tool_calls, extra }: TranscriptMessage): Block[]
 function inputOf(args: string): unknown {
   if (args.trim() === '') return {};
   try {
-    const value = isTooDeepText(args) ? null : JSON.parse(args);
+    const value = isTooDeepText(args) ? null : parseExact(args);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
     // Reported to the model with the result of the call.

@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { parseExact } from '../domain/exact-json.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import type { Answered } from '../domain/usage.ts';
 import { isJson, refuseOtherAnswers } from './answer-type.ts';
@@ -24,7 +25,8 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
         const request = { ...messagesRequest(input, model), stream: true as const };
         const response = await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
         await refuseOtherAnswers(response, EXPECTED);
-        if (isJson(response)) for (const event of eventsOf((await response.json()) as Anthropic.Message)) answer.add(event);
+        if (isJson(response))
+          for (const event of eventsOf(parseExact(await response.text()) as Anthropic.Message)) answer.add(event);
         else await readChunks(response, answer.add);
         return { reply: answer.reply(), cursor: null };
       } catch (error) {

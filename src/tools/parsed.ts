@@ -1,3 +1,4 @@
+import { exactly, rounded } from '../domain/exact-json.ts';
 import type { Config } from '../main/config.ts';
 import type { SharedServices } from '../main/core.ts';
 import { ParserFailure } from '../parsers/failure.ts';
@@ -54,8 +55,8 @@ export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parse
   const deadline_ms = setting.config.JUDGE_SECONDS * 1_000;
   return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
     try {
-      const fitted = await parsers.run('arguments', { schema, args }, { owner, deadline_ms });
-      if ('arguments' in fitted) return fitted;
+      const fitted = await parsers.run('arguments', { schema, args: rounded(args) }, { owner, deadline_ms });
+      if ('arguments' in fitted) return { arguments: exactly(fitted.arguments, args) };
       return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Correct them and call the tool again` };
     } catch (error) {
       if (!(error instanceof ParserFailure)) throw error;

@@ -26,6 +26,7 @@ export type AskPerson = (question: FormQuestion, signal: AbortSignal) => Promise
 export interface ToolCall {
   call_id: string;
   name: string;
+  /** JSON, as `parseExact` reads it. */
   arguments: Record<string, unknown>;
   /** Stable over retries of the same call, so that the tool can recognise a repetition. */
   call_key: string;

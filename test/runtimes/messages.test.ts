@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messagesRequest } from '../../src/runtimes/messages-request.ts';
 import { messageAnswer } from '../support/compatible-vendor.ts';
 import { type Answer, fails, type ModelServer, sends, startModelServer } from '../support/model-server.ts';
-import { failure, reply } from './support.ts';
+import { exchangeOf, failure, message, reply } from './support.ts';
 
 let server: ModelServer;
 beforeAll(async () => {
@@ -81,6 +82,16 @@ describe('an answer of the Messages API', () => {
     expect({ text, shown, finish }).toEqual({ text: 'Let me look.', shown: 'Let me look.', finish: 'tool_calls' });
     expect(calls).toEqual([{ id: 'a', name: 'look', arguments: '{"at":1}' }]);
     expect(usage).toMatchObject({ total_in: 5, total_out: 2 });
+  });
+
+  it('keeps an identifier that a double cannot hold, also where it is repeated to the model', async () => {
+    const call = '{"type":"tool_use","id":"a","name":"look","input":{"id":1234567890123456789}}';
+    const body = `{"type":"message","model":"answered","content":[${call}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2}}`;
+    const { calls } = await ask(as('application/json', body));
+    expect(calls[0]?.arguments).toBe('{"id":1234567890123456789}');
+    const asked = { call_id: 'a', name: 'look', arguments: '{"id": 1234567890123456789}' };
+    const transcript = [message({ role: 'assistant', kind: 'reply', tool_calls: [asked] })];
+    expect(JSON.stringify(messagesRequest(exchangeOf({ transcript }), 'any').messages)).toContain('{"id":1234567890123456789}');
   });
 
   it.each([

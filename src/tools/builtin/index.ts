@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
+import { rounded } from '../../domain/exact-json.ts';
 import type { ToolCall, ToolOutcome, ToolSource } from '../source.ts';
 import { type BashPorts, bash, bashSpec } from './bash.ts';
 import { edit, editSpec } from './edit.ts';
@@ -66,7 +67,9 @@ export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSou
     list: async () => tools.map(({ spec }) => spec),
     async call(call, signal) {
       const tool = tools.find(({ spec }) => spec.name === call.name);
-      return tool ? tool.call(call, signal) : { content: `There is no tool named ${call.name}`, failed: true };
+      return tool
+        ? tool.call({ ...call, arguments: rounded(call.arguments) }, signal)
+        : { content: `There is no tool named ${call.name}`, failed: true };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type BudgetLimits, exhaustedBy } from '../../../src/domain/budget.ts';
-import { addUsage, costOf, MOST_COUNTED, NO_USAGE, countedTokens } from '../../../src/domain/usage.ts';
+import { addUsage, costOf, countedTokens, MOST_COUNTED, NO_USAGE } from '../../../src/domain/usage.ts';
 
 const limits = (more: Partial<BudgetLimits>): BudgetLimits => ({
   ...{ max_cost_usd: null, max_tokens: null, max_seconds: null, on_exhausted: 'wait' },

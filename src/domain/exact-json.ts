@@ -1,0 +1,54 @@
+/** An integer that a double cannot hold, as it was written. `JSON.stringify` writes it so again. */
+interface ExactNumber {
+  readonly rawJSON: string;
+}
+
+declare global {
+  interface JSON {
+    parse(text: string, reviver: (this: unknown, key: string, value: unknown, context: { source: string }) => unknown): unknown;
+    rawJSON(text: string): ExactNumber;
+    isRawJSON(value: unknown): value is ExactNumber;
+  }
+}
+
+/** Python refuses integers of more than 4,300 digits. */
+const INTEGER = /^-?(?:0|[1-9]\d{0,1000})$/;
+const HAS_LONG_INTEGER = /\d{16}/;
+
+const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value);
+
+/**
+ * Parses JSON without changing an integer, such as an identifier of 19 digits: one that a double cannot hold is an `ExactNumber`.
+ * Throws as `JSON.parse` does.
+ */
+export const parseExact = (text: string): unknown =>
+  HAS_LONG_INTEGER.test(text)
+    ? JSON.parse(text, (_key, value, { source }) => (isLarge(value) && INTEGER.test(source) ? JSON.rawJSON(source) : value))
+    : JSON.parse(text);
+
+export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRawJSON(value);
+
+const fieldsOf = (value: unknown): [string, unknown][] =>
+  typeof value === 'object' && value !== null && !isExactNumber(value) ? Object.entries(value) : [];
+
+/** A value of `parseExact` with doubles only, for code that calculates. */
+export function rounded<T>(value: T): T {
+  if (isExactNumber(value)) return Number(value.rawJSON) as T;
+  if (Array.isArray(value)) return value.map(rounded) as T;
+  return typeof value === 'object' && value !== null
+    ? (Object.fromEntries(fieldsOf(value).map(([key, part]) => [key, rounded(part)])) as T)
+    : value;
+}
+
+/** Arguments that were converted to the types of a schema, with the integers that were `written` instead of doubles. */
+export function exactly<T>(converted: T, written: unknown): T {
+  const source = isExactNumber(written) ? written.rawJSON : typeof written === 'string' ? written.trim() : null;
+  if (source !== null && INTEGER.test(source)) {
+    if (isLarge(converted) && Number(source) === converted) return JSON.rawJSON(source) as T;
+    if (typeof converted === 'string' && isExactNumber(written)) return source as T;
+  }
+  if (typeof converted !== 'object' || converted === null) return converted;
+  const originals = new Map(fieldsOf(written));
+  if (Array.isArray(converted)) return converted.map((part, index) => exactly(part, originals.get(String(index)))) as T;
+  return Object.fromEntries(fieldsOf(converted).map(([key, part]) => [key, exactly(part, originals.get(key))])) as T;
+}
