@@ -20,7 +20,7 @@ describe('an integer that a double cannot hold', () => {
     },
   );
 
-  it('is no valid JSON where no integer is', () => {
+  it('is refused where JSON has no integer', () => {
     expect(() => parseExact(`{"id": 0${ID}}`)).toThrow(SyntaxError);
   });
 
