@@ -1,5 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../domain/errors.ts';
+import { parseExact } from '../domain/exact-json.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Integers are kept as they were written. */
+    exact?: boolean;
+  }
+}
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -11,11 +19,12 @@ const DEEPEST = 1_000;
  * bytes, so values are counted first. A POST without a body may still send the JSON content type.
  */
 export function parseJsonBody(http: FastifyInstance, most_values: number): void {
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, ({ routeOptions }, body, done) => {
     try {
       refuseExcess(body as Buffer, most_values);
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
-      done(null, text.trim() === '' ? undefined : JSON.parse(text));
+      const parse = routeOptions.config.exact ? parseExact : JSON.parse;
+      done(null, text.trim() === '' ? undefined : parse(text));
     } catch (error) {
       if (error instanceof AppError) return done(error);
       done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));

@@ -104,6 +104,7 @@ export const customTools = {
     description: 'A 200 means that the execution ended; `success` and `error` report how. At most 30 seconds.',
     params: IdParams,
     body: ToolRunRequest,
+    exact: true,
     reply: ToolRunResult,
     refuses: [409],
   }),

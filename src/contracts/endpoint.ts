@@ -43,6 +43,8 @@ export interface Endpoint<
   idempotent: boolean;
   /** Takes a body as large as an upload. */
   large?: boolean;
+  /** The handler gets the integers of the body as they were written, by `parseExact`. */
+  exact?: boolean;
   /** The body is stored, so it counts towards what its sender may store; this may depend on the body. */
   stores?: boolean | ((body: unknown) => boolean);
   /** One frame of the stream, if the operation can answer with a stream. */
@@ -76,6 +78,7 @@ interface Facts<P, Q, B, R, K> {
   refuses?: number[];
   idempotent?: boolean;
   large?: boolean;
+  exact?: boolean;
   stores?: Endpoint['stores'];
   streamed?: z.ZodType;
   refusal?: z.ZodType;

@@ -173,4 +173,12 @@ export default [
     harm: 'A model reads another identifier in its own earlier call.',
     tests: [{ file: 'test/runtimes/messages.test.ts', name: 'keeps an identifier that a double cannot hold' }],
   },
+  {
+    id: 'texts/tried-arguments-are-rounded',
+    file: 'src/api/json-body.ts',
+    text: 'routeOptions.config.exact ? parseExact : JSON.parse',
+    replacement: 'JSON.parse',
+    harm: 'A tool that a person tries acts on another message than the one it was given.',
+    tests: [{ file: 'test/temporal/exact-numbers.test.ts', name: 'a custom tool that a person tries gets it' }],
+  },
 ] satisfies Mutant[];

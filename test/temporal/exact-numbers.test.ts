@@ -34,6 +34,13 @@ it('a custom tool gets the identifier that the model wrote, as a number or as a 
   ).toEqual([`{"next": ${NEXT}, "name": ""}`, `{"next": ${NEXT}, "name": ""}`, `{"next": 2, "name": "${ID}"}`]);
 });
 
+it('a custom tool that a person tries gets it, too', async () => {
+  await here.workflow({ tools: [LOOK] });
+  const { id } = ((await here.alice.get('/api/custom-tools?limit=1')).body as { id: string }[])[0]!;
+  const tried = await here.alice.ok(here.alice.post(`/api/custom-tools/${id}/run`, `{"arguments": {"id": ${ID}}}`));
+  expect(tried).toMatchObject({ success: true, result: `{"next": ${NEXT}, "name": ""}` });
+});
+
 it('an MCP server gets it, too', async () => {
   const servers = resolve(import.meta.dirname, '../tools/servers');
   const connection_config = { command: 'python3', args: [`${servers}/numbers.py`] };

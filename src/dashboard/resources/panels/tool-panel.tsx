@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
+import { parseExact } from '../../../domain/exact-json.ts';
 import type { ApiReply } from '../../api/call.ts';
 import { useRefusal } from '../../api/may.ts';
 import { useAct, useRead } from '../../api/queries.ts';
@@ -68,7 +69,7 @@ function RunTool({ record }: { record: Stored }) {
   useUnsaved(text !== tried);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const read = parsedJson(text);
+    const read = parsedJson(text, parseExact);
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read)
       run.mutate(
