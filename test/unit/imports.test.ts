@@ -36,6 +36,7 @@ const MAY: Record<string, string[]> = {
     'domain/questions',
     'domain/access',
     'domain/provider-presets',
+    'domain/exact-json',
     'npm:',
   ],
 };
