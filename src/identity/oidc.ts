@@ -2,6 +2,7 @@ import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerif
 import { z } from 'zod';
 import type { CallerRole } from '../contracts/access.ts';
 import { highestRole } from '../domain/access.ts';
+import { storable } from '../domain/transcript.ts';
 import type { Identity, IdentityCheck } from './cached-identity.ts';
 
 interface OidcOptions {
@@ -38,7 +39,7 @@ export function oidcIdentity({ issuer, audiences, role_claim, fetch }: OidcOptio
     try {
       const required = { ...verifying, requiredClaims: ['sub', 'exp'] };
       const { payload } = await jwtVerify(access_token, await keys(), required);
-      return identityOf(payload, role_claim);
+      return isSubject(payload.sub) ? identityOf(payload, role_claim) : null;
     } catch (error) {
       if (isInvalid(error)) return null;
       throw error;
@@ -65,6 +66,9 @@ const isInvalid = (error: unknown): boolean =>
   !(error instanceof errors.JWKSInvalid) &&
   error.code !== 'ERR_JOSE_GENERIC';
 
+/** The standard makes it a text. Anything else may stand for several people, as a number does that was rounded. */
+const isSubject = (sub: unknown) => typeof sub === 'string' && sub !== '' && storable(sub) === sub;
+
 function identityOf(payload: JWTPayload, role_claim: string | null): Identity {
   const { sub = '', exp = 0 } = payload;
   const claimed_role = role_claim === null ? null : roleIn([payload], role_claim);
@@ -83,7 +87,7 @@ type Claims = Record<string, unknown>;
 export const loginIn = (sources: readonly Claims[]): string | undefined =>
   sources
     .flatMap(({ preferred_username, email }) => [preferred_username, email])
-    .find((name): name is string => typeof name === 'string');
+    .find((name): name is string => typeof name === 'string' && name !== '' && storable(name) === name);
 
 /** The highest role that the claims name. */
 export function roleIn(sources: readonly Claims[], role_claim: string): CallerRole | null {

@@ -5,7 +5,7 @@ import type { IdentityCheck } from './cached-identity.ts';
 const TIMEOUT_MS = 10_000;
 
 const Account = z.object({
-  id: z.union([z.number(), z.string()]),
+  id: z.union([z.int(), z.string().min(1)]),
   login: z.string().optional(),
   username: z.string().optional(),
 });

@@ -4,12 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { discoverOAuthProtectedResourceMetadata, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storable } from '../../src/domain/transcript.ts';
 import { cachedIdentity } from '../../src/identity/cached-identity.ts';
 import { oidcIdentity } from '../../src/identity/oidc.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { identityOf } from '../../src/main/setting.ts';
 import { clientOf } from '../support/client.ts';
 import { startTestInstallation } from '../support/installation.ts';
+import { ODD_VALUES } from '../support/odd-values.ts';
 
 const key = await generateKeyPair('ES256');
 const other = await generateKeyPair('ES256');
@@ -76,6 +78,26 @@ describe('a token of an OpenID Connect issuer', () => {
     expect(await Promise.all(tokens.map(identify))).toEqual(tokens.map(() => null));
     expect(await identify(await tokenOf({ expires: -30 }))).toMatchObject({ subject: 'u-1' });
   });
+
+  it.each(['sub', 'preferred_username', 'email', 'roles', 'groups'])(
+    'with anything as %s is of one person or refused',
+    async (claim) => {
+      const identify = open(claim === 'groups' ? 'groups.deep' : 'roles');
+      const faults: unknown[] = [];
+      for (const [name, value] of ODD_VALUES) {
+        const found = await identify(await tokenOf({ claims: { [claim]: typeof value === 'symbol' ? undefined : value } })).catch(
+          (error: Error) => ({ subject: error, login: '' }),
+        );
+        const subject = claim === 'sub' ? value : 'u-1';
+        const right =
+          found === null
+            ? claim === 'sub'
+            : typeof found.subject === 'string' && found.subject === subject && storable(found.login) === found.login;
+        if (!right || found?.subject === '') faults.push([name, found]);
+      }
+      expect(faults).toEqual([]);
+    },
+  );
 
   it('names a role, the highest counts', async () => {
     const of = async (role_claim: string | null, claims: object) =>

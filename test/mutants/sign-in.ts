@@ -70,4 +70,12 @@ export default [
     harm: 'A viewer clicks on buttons whose only answer is a refusal.',
     tests: [{ file: 'test/long/dashboard-viewer.test.ts', name: 'finds no enabled control that leads to a refusal' }],
   },
+  {
+    id: 'sign-in/people-without-a-subject',
+    file: 'src/identity/oidc.ts',
+    text: 'isSubject(payload.sub) ? identityOf(payload, role_claim) : null',
+    replacement: 'identityOf(payload, role_claim)',
+    harm: 'Two people whose issuer numbers them beyond what a double holds are one person.',
+    tests: [{ file: 'test/api/oidc.test.ts', name: 'with anything as sub is of one person or refused' }],
+  },
 ] satisfies Mutant[];
