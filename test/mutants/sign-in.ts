@@ -76,6 +76,6 @@ export default [
     text: 'isSubject(payload.sub) ? identityOf(payload, role_claim) : null',
     replacement: 'identityOf(payload, role_claim)',
     harm: 'Two people whose issuer numbers them beyond what a double holds are one person.',
-    tests: [{ file: 'test/api/oidc.test.ts', name: 'with anything as sub is of one person or refused' }],
+    tests: [{ file: 'test/api/oidc.test.ts', name: ' is of one person or refused' }],
   },
 ] satisfies Mutant[];
