@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify';
+import type { Warning } from '../contracts/common.ts';
 import { AppError } from '../domain/errors.ts';
-import { parseExact } from '../domain/exact-json.ts';
+import { exactNumbersIn, parseExact, rounded } from '../domain/exact-json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Integers are kept as they were written. */
     exact?: boolean;
+  }
+  interface FastifyRequest {
+    /** Integers of the body that a double cannot hold. */
+    rounded?: readonly Warning[];
   }
 }
 
@@ -19,12 +24,17 @@ const DEEPEST = 1_000;
  * bytes, so values are counted first. A POST without a body may still send the JSON content type.
  */
 export function parseJsonBody(http: FastifyInstance, most_values: number): void {
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, ({ routeOptions }, body, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       refuseExcess(body as Buffer, most_values);
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
-      const parse = routeOptions.config.exact ? parseExact : JSON.parse;
-      done(null, text.trim() === '' ? undefined : parse(text));
+      const value = text.trim() === '' ? undefined : parseExact(text);
+      const large = request.routeOptions.config.exact ? [] : exactNumbersIn(value);
+      request.rounded = large.map(({ place, number: { rawJSON } }) => ({
+        path: place,
+        message: `\`${place}\` was read as ${Number(rawJSON)}, because a number holds about 15 digits; send it as a text`,
+      }));
+      done(null, large.length > 0 ? rounded(value) : value);
     } catch (error) {
       if (error instanceof AppError) return done(error);
       done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));

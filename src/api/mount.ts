@@ -201,7 +201,8 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   const query = judgedQuery(endpoint.query, request.query);
   const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
   const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, judging) : null;
-  doubts.warn(...query.warnings, ...(body?.warnings ?? []));
+  const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
+  doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);
   const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
   doubts.warn(...unknownFields(endpoint.form ?? z.object({}), file.fields).map(({ path, message }) => ({ path, message })));
   return {

@@ -31,6 +31,12 @@ export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRa
 const fieldsOf = (value: unknown): [string, unknown][] =>
   typeof value === 'object' && value !== null && !isExactNumber(value) ? Object.entries(value) : [];
 
+/** The integers of a value of `parseExact` that a double cannot hold, by their places, such as `metadata.ids.0`. */
+export function exactNumbersIn(value: unknown, place = ''): { place: string; number: ExactNumber }[] {
+  if (isExactNumber(value)) return [{ place, number: value }];
+  return fieldsOf(value).flatMap(([key, part]) => exactNumbersIn(part, place ? `${place}.${key}` : key));
+}
+
 /** A value of `parseExact` with doubles only, for code that calculates. */
 export function rounded<T>(value: T): T {
   if (isExactNumber(value)) return Number(value.rawJSON) as T;

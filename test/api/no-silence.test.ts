@@ -72,6 +72,20 @@ describe('saves', () => {
     expect((await alice.get(`/api/agents/${agent.id}`)).body.warnings).toMatchObject([{ path: 'custom_tool_ids' }]);
   });
 
+  it('an integer that is rounded is a warning, or with strict handling a refusal', async () => {
+    const memory = (key: string, ids: string) =>
+      `{"agent_id": "${world.ids.agents}", "key": "${key}", "value": "x", "metadata": {"ids": [1, ${ids}]}}`;
+    const made = await here.alice.ok(here.alice.post('/api/memories', memory('rounded', '1234567890123456789')), 201);
+    const message = '`metadata.ids.1` was read as 1234567890123456800, because a number holds about 15 digits; send it as a text';
+    expect(made.warnings).toEqual([{ path: 'metadata.ids.1', message }]);
+    expect(made.metadata).toEqual({ ids: [1, Number('1234567890123456800')] });
+    const strict = { prefer: 'handling=strict' };
+    const refused = await here.alice.post('/api/memories', memory('strict', '1234567890123456789'), strict);
+    expect(refusal(refused)).toEqual([422, 'metadata.ids.1']);
+    const exact = await here.alice.ok(here.alice.post('/api/memories', memory('exact', '9007199254740991'), strict), 201);
+    expect(exact.warnings).toBeUndefined();
+  });
+
   it("cannot distinguish another user's token from one that does not exist", async () => {
     await here.bob.ok(here.bob.post('/api/tokens', { name: 'of-bob', value: 'x' }), 201);
     const messages = [];

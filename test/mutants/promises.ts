@@ -4,7 +4,7 @@ export default [
   {
     id: 'promises/unknown-fields',
     file: 'src/api/mount.ts',
-    text: 'doubts.warn(...query.warnings, ...(body?.warnings ?? []));',
+    text: 'doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);',
     replacement: 'doubts.warn(...query.warnings);',
     harm: 'A field that nobody reads is dropped in silence.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'is a warning or a refusal at every level of every body' }],

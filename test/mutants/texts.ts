@@ -176,9 +176,17 @@ export default [
   {
     id: 'texts/tried-arguments-are-rounded',
     file: 'src/api/json-body.ts',
-    text: 'routeOptions.config.exact ? parseExact : JSON.parse',
-    replacement: 'JSON.parse',
+    text: 'request.routeOptions.config.exact ? [] : exactNumbersIn(value)',
+    replacement: 'exactNumbersIn(value)',
     harm: 'A tool that a person tries acts on another message than the one it was given.',
     tests: [{ file: 'test/temporal/exact-numbers.test.ts', name: 'a custom tool that a person tries gets it' }],
+  },
+  {
+    id: 'texts/rounding-is-silent',
+    file: 'src/api/mount.ts',
+    text: '...(body?.warnings ?? []), ...read)',
+    replacement: '...(body?.warnings ?? []))',
+    harm: 'A client finds another identifier in its record than the one it has sent, and was not warned.',
+    tests: [{ file: 'test/api/no-silence.test.ts', name: 'an integer that is rounded is a warning' }],
   },
 ] satisfies Mutant[];
