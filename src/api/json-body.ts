@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Warning } from '../contracts/common.ts';
 import { AppError } from '../domain/errors.ts';
-import { exactNumbersIn, parseExact, rounded } from '../domain/exact-json.ts';
+import { exactNumbersIn, hasLongInteger, parseExact, rounded } from '../domain/exact-json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -9,7 +9,7 @@ declare module 'fastify' {
     exact?: boolean;
   }
   interface FastifyRequest {
-    /** Integers of the body that a double cannot hold. */
+    /** The first integers of the body that a double cannot hold. */
     rounded?: readonly Warning[];
   }
 }
@@ -18,6 +18,7 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** A limit before parsing. It is looser than the one in `validate.ts`, which names the field. */
 const DEEPEST = 1_000;
+const MOST_NAMED = 20;
 
 /**
  * Parses JSON bodies. Parsing and validation block the main thread for a time that depends more on the number of values than on
@@ -29,8 +30,8 @@ export function parseJsonBody(http: FastifyInstance, most_values: number): void 
       refuseExcess(body as Buffer, most_values);
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
       const value = text.trim() === '' ? undefined : parseExact(text);
-      const large = request.routeOptions.config.exact ? [] : exactNumbersIn(value);
-      request.rounded = large.map(({ place, number: { rawJSON } }) => ({
+      const large = request.routeOptions.config.exact || !hasLongInteger(text) ? [] : exactNumbersIn(value);
+      request.rounded = large.slice(0, MOST_NAMED).map(({ place, number: { rawJSON } }) => ({
         path: place,
         message: `\`${place}\` was read as ${Number(rawJSON)}, because a number holds about 15 digits; send it as a text`,
       }));

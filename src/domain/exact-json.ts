@@ -13,7 +13,10 @@ declare global {
 
 /** Python refuses integers of more than 4,300 digits. */
 const INTEGER = /^-?(?:0|[1-9]\d{0,1000})$/;
-const HAS_LONG_INTEGER = /\d{16}/;
+const LONG_INTEGER = /\d{16}/;
+
+/** Whether it is worth looking for an integer that a double cannot hold. */
+export const hasLongInteger = (json: string): boolean => LONG_INTEGER.test(json);
 
 const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value);
 
@@ -22,7 +25,7 @@ const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeI
  * Throws as `JSON.parse` does.
  */
 export const parseExact = (text: string): unknown =>
-  HAS_LONG_INTEGER.test(text)
+  hasLongInteger(text)
     ? JSON.parse(text, (_key, value, { source }) => (isLarge(value) && INTEGER.test(source) ? JSON.rawJSON(source) : value))
     : JSON.parse(text);
 

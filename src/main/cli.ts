@@ -38,7 +38,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
 
 async function main(argv: string[]): Promise<void> {
   const answer = answerTo(argv, PERDURA_VERSION);
-  if (answer !== null) return void print(answer);
+  if (answer !== null) return print(answer);
   const [name = '', ...args] = argv;
   const load = COMMANDS[name];
   if (!load) {

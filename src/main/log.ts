@@ -43,7 +43,7 @@ export function logFailure(sentence: string): void {
 }
 
 /** What a command has done: text for people, on standard output, or lines of the log. */
-export const report = (sentence: string): void => (isJsonLog() ? lines.info(sentence) : void say(sentence));
+export const report = (sentence: string): void => (isJsonLog() ? lines.info(sentence) : say(sentence));
 
 /** The log of requests, on standard output: JSON, on a terminal text. */
 export const requestLog = (): { write(line: string): void } =>

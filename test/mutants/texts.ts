@@ -176,7 +176,7 @@ export default [
   {
     id: 'texts/tried-arguments-are-rounded',
     file: 'src/api/json-body.ts',
-    text: 'request.routeOptions.config.exact ? [] : exactNumbersIn(value)',
+    text: 'request.routeOptions.config.exact || !hasLongInteger(text) ? [] : exactNumbersIn(value)',
     replacement: 'exactNumbersIn(value)',
     harm: 'A tool that a person tries acts on another message than the one it was given.',
     tests: [{ file: 'test/temporal/exact-numbers.test.ts', name: 'a custom tool that a person tries gets it' }],
