@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Warning } from '../contracts/common.ts';
 import { AppError } from '../domain/errors.ts';
-import { exactNumbersIn, hasLongInteger, parseExact, rounded } from '../domain/exact-json.ts';
+import { parseExact, parseRounded } from '../domain/exact-json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,13 +29,14 @@ export function parseJsonBody(http: FastifyInstance, most_values: number): void 
     try {
       refuseExcess(body as Buffer, most_values);
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
-      const value = text.trim() === '' ? undefined : parseExact(text);
-      const large = request.routeOptions.config.exact || !hasLongInteger(text) ? [] : exactNumbersIn(value);
-      request.rounded = large.slice(0, MOST_NAMED).map(({ place, number: { rawJSON } }) => ({
+      if (text.trim() === '') return done(null, undefined);
+      if (request.routeOptions.config.exact) return done(null, parseExact(text));
+      const { value, losses } = parseRounded(text);
+      request.rounded = losses.slice(0, MOST_NAMED).map(({ place, double }) => ({
         path: place,
-        message: `\`${place}\` was read as ${Number(rawJSON)}, because a number holds about 15 digits; send it as a text`,
+        message: `\`${place}\` was read as ${double}, because a number holds about 15 digits; send it as a text`,
       }));
-      done(null, large.length > 0 ? rounded(value) : value);
+      done(null, value);
     } catch (error) {
       if (error instanceof AppError) return done(error);
       done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));

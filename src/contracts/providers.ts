@@ -4,8 +4,9 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
-/** US dollars per million tokens; an entry of the model that answered, or else of the one that was asked for, wins over `*`. */
 const Dollars = z.number().min(0).max(1_000_000_000);
+
+/** US dollars per million tokens; an entry of the model that answered, or else of the one that was asked for, wins over `*`. */
 export const Price = z.object({
   input: Dollars,
   output: Dollars,

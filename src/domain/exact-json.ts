@@ -12,11 +12,8 @@ declare global {
 }
 
 /** Python refuses integers of more than 4,300 digits. */
-const INTEGER = /^-?(?:0|[1-9]\d{0,1000})$/;
+const INTEGER = /^-?(?:0|[1-9]\d{0,999})$/;
 const LONG_INTEGER = /\d{16}/;
-
-/** Whether it is worth looking for an integer that a double cannot hold. */
-export const hasLongInteger = (json: string): boolean => LONG_INTEGER.test(json);
 
 const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value);
 
@@ -25,7 +22,7 @@ const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeI
  * Throws as `JSON.parse` does.
  */
 export const parseExact = (text: string): unknown =>
-  hasLongInteger(text)
+  LONG_INTEGER.test(text)
     ? JSON.parse(text, (_key, value, { source }) => (isLarge(value) && INTEGER.test(source) ? JSON.rawJSON(source) : value))
     : JSON.parse(text);
 
@@ -34,10 +31,17 @@ export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRa
 const fieldsOf = (value: unknown): [string, unknown][] =>
   typeof value === 'object' && value !== null && !isExactNumber(value) ? Object.entries(value) : [];
 
-/** The integers of a value of `parseExact` that a double cannot hold, by their places, such as `metadata.ids.0`. */
-export function exactNumbersIn(value: unknown, place = ''): { place: string; number: ExactNumber }[] {
-  if (isExactNumber(value)) return [{ place, number: value }];
-  return fieldsOf(value).flatMap(([key, part]) => exactNumbersIn(part, place ? `${place}.${key}` : key));
+/** Where a value of `parseExact` has integers that a double cannot hold, such as `metadata.ids.0`, and their doubles. */
+function lossesIn(value: unknown, place = ''): { place: string; double: number }[] {
+  if (isExactNumber(value)) return [{ place, double: rounded<unknown>(value) as number }];
+  return fieldsOf(value).flatMap(([key, part]) => lossesIn(part, place ? `${place}.${key}` : key));
+}
+
+/** Parses JSON with doubles only, for code that calculates, and says which integers that changes. Throws as `JSON.parse` does. */
+export function parseRounded(text: string): { value: unknown; losses: { place: string; double: number }[] } {
+  if (!LONG_INTEGER.test(text)) return { value: JSON.parse(text), losses: [] };
+  const exact = parseExact(text);
+  return { value: rounded(exact), losses: lossesIn(exact) };
 }
 
 /** A value of `parseExact` with doubles only, for code that calculates. */

@@ -52,15 +52,10 @@ async function embedBatch(client: OpenAI, { model, input }: { model: string; inp
 
 /** In the order of the texts. Throws a TypeError that names what is wrong, because a wrong vector would be found with every search, or by none. */
 function vectorsOf(answer: unknown, texts: number): number[][] {
-  const { data: read, error } = Answer.safeParse(answer);
-  if (!read)
-    throw new TypeError(
-      error.issues
-        .slice(0, 1)
-        .map(({ path, message }) => `${path.join('.')}: ${message}`)
-        .join(),
-    );
-  const { data } = read;
+  const read = Answer.safeParse(answer);
+  const [fault] = read.error?.issues ?? [];
+  if (!read.success) throw new TypeError(`${fault?.path.join('.')}: ${fault?.message}`);
+  const { data } = read.data;
   if (data.length !== texts) throw new TypeError(`${data.length} vectors for ${texts} texts`);
   const vectors = data.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(({ embedding }) => unit(embedding));
   if (new Set(vectors.map(({ length }) => length)).size > 1) throw new TypeError('vectors of different lengths');

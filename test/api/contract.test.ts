@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { schemaReference } from '../support/schema-places.ts';
 import { undescribed } from '../support/statuses.ts';
 import { collectionOf, UNKNOWN, type World, worldOf } from './contract-world.ts';
 import { INTERFACE, type Row, SETTLED } from './interface-rows.ts';
@@ -212,8 +213,7 @@ describe.each(titled(ROWS.filter((row) => !streams(row))))('%s', (title, row) =>
       type,
       'schema',
     ];
-    const $ref = `api#/${pointer.map((part) => encodeURIComponent(String(part).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
-    const fits = ajv.compile({ $ref });
+    const fits = ajv.compile({ $ref: schemaReference('api', pointer.map(String)) });
     fits(answer.body);
     expect(fits.errors ?? []).toEqual([]);
   });

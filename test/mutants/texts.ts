@@ -176,8 +176,8 @@ export default [
   {
     id: 'texts/tried-arguments-are-rounded',
     file: 'src/api/json-body.ts',
-    text: 'request.routeOptions.config.exact || !hasLongInteger(text) ? [] : exactNumbersIn(value)',
-    replacement: 'exactNumbersIn(value)',
+    text: '      if (request.routeOptions.config.exact) return done(null, parseExact(text));\n',
+    replacement: '',
     harm: 'A tool that a person tries acts on another message than the one it was given.',
     tests: [{ file: 'test/temporal/exact-numbers.test.ts', name: 'a custom tool that a person tries gets it' }],
   },

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { schemaReference } from './schema-places.ts';
 
 interface Operation {
   responses: Record<string, { content?: Record<string, { schema?: object }> }>;
@@ -82,8 +83,7 @@ export function misdescribed(description: Description, bodies: readonly Body[]):
     if (!found?.operation.responses[found.status]?.content?.['application/json']?.schema) continue;
     const { path, method, status } = found;
     const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema'];
-    const place = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
-    const fits = ajv.getSchema(`api#/${place}`)!;
+    const fits = ajv.getSchema(schemaReference('api', pointer))!;
     if (fits(JSON.parse(json))) continue;
     const faults = fits.errors?.map(
       ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { describeApi } from '../../../src/api/openapi.ts';
 import type { Endpoint } from '../../../src/contracts/endpoint.ts';
 import { describedBodies } from '../../support/described-bodies.ts';
+import { schemaReference } from '../../support/schema-places.ts';
 
 const CONTRACTS = resolve(import.meta.dirname, '../../../src/contracts');
 
@@ -198,8 +199,7 @@ describe('every example', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(document, 'api');
   const { sampleOf } = describedBodies(schemas);
-  const reference = (keys: string[]) =>
-    `api#/${keys.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+  const reference = (keys: string[]) => schemaReference('api', keys);
 
   it('fits its schema', () => {
     // What is both sent and returned is described twice; its example is of what is sent.
