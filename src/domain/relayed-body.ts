@@ -19,10 +19,12 @@ export function sourceOf(body: Body): ByteSource {
   return sources.get(body) ?? reader;
 }
 
-/** The same body with another source, read no faster than its reader reads. */
-export function relayedBody(body: Body, relay: (source: ByteSource) => ByteSource): Body {
-  const source = relay(sourceOf(body));
-  const relayed: Body = new ReadableStream<Uint8Array>(
+/** The same body with another source. */
+export const relayedBody = (body: Body, relay: (source: ByteSource) => ByteSource): Body => bodyOf(relay(sourceOf(body)));
+
+/** A body that reads its source no faster than its reader reads it. */
+export function bodyOf(source: ByteSource): Body {
+  const body: Body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await source.read();
@@ -33,6 +35,6 @@ export function relayedBody(body: Body, relay: (source: ByteSource) => ByteSourc
     },
     { highWaterMark: 0 },
   );
-  sources.set(relayed, source);
-  return relayed;
+  sources.set(body, source);
+  return body;
 }

@@ -1,8 +1,8 @@
-import { Agent, buildConnector, type Dispatcher, fetch } from 'undici';
-import { reasonOf } from '../domain/reason.ts';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { BYTE_LIMITS, type ByteLimits, countedFetch, tooLarge } from './counted-fetch.ts';
 import { dialEgress, EgressDenied } from './dial.ts';
 import { followingRedirects } from './redirects.ts';
+import { requestFetch } from './request-fetch.ts';
 import { type EgressRules, egressRules } from './rules.ts';
 
 export interface GuardedFetch {
@@ -46,11 +46,7 @@ export function guardedFetch(
     },
   });
   const dispatcher = agent.compose(patientWithStreams, rawBytesUpTo(limits.stream));
-  const once = ((input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]) =>
-    fetch(input, { ...init, dispatcher }).catch((error: Error) => {
-      throw error.message === 'fetch failed' ? new TypeError(reasonOf(error), { cause: error }) : error;
-    })) as unknown as typeof globalThis.fetch;
-  return { rules, fetch: countedFetch(followingRedirects(once), limits), close: () => agent.destroy() };
+  return { rules, fetch: countedFetch(followingRedirects(requestFetch(dispatcher)), limits), close: () => agent.destroy() };
 }
 
 /** An event stream may be silent for as long as its reader waits, as when an MCP server asks a person. Readers have limits. */

@@ -1,7 +1,7 @@
 type Fetch = typeof globalThis.fetch;
 
 const MOST = 10;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+export const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that are sent to another origin; any other header may be a credential under a custom name. */
 const HARMLESS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 const OF_THE_BODY = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'];

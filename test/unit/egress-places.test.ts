@@ -39,6 +39,7 @@ const DIALS: Record<string, string> = {
   'egress/places.ts': "the operator's default runtime, embeddings, search endpoint, identity provider and object store",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
   'egress/redirects.ts': 'follows by the fetch it is given',
+  'egress/request-fetch.ts': 'asks by the dispatcher it is given',
   'embedded/backup.ts': "the installation's own Postgres",
   'embedded/cluster-copy.ts': "the installation's own Postgres",
   'embedded/postgres-access.ts': "the installation's own Postgres",
