@@ -61,9 +61,7 @@ function responseOf(
   if (redirect === 'error' && headers.location !== undefined && REDIRECTS.has(status))
     throw new TypeError('a redirect is not followed');
   if (status > LARGEST_STATUS) throw new TypeError(`the answer has the status ${status}, which does not exist`);
-  const bare = BARE.has(status);
-  if (bare) void source.cancel();
-  const response = new Response(bare ? null : bodyOf(source), { status, statusText, headers: headersOf(headers) });
+  const response = new Response(BARE.has(status) ? null : bodyOf(source), { status, statusText, headers: headersOf(headers) });
   return Object.defineProperty(response, 'url', { value: url });
 }
 
@@ -72,7 +70,7 @@ const headersOf = (headers: Answer['headers']): [string, string][] =>
 
 /** A body that breaks off fails as that of fetch does. */
 function sourceIn({ body }: Answer, signal: AbortSignal | null | undefined): ByteSource {
-  // Whoever reads gets the error; nobody may be reading.
+  // A reader gets the error, and there may be none.
   body.on('error', () => {});
   const chunks: AsyncIterator<Uint8Array, undefined> = body[Symbol.asyncIterator]();
   return {

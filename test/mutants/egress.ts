@@ -207,7 +207,7 @@ export default [
     text: "  body.on('error', () => {});\n",
     replacement: '',
     harm: 'An answer that is dropped ends the process.',
-    tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'drops an answer that nobody has read' }],
+    tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'returns a redirect, or refuses it' }],
   },
   {
     id: 'egress/content-type-of-form',

@@ -3,8 +3,15 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Agent } from 'undici';
-import { expect, onTestFinished, it as test } from 'vitest';
+import { afterEach, expect, onTestFinished, it as test } from 'vitest';
 import { requestFetch } from '../../../src/egress/request-fetch.ts';
+
+const crashes: unknown[] = [];
+process.on('uncaughtException', (error) => void crashes.push(error));
+afterEach(async () => {
+  await new Promise(setImmediate);
+  expect(crashes.splice(0)).toEqual([]);
+});
 
 interface Place {
   url: string;
@@ -116,8 +123,7 @@ test('returns status, address and every header', async () => {
 
 test.each([204, 205, 304])('answers %i without a body', async (status) => {
   const { url, fetch } = await served((_, response) => void response.writeHead(status).end());
-  const response = await fetch(url);
-  expect(response).toMatchObject({ status, body: null });
+  expect(await fetch(url)).toMatchObject({ status, body: null });
 });
 
 test('returns a redirect, or refuses it', async () => {
@@ -132,7 +138,7 @@ test('says that a status does not exist', async () => {
   await expect.poll(connections).toBe(0);
 });
 
-test('says why nobody answers', async () => {
+test('reports that nobody answers', async () => {
   const { fetch } = await served(() => {});
   const error = await refused(fetch('http://127.0.0.1:1/'));
   expect(error).toBeInstanceOf(TypeError);
@@ -180,14 +186,9 @@ test('closes the connection of a body that is cancelled, and reading it ends', a
 });
 
 test('drops an answer that nobody has read', async () => {
-  const crashes: unknown[] = [];
-  const noted = (error: unknown) => void crashes.push(error);
-  process.on('uncaughtException', noted);
-  onTestFinished(() => void process.off('uncaughtException', noted));
   const { url, fetch, connections } = await served(endless);
   await (await fetch(url)).body!.cancel();
   await expect.poll(connections).toBe(0);
-  expect(crashes).toEqual([]);
 });
 
 test('reads no faster than its reader', async () => {
