@@ -202,7 +202,7 @@ export default [
     tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'says that a status does not exist' }],
   },
   {
-    id: 'egress/body-errors-unheard',
+    id: 'egress/body-errors-unhandled',
     file: 'src/egress/request-fetch.ts',
     text: "  body.on('error', () => {});\n",
     replacement: '',
