@@ -1,4 +1,6 @@
-import { type Dispatcher, interceptors, request } from 'undici';
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { type Dispatcher, request } from 'undici';
 import { reasonOf } from '../domain/reason.ts';
 import { type ByteSource, bodyOf } from '../domain/relayed-body.ts';
 import { REDIRECTS } from './redirects.ts';
@@ -6,18 +8,30 @@ import { REDIRECTS } from './redirects.ts';
 type Fetch = typeof globalThis.fetch;
 type Answer = Dispatcher.ResponseData;
 
-const DEFAULTS = { accept: '*/*', 'accept-encoding': 'br, gzip, deflate', 'user-agent': 'perdura' };
+const DEFAULTS = { accept: '*/*', 'accept-encoding': 'br, gzip', 'user-agent': 'perdura' };
 const TEXT = 'text/plain;charset=UTF-8';
 /** Of answers without a body. */
 const BARE = new Set([204, 205, 304]);
 const LARGEST_STATUS = 599;
+/** What a `Response` takes as the text of its status. */
+const REASON = /^[\t\x20-\x7e]*$/;
+
+/** A missing end is tolerated, as browsers do: an empty body has none. */
+const LENIENT = { finishFlush: constants.Z_SYNC_FLUSH };
+const LENIENT_BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+const UNPACKERS = new Map<string, () => Transform>([
+  ['gzip', () => createGunzip(LENIENT)],
+  ['x-gzip', () => createGunzip(LENIENT)],
+  ['deflate', () => createInflate(LENIENT)],
+  ['br', () => createBrotliDecompress(LENIENT_BROTLI)],
+]);
+const MOST_PACKINGS = 5;
 
 /**
  * A fetch over undici's `request`, which needs less CPU time than its fetch: about a third less for a request, a quarter for each token
  * of a streamed answer. Redirects are not followed. Errors are those of fetch, with the reason as their message.
  */
 export function requestFetch(dispatcher: Dispatcher): Fetch {
-  const unpacking = dispatcher.compose(interceptors.decompress({ skipErrorResponses: false }));
   return async (input, init) => {
     const {
       method = 'GET',
@@ -29,14 +43,13 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
     signal?.throwIfAborted();
     const url = input instanceof Request ? input.url : String(input);
     const sent = { ...(await contentOf({ headers, body })), method: method.toUpperCase() as Dispatcher.HttpMethod };
-    const answer = await request(url, { ...sent, signal: signal ?? null, dispatcher: unpacking }).catch((error: Error) => {
+    const answer = await request(url, { ...sent, signal: signal ?? null, dispatcher }).catch((error: Error) => {
       throw signal?.aborted ? signal.reason : new TypeError(reasonOf(error), { cause: error });
     });
-    const source = sourceIn(answer, signal);
     try {
-      return responseOf(answer, { url, source, redirect });
+      return responseOf(answer, { url, signal, redirect });
     } catch (error) {
-      await source.cancel();
+      answer.body.destroy();
       throw error;
     }
   };
@@ -55,12 +68,16 @@ async function contentOf({ headers, body }: Pick<RequestInit, 'headers' | 'body'
 
 function responseOf(
   answer: Answer,
-  { url, source, redirect }: { url: string; source: ByteSource; redirect: RequestInit['redirect'] },
+  { url, signal, redirect }: Pick<RequestInit, 'signal' | 'redirect'> & { url: string },
 ): Response {
-  const { statusCode: status, statusText, headers } = answer;
+  const { statusCode: status, headers, body } = answer;
+  // There may be no reader to get the error.
+  body.on('error', () => {});
   if (redirect === 'error' && headers.location !== undefined && REDIRECTS.has(status))
     throw new TypeError('a redirect is not followed');
   if (status > LARGEST_STATUS) throw new TypeError(`the answer has the status ${status}, which does not exist`);
+  const source = sourceIn(unpacked(body, headers['content-encoding']), signal);
+  const statusText = REASON.test(answer.statusText) ? answer.statusText : '';
   const response = new Response(BARE.has(status) ? null : bodyOf(source), { status, statusText, headers: headersOf(headers) });
   return Object.defineProperty(response, 'url', { value: url });
 }
@@ -68,10 +85,23 @@ function responseOf(
 const headersOf = (headers: Answer['headers']): [string, string][] =>
   Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]));
 
+/** The body itself if one of its packings is not known. */
+function unpacked(body: Readable, packings: string | string[] | undefined): Readable {
+  if (packings === undefined) return body;
+  const names = String(packings)
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+  if (names.length > MOST_PACKINGS) throw new TypeError(`the answer is packed ${names.length} times`);
+  const unpackers = names.toReversed().map((name) => UNPACKERS.get(name));
+  if (!unpackers.every((unpacker) => unpacker !== undefined)) return body;
+  const stages = unpackers.map((unpacker) => unpacker());
+  pipeline([body, ...stages], () => {});
+  return stages.at(-1)!.on('error', () => {});
+}
+
 /** A body that breaks off fails as that of fetch does. */
-function sourceIn({ body }: Answer, signal: AbortSignal | null | undefined): ByteSource {
-  // A reader gets the error, and there may be none.
-  body.on('error', () => {});
+function sourceIn(body: Readable, signal: AbortSignal | null | undefined): ByteSource {
   const chunks: AsyncIterator<Uint8Array, undefined> = body[Symbol.asyncIterator]();
   return {
     async read() {

@@ -93,7 +93,7 @@ async function allCaught(wanted: (mutant: Mutant) => boolean): Promise<boolean> 
 async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
   const queue = [...mutants];
   const verdicts: [Mutant, Outcome][] = [];
-  process.once('SIGINT', () => queue.splice(0));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => queue.splice(0));
   const failing = values['skip-baseline'] ? new Set<string>() : await baseline(mutants);
   const work = async () => {
     await atBench(async (bench) => {

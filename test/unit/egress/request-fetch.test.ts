@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, createBrotliCompress, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { Agent } from 'undici';
 import { afterEach, expect, onTestFinished, it as test } from 'vitest';
 import { requestFetch } from '../../../src/egress/request-fetch.ts';
@@ -57,22 +57,51 @@ test.each(Object.entries(PACKERS).flatMap(([name, pack]) => [200, 400, 500].map(
   },
 );
 
-test('passes each part of a packed stream on as it comes', async () => {
-  const { createGzip, constants } = await import('node:zlib');
-  const parts = ['one', 'two'];
+const STREAMING = {
+  gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
+  br: () => createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
+};
+
+test.each(['gzip', 'br'] as const)('passes each part of a stream on as it comes, packed as %s', async (name) => {
   let more = () => {};
   const { url, fetch } = await served((_, response) => {
-    const packer = createGzip({ flush: constants.Z_SYNC_FLUSH });
-    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' });
+    const packer = STREAMING[name]();
+    response.writeHead(200, { 'content-encoding': name, 'content-type': 'text/event-stream' });
     packer.pipe(response);
-    packer.write(parts[0]);
-    more = () => packer.end(parts[1]);
+    packer.write('one');
+    more = () => void packer.end('two');
   });
   const reader = (await fetch(url)).body!.getReader();
   const text = async () => new TextDecoder().decode((await reader.read()).value);
   expect(await text()).toBe('one');
   more();
   expect(await text()).toBe('two');
+});
+
+test.each([
+  ...Object.keys(PACKERS).map((name) => ({ what: `${name}, empty`, name, bytes: Buffer.alloc(0), text: '' })),
+  ...Object.entries(PACKERS).map(([name, pack]) => ({
+    ...{ what: `${name}, without its last byte`, name, text: 'all' },
+    bytes: pack('all').subarray(0, -1),
+  })),
+  { what: 'two packings', name: 'gzip, br', bytes: brotliCompressSync(gzipSync('all')), text: 'all' },
+  { what: 'capitals', name: 'GZIP', bytes: gzipSync('all'), text: 'all' },
+  { what: 'an unknown packing', name: 'own', bytes: Buffer.from('all'), text: 'all' },
+  { what: 'no packing', name: 'identity', bytes: Buffer.from('all'), text: 'all' },
+])('reads a body with $what', async ({ name, bytes, text }) => {
+  const { url, fetch } = await served((_, response) => {
+    response.writeHead(200, { 'content-encoding': name, 'content-length': bytes.length }).end(bytes);
+  });
+  expect(await (await fetch(url)).text()).toBe(text);
+});
+
+test('refuses a body that is packed too often', async () => {
+  const names = Array.from({ length: 6 }, () => 'gzip').join(', ');
+  const { url, fetch, connections } = await served((_, response) => {
+    response.writeHead(200, { 'content-encoding': names }).write(gzipSync('all'));
+  });
+  expect((await refused(fetch(url))).message).toBe('the answer is packed 6 times');
+  await expect.poll(connections).toBe(0);
 });
 
 test('says of a packed body that it is none', async () => {
@@ -121,6 +150,11 @@ test('returns status, address and every header', async () => {
   expect(await response.text()).toBe('tea');
 });
 
+test('passes over a text of the status that cannot be shown', async () => {
+  const { url, fetch } = await served(({ socket }) => void socket.end('HTTP/1.1 200 Schön\r\ncontent-length: 2\r\n\r\nok'));
+  expect(await fetch(url)).toMatchObject({ status: 200, statusText: '' });
+});
+
 test.each([204, 205, 304])('answers %i without a body', async (status) => {
   const { url, fetch } = await served((_, response) => void response.writeHead(status).end());
   expect(await fetch(url)).toMatchObject({ status, body: null });
@@ -155,6 +189,16 @@ test('says that a body broke off', async () => {
 });
 
 const endless: RequestListener = (_, response) => void response.writeHead(200).write('some');
+
+test('closes the connection of a packed body that is cancelled', async () => {
+  const { url, fetch, connections } = await served((_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' }).write(gzipSync('all'));
+  });
+  const reader = (await fetch(url)).body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await expect.poll(connections).toBe(0);
+});
 
 test.each(['before the answer', 'within the body'])('ends with the reason of its signal %s', async (when) => {
   const { url, fetch, connections } = await served(when === 'within the body' ? endless : () => {});
