@@ -41,7 +41,7 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
       body,
     } = input instanceof Request ? new Request(input, init) : (init ?? {});
     signal?.throwIfAborted();
-    const url = input instanceof Request ? input.url : String(input);
+    const url = addressOf(input instanceof Request ? input.url : input);
     const sent = { ...(await contentOf({ headers, body })), method: method.toUpperCase() as Dispatcher.HttpMethod };
     const answer = await request(url, { ...sent, signal: signal ?? null, dispatcher }).catch((error: Error) => {
       throw signal?.aborted ? signal.reason : new TypeError(reasonOf(error), { cause: error });
@@ -53,6 +53,15 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
       throw error;
     }
   };
+}
+
+/** As it is asked: without what is behind `#`. */
+function addressOf(address: string | URL): string {
+  const url = new URL(address);
+  if (!/^https?:$/.test(url.protocol)) throw new TypeError(`an address of ${url.protocol} is not asked`);
+  if (url.username || url.password) throw new TypeError('an address with a user name or password is not asked');
+  url.hash = '';
+  return url.href;
 }
 
 /** Headers and body as they are sent. */

@@ -225,4 +225,12 @@ export default [
     harm: 'A form arrives as nothing known.',
     tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'sends method, headers and body' }],
   },
+  {
+    id: 'egress/credentials-in-addresses',
+    file: 'src/egress/request-fetch.ts',
+    text: "if (url.username || url.password) throw new TypeError('an address with a user name or password is not asked');",
+    replacement: '',
+    harm: 'A redirect to an address with a password is followed, and the password is kept with the answer.',
+    tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'without quoting it' }],
+  },
 ] satisfies Mutant[];

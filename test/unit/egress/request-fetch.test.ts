@@ -150,6 +150,24 @@ test('returns status, address and every header', async () => {
   expect(await response.text()).toBe('tea');
 });
 
+test('asks without the fragment of an address', async () => {
+  const { url, fetch } = await served((request, response) => void response.end(request.url));
+  const response = await fetch(new URL('some?a=ü#part', url));
+  expect(response.url).toBe(`${url}some?a=%C3%BC`);
+  expect(await response.text()).toBe('/some?a=%C3%BC');
+});
+
+test.each([
+  ['ftp://127.0.0.1/', 'an address of ftp: is not asked'],
+  ['data:text/plain,hi', 'an address of data: is not asked'],
+  ['http://ann:hidden@127.0.0.1/', 'an address with a user name or password is not asked'],
+])('refuses %s without quoting it', async (url, message) => {
+  const { fetch } = await served(() => {});
+  const error = await refused(fetch(url));
+  expect(error).toBeInstanceOf(TypeError);
+  expect(error.message).toBe(message);
+});
+
 test('passes over a text of the status that cannot be shown', async () => {
   const { url, fetch } = await served(({ socket }) => void socket.end('HTTP/1.1 200 Schön\r\ncontent-length: 2\r\n\r\nok'));
   expect(await fetch(url)).toMatchObject({ status: 200, statusText: '' });
