@@ -33,15 +33,10 @@ const MOST_PACKINGS = 5;
  */
 export function requestFetch(dispatcher: Dispatcher): Fetch {
   return async (input, init) => {
-    const {
-      method = 'GET',
-      signal,
-      redirect,
-      headers,
-      body,
-    } = input instanceof Request ? new Request(input, init) : (init ?? {});
+    const asked = input instanceof Request ? new Request(input, init) : { ...init, url: input };
+    const { method = 'GET', signal, redirect, headers, body } = asked;
     signal?.throwIfAborted();
-    const url = addressOf(input instanceof Request ? input.url : input);
+    const url = addressOf(asked.url);
     const sent = { ...(await contentOf({ headers, body })), method: method.toUpperCase() as Dispatcher.HttpMethod };
     const answer = await request(url, { ...sent, signal: signal ?? null, dispatcher }).catch((error: Error) => {
       throw signal?.aborted ? signal.reason : new TypeError(reasonOf(error), { cause: error });
