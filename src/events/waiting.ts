@@ -16,7 +16,7 @@ export interface StreamBudget {
   read<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Does work that holds a large event in memory; few at a time, in the order of arrival. */
   withLarge<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** Resolves when the next frame may be sent: requests are answered between the frames of many streams. */
+  /** Resolves when the next frame may be sent: requests are answered between the frames of many streams. Nothing to wait for: undefined. */
   turn(): Promise<void> | undefined;
   bytes(): number;
   streams(): number;
@@ -24,8 +24,10 @@ export interface StreamBudget {
 
 const READS_AT_ONCE = 6;
 const LARGE_AT_ONCE = 4;
-/** Frames sent in one turn of the event loop, at up to 0.2 ms each. */
-const FRAMES_A_TURN = 32;
+/** In one turn of the event loop, frames are sent for as long as everything else took, within these limits. */
+const SENDING_MS = { least: 6, most: 50 };
+/** Frames sent between two looks at the clock, at up to 0.2 ms each. */
+const FRAMES_TOGETHER = 16;
 
 /** Lets so many pass at a time, in the order of arrival. */
 function passing(most: number): StreamBudget['read'] {
@@ -40,24 +42,51 @@ function passing(most: number): StreamBudget['read'] {
   };
 }
 
-/** Lets so many pass in each turn of the event loop, in the order of arrival. */
-function turnsOf(most: number): StreamBudget['turn'] {
-  let left = most;
-  let waiting: (() => void)[] = [];
+/** Calls a function when everything that follows from what has happened in this turn of the event loop is done. */
+const afterwards = (then: () => void) => queueMicrotask(() => process.nextTick(then));
+
+/** Lets pass in each turn of the event loop as many as there is time for, in the order of arrival. */
+function turnsOf(): StreamBudget['turn'] {
+  const waiting: (() => void)[] = [];
+  let begun = false;
+  let looking = false;
+  /** How many pass before the next look at the clock. */
+  let free = 0;
+  let until = 0;
+  let looked = performance.now();
+
+  const begin = () => {
+    begun = true;
+    setImmediate(next);
+    const now = performance.now();
+    until = now + Math.min(SENDING_MS.most, Math.max(SENDING_MS.least, now - looked));
+    free = FRAMES_TOGETHER;
+  };
   const next = () => {
-    const passing = waiting.slice(0, most);
-    waiting = waiting.slice(most);
-    left = most - passing.length;
-    if (passing.length > 0) setImmediate(next);
+    begun = false;
+    if (waiting.length === 0) return;
+    begin();
+    look();
+  };
+  const look = () => {
+    looking = false;
+    looked = performance.now();
+    const passing = looked < until ? waiting.splice(0, FRAMES_TOGETHER) : [];
+    free = looked < until ? FRAMES_TOGETHER - passing.length : 0;
+    if (passing.length > 0) lookAgain();
     for (const pass of passing) pass();
   };
+  const lookAgain = () => {
+    if (looking) return;
+    looking = true;
+    afterwards(look);
+  };
   return () => {
-    if (left === most) setImmediate(next);
-    if (left > 0) {
-      left -= 1;
-      return undefined;
-    }
-    return new Promise((resolve) => waiting.push(resolve));
+    if (!begun) begin();
+    if (free === 0) return new Promise((resolve) => waiting.push(resolve));
+    free -= 1;
+    lookAgain();
+    return undefined;
   };
 }
 
@@ -79,7 +108,7 @@ export function countWaiting(): StreamBudget {
     },
     read: passing(READS_AT_ONCE),
     withLarge: passing(LARGE_AT_ONCE),
-    turn: turnsOf(FRAMES_A_TURN),
+    turn: turnsOf(),
     bytes: () => [...replies].reduce((sum, { writableLength }) => sum + writableLength, queued),
     streams: () => replies.size,
   };
