@@ -25,7 +25,7 @@ export interface StreamBudget {
 const READS_AT_ONCE = 6;
 const LARGE_AT_ONCE = 4;
 /** In one turn of the event loop, frames are sent for as long as everything else took, within these limits. */
-const SENDING_MS = { least: 6, most: 50 };
+const SENDING_MS = { least: 6, most: 30 };
 /** Frames sent between two looks at the clock, at up to 0.2 ms each. */
 const FRAMES_TOGETHER = 16;
 

@@ -334,8 +334,8 @@ describe('frames of many streams', () => {
     expect(await sentInTurns([1, 2, 3])).toEqual([32, 32, 32]);
   });
 
-  it('are sent for as long as everything else takes, up to 50 ms a turn', async () => {
-    expect(await sentInTurns([16, 40, 1_000])).toEqual([64, 160, 208]);
+  it('are sent for as long as everything else takes, up to 30 ms a turn', async () => {
+    expect(await sentInTurns([16, 24, 1_000])).toEqual([64, 96, 128]);
   });
 
   it('wait for nothing when none are sent', async () => {
