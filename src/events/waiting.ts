@@ -46,7 +46,7 @@ function passing(most: number): StreamBudget['read'] {
 const afterwards = (then: () => void) => queueMicrotask(() => process.nextTick(then));
 
 /** Lets pass in each turn of the event loop as many as there is time for, in the order of arrival. */
-function turnsOf(): StreamBudget['turn'] {
+function turnsOf(onWaited: (seconds: number) => void): StreamBudget['turn'] {
   const waiting: (() => void)[] = [];
   let begun = false;
   let looking = false;
@@ -81,16 +81,27 @@ function turnsOf(): StreamBudget['turn'] {
     looking = true;
     afterwards(look);
   };
+  const wait = () => {
+    const since = performance.now();
+    return new Promise<void>((resolve) => {
+      waiting.push(() => {
+        onWaited((performance.now() - since) / 1_000);
+        resolve();
+      });
+    });
+  };
   return () => {
     if (!begun) begin();
-    if (free === 0) return new Promise((resolve) => waiting.push(resolve));
+    if (free === 0) return wait();
     free -= 1;
     lookAgain();
+    onWaited(0);
     return undefined;
   };
 }
 
-export function countWaiting(): StreamBudget {
+/** `onWaited` is called for each frame with how long it waited for its turn. */
+export function countWaiting(onWaited: (seconds: number) => void = () => {}): StreamBudget {
   let queued = 0;
   const replies = new Set<{ readonly writableLength: number }>();
   return {
@@ -108,7 +119,7 @@ export function countWaiting(): StreamBudget {
     },
     read: passing(READS_AT_ONCE),
     withLarge: passing(LARGE_AT_ONCE),
-    turn: turnsOf(),
+    turn: turnsOf(onWaited),
     bytes: () => [...replies].reduce((sum, { writableLength }) => sum + writableLength, queued),
     streams: () => replies.size,
   };

@@ -222,7 +222,7 @@ export async function openApi(
   resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
-    following: { bus, waiting: countWaiting(), log: withSharedPages(store.events) },
+    following: { bus, waiting: countWaiting(core.meters.frameWaited), log: withSharedPages(store.events) },
     crowded: core.database.crowded,
     runner,
     ...driver,

@@ -18,6 +18,8 @@ export interface Meters {
   webhookGivenUp(): void;
   /** The time between the first text of a batch and the end of its write. */
   textPublished(seconds: number): void;
+  /** A frame of a stream was sent; before, it was ready for so long. */
+  frameWaited(seconds: number): void;
   /** A sandbox was started for a call, or for a command such as an MCP server. */
   sandboxStarted(kind: 'call' | 'command'): void;
   /** The metrics in Prometheus' text format. */
@@ -70,6 +72,12 @@ export function createMeters(): Meters {
   const webhooks = counter('perdura_webhook_attempts_total', 'Attempts to deliver a webhook', ['outcome']);
   const given_up = counter('perdura_webhooks_given_up_total', 'Webhooks that are not tried again');
   const text_lag = histogram('perdura_text_lag_seconds', 'Time from text of a model to its record', [], SHORT_SECONDS);
+  const frame_wait = histogram(
+    'perdura_frame_wait_seconds',
+    'Time that a frame of a stream waits for its turn to be sent',
+    [],
+    SHORT_SECONDS,
+  );
   const sandboxes = counter('perdura_sandbox_starts_total', 'Sandboxes started for calls and commands', ['kind']);
   const names = { model: limitedNames(), tool: limitedNames(), server: limitedNames() };
   return {
@@ -88,6 +96,7 @@ export function createMeters(): Meters {
     webhookSent: (outcome) => webhooks.inc({ outcome }),
     webhookGivenUp: () => given_up.inc(),
     textPublished: (seconds) => text_lag.observe(seconds),
+    frameWaited: (seconds) => frame_wait.observe(seconds),
     sandboxStarted: (kind) => sandboxes.inc({ kind }),
     text: () => registry.metrics(),
   };

@@ -45,6 +45,7 @@ describe('readers that take nothing', () => {
       expect(Math.max(...deltas)).toBeLessThanOrEqual(DELTA_CHARACTERS + 1);
       expect(events.findLast(({ type }) => type === 'message')?.data.content === LONG).toBe(true);
     }
+    expect(await metric('perdura_frame_wait_seconds_count')).toBeGreaterThan(READERS);
     for (const reader of live) reader.drop();
     await until('all are gone', async () => (await metric('perdura_streams_open')) === 0);
     await until('nothing waits', async () => (await metric('perdura_stream_bytes_waiting')) === 0);

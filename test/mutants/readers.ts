@@ -97,6 +97,22 @@ export default [
     tests: [{ file: 'test/unit/follow.test.ts', name: 'for as long as everything else takes' }],
   },
   {
+    id: 'readers/turns-measured',
+    file: 'src/events/waiting.ts',
+    text: 'onWaited((performance.now() - since) / 1_000);',
+    replacement: 'onWaited(0);',
+    harm: 'Nobody finds out why texts that are on record arrive late.',
+    tests: [{ file: 'test/unit/follow.test.ts', name: 'for as long as everything else takes' }],
+  },
+  {
+    id: 'readers/turns-shown',
+    file: 'src/main/wiring.ts',
+    text: 'countWaiting(core.meters.frameWaited)',
+    replacement: 'countWaiting()',
+    harm: 'The metric of frames that wait stays at zero.',
+    tests: [LITTLE],
+  },
+  {
     id: 'readers/turns-that-are-idle',
     file: 'src/events/waiting.ts',
     text: 'Math.min(SENDING_MS.most, Math.max(',

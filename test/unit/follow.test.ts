@@ -310,7 +310,8 @@ describe('frames of many streams', () => {
   async function sentInTurns(else_ms: number[]) {
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
-    const { turn } = countWaiting();
+    const waited: number[] = [];
+    const { turn } = countWaiting((seconds) => waited.push(seconds));
     const sent: number[] = [];
     const send = async (frame: number) => {
       await turn();
@@ -327,6 +328,8 @@ describe('frames of many streams', () => {
       turns.push(sent.length - before);
     }
     expect(sent).toEqual(Array.from(sent, (_, index) => index));
+    expect(waited.slice(0, 16)).toEqual(Array(16).fill(0));
+    expect(waited.at(-1)).toBeCloseTo(((sent.length - 1) * FRAME_MS + else_ms.reduce((all, ms) => all + ms)) / 1_000, 2);
     return turns;
   }
 
@@ -334,7 +337,7 @@ describe('frames of many streams', () => {
     expect(await sentInTurns([1, 2, 3])).toEqual([32, 32, 32]);
   });
 
-  it('are sent for as long as everything else takes, up to 30 ms a turn', async () => {
+  it('are sent for as long as everything else takes, up to 30 ms in a turn', async () => {
     expect(await sentInTurns([16, 24, 1_000])).toEqual([64, 96, 128]);
   });
 
