@@ -48,11 +48,14 @@ const afterwards = (then: () => void) => queueMicrotask(() => process.nextTick(t
 /** Lets pass in each turn of the event loop as many as there is time for, in the order of arrival. */
 function turnsOf(onWaited: (seconds: number) => void): StreamBudget['turn'] {
   const waiting: (() => void)[] = [];
+  /** Whether a frame was to be sent in this turn. */
   let begun = false;
   let looking = false;
   /** How many pass before the next look at the clock. */
   let free = 0;
+  /** When no more pass in this turn. */
   let until = 0;
+  /** The last look at the clock: what comes after it, until the next turn begins, is everything else. */
   let looked = performance.now();
 
   const begin = () => {

@@ -341,7 +341,7 @@ describe('frames of many streams', () => {
     expect(await sentInTurns([16, 24, 1_000])).toEqual([64, 96, 128]);
   });
 
-  it('wait for nothing when none are sent', async () => {
+  it('are sent at once while there are few', async () => {
     const { turn } = countWaiting();
     const results: unknown[] = [];
     for (let frame = 0; frame < 100; frame += 1) {
