@@ -46,7 +46,7 @@ function passing(most: number): StreamBudget['read'] {
 const afterwards = (then: () => void) => queueMicrotask(() => process.nextTick(then));
 
 /** Lets pass in each turn of the event loop as many as there is time for, in the order of arrival. */
-function turnsOf(onWaited: (seconds: number) => void): StreamBudget['turn'] {
+function turnsOf(): StreamBudget['turn'] {
   const waiting: (() => void)[] = [];
   /** Whether a frame was to be sent in this turn. */
   let begun = false;
@@ -74,8 +74,9 @@ function turnsOf(onWaited: (seconds: number) => void): StreamBudget['turn'] {
   const look = () => {
     looking = false;
     looked = performance.now();
-    const passing = looked < until ? waiting.splice(0, FRAMES_TOGETHER) : [];
-    free = looked < until ? FRAMES_TOGETHER - passing.length : 0;
+    const most = looked < until ? FRAMES_TOGETHER : 0;
+    const passing = waiting.splice(0, most);
+    free = most - passing.length;
     if (passing.length > 0) lookAgain();
     for (const pass of passing) pass();
   };
@@ -84,27 +85,16 @@ function turnsOf(onWaited: (seconds: number) => void): StreamBudget['turn'] {
     looking = true;
     afterwards(look);
   };
-  const wait = () => {
-    const since = performance.now();
-    return new Promise<void>((resolve) => {
-      waiting.push(() => {
-        onWaited((performance.now() - since) / 1_000);
-        resolve();
-      });
-    });
-  };
   return () => {
     if (!begun) begin();
-    if (free === 0) return wait();
+    if (free === 0) return new Promise((resolve) => waiting.push(resolve));
     free -= 1;
     lookAgain();
-    onWaited(0);
     return undefined;
   };
 }
 
-/** `onWaited` is called for each frame with how long it waited for its turn. */
-export function countWaiting(onWaited: (seconds: number) => void = () => {}): StreamBudget {
+export function countWaiting(): StreamBudget {
   let queued = 0;
   const replies = new Set<{ readonly writableLength: number }>();
   return {
@@ -122,7 +112,7 @@ export function countWaiting(onWaited: (seconds: number) => void = () => {}): St
     },
     read: passing(READS_AT_ONCE),
     withLarge: passing(LARGE_AT_ONCE),
-    turn: turnsOf(onWaited),
+    turn: turnsOf(),
     bytes: () => [...replies].reduce((sum, { writableLength }) => sum + writableLength, queued),
     streams: () => replies.size,
   };

@@ -20,7 +20,7 @@ import { cachedIdentity } from '../identity/cached-identity.ts';
 import { authorities } from '../identity/roles.ts';
 import { withServiceKeys } from '../identity/service-keys.ts';
 import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
-import { measuredRunner } from '../observe/measured.ts';
+import { measuredBudget, measuredRunner } from '../observe/measured.ts';
 import { createMeters } from '../observe/meters.ts';
 import { PATIENCE_MS } from '../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../parsers/pool.ts';
@@ -222,7 +222,7 @@ export async function openApi(
   resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
-    following: { bus, waiting: countWaiting(core.meters.frameWaited), log: withSharedPages(store.events) },
+    following: { bus, waiting: measuredBudget(countWaiting(), core.meters), log: withSharedPages(store.events) },
     crowded: core.database.crowded,
     runner,
     ...driver,

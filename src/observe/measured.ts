@@ -2,6 +2,7 @@ import type { ModelPrices } from '../domain/definition.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { type Answered, costOf } from '../domain/usage.ts';
 import type { PublishDeltas } from '../events/publisher.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { ModelRuntime } from '../runtimes/runtime.ts';
 import type { WebhookStore } from '../store/webhooks.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
@@ -68,6 +69,17 @@ export const measuredPublishers =
       },
     };
   };
+
+/** Measures how long frames of streams wait for their turn. */
+export const measuredBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameWaited'>): StreamBudget => ({
+  ...budget,
+  turn() {
+    const since = performance.now();
+    const turn = budget.turn();
+    if (!turn) meters.frameWaited(0);
+    return turn?.then(() => meters.frameWaited(secondsSince(since)));
+  },
+});
 
 /** Counts what fails over the connections to MCP servers. */
 export const measuredPool = (pool: McpPool, meters: Meters): McpPool => ({

@@ -5,6 +5,7 @@ import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { follow, followInParts, type RecordPage } from '../../src/events/follow.ts';
 import { withSharedPages } from '../../src/events/shared-pages.ts';
 import { countWaiting } from '../../src/events/waiting.ts';
+import { measuredBudget } from '../../src/observe/measured.ts';
 
 const TASK = 't1';
 const LARGE_BYTES = 64 * 1024;
@@ -311,7 +312,7 @@ describe('frames of many streams', () => {
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     const waited: number[] = [];
-    const { turn } = countWaiting((seconds) => waited.push(seconds));
+    const { turn } = measuredBudget(countWaiting(), { frameWaited: (seconds) => waited.push(seconds) });
     const sent: number[] = [];
     const send = async (frame: number) => {
       await turn();
