@@ -1,19 +1,36 @@
 import { AppError, overLimit } from '../domain/errors.ts';
 import type { Config } from '../main/config.ts';
 import type { QuotaStore } from './quotas.ts';
+import { FULL } from './tasks.ts';
+
+export type AdmitTask = <T>(owner: string, make: (most_open: number) => Promise<T | typeof FULL>) => Promise<T>;
 
 /** Quotas of stored bytes and unfinished tasks. Both methods throw if a quota would be exceeded. */
 export interface Quotas {
   /** Call before storing this many more bytes. */
   admitBytes(owner: string, bytes: number): Promise<void>;
-  /** Runs `make`, which creates a task, if the quota allows one more. */
-  admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `make`, which creates a task if its owner has fewer than so many that have not ended, and otherwise resolves with `full`.
+   * It is called again if others that were being made may have made the difference.
+   */
+  admitTask: AdmitTask;
 }
 
 export function quotasOf(store: QuotaStore, config: Config): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
-  // By owner: callers being served, tasks being made, and how many were admitted.
-  const owners = new Map<string, { callers: number; making: Set<Promise<unknown>>; admitted: number }>();
+  /** The tasks that are being made, by owner. */
+  const making = new Map<string, Set<Promise<unknown>>>();
+
+  function counted<T>(owner: string, made: Promise<T>): Promise<T> {
+    const all = making.get(owner) ?? new Set();
+    making.set(owner, all);
+    const ended: Promise<unknown> = Promise.allSettled([made]).then(() => {
+      all.delete(ended);
+      if (all.size === 0 && making.get(owner) === all) making.delete(owner);
+    });
+    all.add(ended);
+    return made;
+  }
 
   return {
     async admitBytes(owner, bytes) {
@@ -29,26 +46,14 @@ export function quotasOf(store: QuotaStore, config: Config): Quotas {
       );
     },
     async admitTask(owner, make) {
-      const of = owners.get(owner) ?? { callers: 0, making: new Set(), admitted: 0 };
-      owners.set(owner, of);
-      of.callers++;
-      try {
-        for (;;) {
-          const [making, admitted] = [of.making.size, of.admitted];
-          const open = await store.openTasks(owner, most_tasks);
-          if (open >= most_tasks) throw tasksLimit(most_tasks);
-          // The query may or may not have seen what was being made, or was admitted, while it ran.
-          const uncertain = making + of.admitted - admitted;
-          if (open + uncertain < most_tasks) break;
-          if (of.making.size > 0) await Promise.race(of.making);
-        }
-        const made = make();
-        const settled: Promise<unknown> = Promise.allSettled([made]).then(() => of.making.delete(settled));
-        of.making.add(settled);
-        of.admitted++;
-        return await made;
-      } finally {
-        if (--of.callers === 0) owners.delete(owner);
+      for (;;) {
+        // The count may or may not see the tasks that are being made now.
+        const others = [...(making.get(owner) ?? [])];
+        const room = most_tasks - others.length;
+        const made = room > 0 ? await counted(owner, make(room)) : FULL;
+        if (made !== FULL) return made;
+        if (others.length === 0 || (await store.openTasks(owner, most_tasks)) >= most_tasks) throw tasksLimit(most_tasks);
+        await Promise.race(others);
       }
     },
   };

@@ -61,6 +61,12 @@ export interface CreatedTask {
   holder: string;
 }
 
+/** Nothing was written: the owner has as many tasks that have not ended as allowed. */
+export const FULL = 'full';
+
+/** No holder: the owner has too many tasks. */
+type WrittenTask = { holder: string; last: number } | { holder: null; last: null };
+
 /** The seal context that ties an access token to its task. */
 export const callerContext = (task_id: string) => `caller-token:${task_id}`;
 
@@ -121,17 +127,23 @@ export function taskStore({
   publish?: Publish;
 }) {
   return {
-    /** Writes a pending task, once. Null if the workflow is inactive, deleted, or busy with `reject` as its policy. */
-    async create(task: NewTask): Promise<CreatedTask | null> {
+    /**
+     * Writes a pending task, once. Null if the workflow is inactive, deleted, or busy with `reject` as its policy; `full` if its owner
+     * has as many tasks that have not ended as `most_open`.
+     */
+    async create(task: NewTask, most_open: number | null = null): Promise<CreatedTask | typeof FULL | null> {
       const { task_id } = task;
       const created_at = new Date();
       const events = openingEvents(task, created_at.toISOString());
-      const values = valuesOf(task, { task_id, created_at, events, keys });
-      const write = (on: Queryable) => row<{ holder: string; last: number }>(on, sql.createTask(values));
+      const values = { ...valuesOf(task, { task_id, created_at, events, keys }), most_open };
+      const write = (on: Queryable) => row<WrittenTask>(on, sql.createTask(values));
       const prepare = preparing(task);
       const attempt = () => (prepare ? inTransaction(pool, (on) => prepared(on, { prepare, write })) : write(pool));
       const created = await withDefinition(attempt);
-      if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
+      if (!created?.holder) {
+        const before = await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }));
+        return before ?? (created ? FULL : null);
+      }
       publish(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },

@@ -7,6 +7,7 @@ import type { EventBus } from '../events/bus.ts';
 import type { Evaluated } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { AskedOfRun, Snapshot } from '../store/pin.ts';
+import type { AdmitTask } from '../store/quota-checks.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { VersionConfig } from '../store/versions.ts';
 import { textsToAdmit } from './attached-files.ts';
@@ -70,8 +71,7 @@ export interface Dispatch {
 }
 
 export interface DispatchOptions {
-  /** Makes a task if its owner may have one more; refuses by throwing. */
-  admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
+  admitTask: AdmitTask;
   store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
@@ -105,9 +105,13 @@ export function createDispatch({
     return !(await store.tasks.find(task_id));
   }
 
-  async function create(task: NewTask, since: Date): Promise<CreatedTask | null> {
+  /** Null: the workflow refuses it. */
+  const create = (task: NewTask, since: Date): Promise<CreatedTask | null> =>
+    admitTask(task.owner, (most_open) => written(task, { most_open, since }));
+
+  async function written(task: NewTask, { most_open, since }: { most_open: number; since: Date }) {
     try {
-      return await store.tasks.create(task);
+      return await store.tasks.create(task, most_open);
     } catch (error) {
       // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
       if (outageOf(error)) await discard(task.task_id, since).catch(() => {});
@@ -175,7 +179,7 @@ export function createDispatch({
 
   async function launch(order: Begun<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
-    const created = await admitTask(order.owner, () => create(task, order.since));
+    const created = await create(task, order.since);
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
@@ -208,7 +212,7 @@ export function createDispatch({
     if (!(await store.workflows.find(task_id)))
       await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
     const task = newTask({ ...order, workflow_id: task_id, trigger: EVALUATION }, { ...begins, on_busy: 'reject' });
-    if (!(await admitTask(owner, () => create(task, since)))) throw refusal('active');
+    if (!(await create(task, since))) throw refusal('active');
     return ready;
   }
 

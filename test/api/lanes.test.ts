@@ -4,7 +4,7 @@ import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
 import { runStore } from '../../src/store/runs.ts';
-import { type NewTask, taskStore } from '../../src/store/tasks.ts';
+import { type CreatedTask, type NewTask, taskStore } from '../../src/store/tasks.ts';
 import { openTestDatabase } from '../support/database.ts';
 
 let database: Database;
@@ -27,8 +27,10 @@ async function lane() {
   const none = { completed: null, error: null };
   const definition = { agent, workflow: { id: workflow_id, title: null }, model: null, webhooks: none } as Definition;
   const base = { workflow_id, ...OWNER, prompt: 'x', definition, trigger: 'prompt', caller_token: null };
-  const accept = (task_id: string, on_busy = 'enqueue') => tasks.create({ ...base, task_id, on_busy } satisfies NewTask);
-  return { workflow_id, accept, tasks };
+  const write = (task_id: string, { on_busy = 'enqueue', most_open }: { on_busy?: string; most_open?: number } = {}) =>
+    tasks.create({ ...base, task_id, on_busy } satisfies NewTask, most_open);
+  const accept = async (task_id: string, on_busy?: string) => (await write(task_id, { on_busy })) as CreatedTask | null;
+  return { workflow_id, write, accept, tasks };
 }
 
 const rowOf = (id: string) => database.prisma.workflow.findUniqueOrThrow({ where: { id } });
@@ -60,6 +62,15 @@ it('runs the tasks of a lane in the order in which they were accepted, whatever 
   const order = ids(20);
   for (const id of order) await accept(id);
   expect(await ran(workflow_id, order[0]!)).toEqual(order);
+});
+
+it('writes nothing for an owner who has enough tasks, and answers the repetition of an accepted one', async () => {
+  const { workflow_id, write, accept, tasks } = await lane();
+  const [first, second] = [randomUUID(), randomUUID()];
+  const accepted = await accept(first);
+  expect(await write(second, { most_open: 1 })).toBe('full');
+  expect(await write(first, { most_open: 1 })).toEqual(accepted);
+  expect(await tasks.unended(workflow_id)).toEqual([first]);
 });
 
 it('does so for tasks that several clients send at the same time', async () => {

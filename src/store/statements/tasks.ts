@@ -7,6 +7,7 @@ import { LIVE } from './runs.ts';
  */
 const KNOWN_VERSION = `(:is_trial::boolean OR EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash))`;
 
+/** If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder. */
 export const createTask = statement(
   'create_task',
   [
@@ -34,8 +35,12 @@ export const createTask = statement(
     'version_id',
     'config',
     'is_trial',
+    'most_open',
   ],
-  `WITH lane AS (
+  `WITH room AS (
+      SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
+      FROM (SELECT 1 FROM tasks WHERE owner = :owner AND status IN (${LIVE}) LIMIT :most_open) open),
+    lane AS (
       UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,
         accepted_tasks = accepted_tasks + 1, last_task_id = :task_id,
         last_task_status = 'pending', last_task_at = :created_at,
@@ -43,7 +48,7 @@ export const createTask = statement(
         status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END,
         version_count = version_count + CASE WHEN single_use OR ${KNOWN_VERSION} THEN 0 ELSE 1 END
       WHERE id = :workflow_id AND status <> 'inactive' AND (active_task_id IS NULL OR :on_busy <> 'reject')
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) RETURNING active_task_id AS holder, accepted_tasks, single_use, version_count),
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) AND (SELECT is_left FROM room) RETURNING active_task_id AS holder, accepted_tasks, single_use, version_count),
     definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
     version AS (
       INSERT INTO workflow_versions (id, workflow_id, number, definition_hash, config, origin, created_by, created_login, created_at)
@@ -58,7 +63,8 @@ export const createTask = statement(
           SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r
           WHERE r.restored_at > :due_at) END
       FROM lane RETURNING 1)
-    SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
+    SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0
+    UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
 );
 
 export const createdTask = statement(
