@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { isStorable } from '../contracts/common.ts';
@@ -32,14 +31,14 @@ export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: Tr
   const add = together(store.add);
   const write = async (entry: NewAuditEntry): Promise<void> => {
     stream?.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'audit', audit: entry })}\n`);
-    const patience = new AbortController();
-    const added = add(entry).then(
-      () => true,
-      () => false,
+    const { promise: added, resolve } = Promise.withResolvers<boolean>();
+    const late = setTimeout(resolve, patience_ms, false);
+    add(entry).then(
+      () => resolve(true),
+      () => resolve(false),
     );
-    const late = wait(patience_ms, false, { signal: patience.signal }).catch(() => false);
-    if (!(await Promise.race([added, late]))) log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
-    patience.abort();
+    if (!(await added)) log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
+    clearTimeout(late);
   };
   return {
     async record(endpoint, request, answer) {

@@ -6,6 +6,9 @@ export interface Remembered {
   value: string;
 }
 
+/** The newest memories that a run may be given. */
+export const NEWEST = 20;
+
 /** Characters of memories that a run is given. */
 const BUDGET = 4_000;
 

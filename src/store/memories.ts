@@ -93,13 +93,9 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
       const found = await rows<object>(pool, sql.searchMemories({ ...place, words, scope: scope ?? null, limit }));
       return found.map(memoryOfRow) as (Memory & { score: number })[];
     },
-    /** The latest ones that runs of an agent see. */
-    async newest(
-      agent_id: string,
-      { workflow_id, viewer, limit }: Pick<MemoryQuery, 'workflow_id' | 'viewer' | 'limit'>,
-    ): Promise<Memory[]> {
-      const query = sql.newestMemories({ agent_id, workflow_id: workflow_id ?? null, viewer, limit });
-      return (await rows<object>(pool, query)).map(memoryOfRow) as Memory[];
+    /** The latest ones that runs of an agent see, in all workflows of the viewer. */
+    async newest(agent_id: string, { viewer, limit }: Pick<MemoryQuery, 'viewer' | 'limit'>): Promise<Memory[]> {
+      return (await rows<object>(pool, sql.newestMemories({ agent_id, viewer, limit }))).map(memoryOfRow) as Memory[];
     },
     async forgetAgent(agent_id: string): Promise<void> {
       await prisma.memory.deleteMany({ where: { agent_id } });

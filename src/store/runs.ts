@@ -4,6 +4,7 @@ import type { AttachedFile } from '../domain/attachments.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
+import type { Remembered } from '../domain/memory.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import type { TerminalStatus } from '../domain/statuses.ts';
 import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
@@ -52,6 +53,12 @@ export interface OpenRun extends Usage {
   messages: TranscriptMessage[];
   /** Calls of the step's recorded reply. */
   calls: PlannedCall[];
+}
+
+/** A run at its first step. */
+export interface FirstRun extends OpenRun {
+  /** The newest memories that the step may be given; null: it is given none, or has been given them. */
+  newest: Remembered[] | null;
 }
 
 /** A run, and the first event of its step if the step was begun with it. */
@@ -171,6 +178,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
+    openFirst: (task_id: string) => row<FirstRun>(pool, sql.openFirst({ task_id, step: 1 })),
 
     /** Opens a run and, if nothing has to be decided or written before, begins its next step in the same statement. */
     async openAndBegin(

@@ -76,7 +76,8 @@ interface SealedCaller {
   caller_key_id: string | null;
 }
 
-interface TaskSecrets extends SealedCaller {
+/** What says which secrets a run may see. */
+export interface RunOfSecrets extends SealedCaller {
   owner: string;
   definition_hash: string;
 }
@@ -215,9 +216,9 @@ export function taskStore({
       await row(pool, sql.settleLanes());
     },
     /** What is needed to open the secrets that a task's run may see; undefined if there is no such task. */
-    secretsOf: (task_id: string) => row<TaskSecrets>(pool, sql.secretsOfTask({ task_id })),
+    secretsOf: (task_id: string) => row<RunOfSecrets>(pool, sql.secretsOfTask({ task_id })),
     /** The same without the access token of its caller. */
-    ownerOf: (task_id: string) => row<Omit<TaskSecrets, keyof SealedCaller>>(pool, sql.ownerOfTask({ task_id })),
+    ownerOf: (task_id: string) => row<Omit<RunOfSecrets, keyof SealedCaller>>(pool, sql.ownerOfTask({ task_id })),
     /** Opens the access token of a task's caller; null if the task has ended or had none. */
     callerToken({ task_id, caller_token, caller_key_id }: { task_id: string } & SealedCaller) {
       if (!caller_token || !caller_key_id) return null;

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../main/config.ts';
 
@@ -38,7 +38,13 @@ export function workspaces(parent: string): Workspaces {
         await rm(draft, { recursive: true, force: true });
       }
     },
-    remove: (task_id) => rm(join(parent, task_id), { recursive: true, force: true }),
+    async remove(task_id) {
+      const directory = join(parent, task_id);
+      // Most runs have none, which takes one call to see.
+      await rmdir(directory).catch(async ({ code }) => {
+        if (code !== 'ENOENT') await rm(directory, { recursive: true, force: true });
+      });
+    },
     kept: async () => (await readdir(parent).catch(() => [])).filter((name) => !name.startsWith(DRAFT)),
   };
 }

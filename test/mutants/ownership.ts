@@ -132,10 +132,26 @@ export default [
   {
     id: 'ownership/session-memories',
     file: 'src/store/statements/memories.ts',
-    text: 'AND workflow_id IN (SELECT id::text FROM workflows WHERE owner = :viewer)',
-    replacement: 'AND :viewer::text IS NOT NULL',
+    text: 'AND m.workflow_id IN (SELECT id::text FROM workflows WHERE owner = ${viewer})',
+    replacement: 'AND ${viewer}::text IS NOT NULL',
     harm: 'A search finds the session memories of others.',
     tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: "is the workflow owner's at every door" }],
+  },
+  {
+    id: 'ownership/memories-of-a-run',
+    file: 'src/store/statements/memories.ts',
+    text: "workflow_id: 't.workflow_id'",
+    replacement: "workflow_id: 'NULL'",
+    harm: "A run is given what was remembered in its owner's other workflows.",
+    tests: [{ file: 'test/api/first-step.test.ts', name: 'those of its workflow, unless they have expired' }],
+  },
+  {
+    id: 'ownership/memories-that-are-bypassed',
+    file: 'src/store/statements/runs.ts',
+    text: "(d.body #>> '{settings,bypass_memory}') IS DISTINCT FROM 'true'",
+    replacement: 'true',
+    harm: 'Memories of a workflow without memories are read at each of its runs.',
+    tests: [{ file: 'test/api/first-step.test.ts', name: 'are none for a workflow without memories' }],
   },
   {
     id: 'ownership/overwritten-memories',

@@ -71,6 +71,14 @@ export default [
     tests: [CANARIES],
   },
   {
+    id: 'secrets/of-a-first-step',
+    file: 'src/temporal/activities/exchange/index.ts',
+    text: 'return ports.secrets.during(task_id, () => exchangeStep(ports, [task_id, order, first], signal), first);',
+    replacement: 'return exchangeStep(ports, [task_id, order, first], signal);',
+    harm: 'Steps know no secrets: what a model repeats of them is shown and stored.',
+    tests: [CANARIES],
+  },
+  {
     id: 'secrets/of-a-run-not-opened',
     file: 'src/temporal/ports/secrets.ts',
     text: 'await store.tokens.openForRedaction(',

@@ -1,3 +1,4 @@
+import { NEWEST } from '../../domain/memory.ts';
 import { statement } from '../statement.ts';
 
 /**
@@ -18,22 +19,30 @@ export const upsertMemory = statement(
     RETURNING *`,
 );
 
-/** What a run of the agent sees: memories shared by all agents, the agent's, and its workflow's. */
-const SEEN = `(ttl IS NULL OR ttl > now()) AND (scope = 'global' OR agent_id = :agent_id AND (scope = 'agent'
-  OR (:workflow_id::text IS NULL OR workflow_id = :workflow_id)
-    AND workflow_id IN (SELECT id::text FROM workflows WHERE owner = :viewer)))`;
+/** What runs of the agent see of the memories `m`: those shared by all agents, the agent's, and their workflow's; NULL: any of the viewer's. */
+const seenBy = ({ agent_id, workflow_id, viewer }: { agent_id: string; workflow_id: string; viewer: string }) =>
+  `(m.ttl IS NULL OR m.ttl > now()) AND (m.scope = 'global' OR m.agent_id = ${agent_id} AND (m.scope = 'agent'
+  OR (${workflow_id}::text IS NULL OR m.workflow_id = ${workflow_id}::text)
+    AND m.workflow_id IN (SELECT id::text FROM workflows WHERE owner = ${viewer})))`;
+const NEWEST_FIRST = 'm.updated_at DESC, m.id DESC';
+
+/** The newest ones that a first step of the task `t` may be given, as JSON. */
+export const NEWEST_OF_TASK = `(SELECT coalesce(json_agg(json_build_object('key', m.key, 'value', m.value) ORDER BY ${NEWEST_FIRST}), '[]')
+  FROM (SELECT * FROM memories m WHERE ${seenBy({ agent_id: 't.agent_id', workflow_id: 't.workflow_id', viewer: 't.owner' })}
+    ORDER BY ${NEWEST_FIRST} LIMIT ${NEWEST}) m)`;
 
 export const searchMemories = statement(
   'search_memories',
   ['agent_id', 'workflow_id', 'viewer', 'words', 'scope', 'limit'],
   `SELECT m.*, ts_rank(to_tsvector('simple', m.key || ' ' || m.value), q, 32)::float8 AS score
     FROM memories m, to_tsquery('simple', :words) q
-    WHERE ${SEEN} AND (:scope::text IS NULL OR scope = :scope) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
-    ORDER BY score DESC, updated_at DESC LIMIT :limit`,
+    WHERE ${seenBy({ agent_id: ':agent_id', workflow_id: ':workflow_id', viewer: ':viewer' })} AND (:scope::text IS NULL OR m.scope = :scope) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
+    ORDER BY score DESC, m.updated_at DESC LIMIT :limit`,
 );
 
 export const newestMemories = statement(
   'newest_memories',
-  ['agent_id', 'workflow_id', 'viewer', 'limit'],
-  `SELECT * FROM memories WHERE ${SEEN} ORDER BY updated_at DESC, id DESC LIMIT :limit`,
+  ['agent_id', 'viewer', 'limit'],
+  `SELECT m.* FROM memories m WHERE ${seenBy({ agent_id: ':agent_id', workflow_id: 'NULL', viewer: ':viewer' })}
+    ORDER BY ${NEWEST_FIRST} LIMIT :limit`,
 );

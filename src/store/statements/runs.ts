@@ -2,6 +2,7 @@ import { DEFAULT_MODEL } from '../../domain/events.ts';
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
 import { statement } from '../statement.ts';
+import { NEWEST_OF_TASK } from './memories.ts';
 import { TOKEN, TOKEN_USE, usedFor } from './tokens.ts';
 
 /** The statuses of a task whose run may still work on it. */
@@ -51,6 +52,15 @@ const counted = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${nam
 export const SPENT = `${counted('total_in')}, ${counted('total_out')}, ${counted('cache_read')}, ${counted('cache_write')}, cost = cost + :cost`;
 
 export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
+
+/** The same at the first step, with the newest memories if they are to be part of its transcript. */
+export const openFirst = statement(
+  'open_first',
+  ['task_id', 'step'],
+  `SELECT seen.*, CASE WHEN json_array_length(seen.messages) = 0 AND (d.body #>> '{settings,bypass_memory}') IS DISTINCT FROM 'true'
+      THEN ${NEWEST_OF_TASK} END AS newest
+    FROM (${RUN_AT_STEP}) seen JOIN tasks t ON t.id = seen.task_id LEFT JOIN definitions d ON d.hash = seen.definition_hash`,
+);
 
 /**
  * Opens a run and begins its next step at once, if this is the first attempt and there is nothing to decide or to add before: the run

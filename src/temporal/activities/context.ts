@@ -3,11 +3,14 @@ import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { type Passage, quoted, worthQuoting } from '../../domain/knowledge.ts';
 import { type Remembered, recalled, worthRecalling } from '../../domain/memory.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
-import type { OpenRun } from '../../store/runs.ts';
+import type { FirstRun, OpenRun } from '../../store/runs.ts';
+
+/** A run at its first step; a replay knows no memories. */
+type RunOfContext = OpenRun & Partial<FirstRun>;
 
 export interface ContextPorts {
   /** Memories for runs of the agent in this workflow: those that match the prompt, and the newest. Expired ones are excluded. */
-  recall(run: OpenRun, definition: Definition): Promise<Remembered[]>;
+  recall(run: RunOfContext, definition: Definition): Promise<Remembered[]>;
   /** Passages of the sources about the prompt, best first. */
   lookUp(run: OpenRun, definition: Definition): Promise<{ items: Passage[]; warnings: string[] }>;
   now(): string;
@@ -19,14 +22,14 @@ export interface Context {
 }
 
 /** The context of a run besides its prompt. It is searched once and written into the transcript, so a retried step sees the same. */
-export async function contextOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+export async function contextOf(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
   const parts = await Promise.all([memoryOf(ports, run, definition), knowledgeOf(ports, run, definition)]);
   return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };
 }
 
 const NOTHING: Context = { messages: [], events: [] };
 
-async function memoryOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+async function memoryOf(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
   if (definition.settings.bypass_memory) return NOTHING;
   const memories = worthRecalling(await ports.recall(run, definition));
   if (memories.length === 0) return NOTHING;

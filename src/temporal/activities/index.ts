@@ -9,21 +9,21 @@ import {
   gradeItemActivity,
   openItemsActivity,
 } from './evaluate.ts';
-import { type ExchangePorts, exchangeActivity } from './exchange/index.ts';
+import { type ExchangePorts, exchangeActivity, type FirstPorts } from './exchange/index.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
 
 import { gradeByToolActivity } from './graders.ts';
 import { type RememberPorts, rememberActivity } from './remember.ts';
-import type { RunSecrets } from './secrets.ts';
 
 export type ActivityPorts = ExchangePorts &
+  FirstPorts &
   RememberPorts &
   CallToolPorts &
   FinishPorts &
   DeliverPorts &
   FirePorts &
-  EvaluatePorts & { secrets: RunSecrets; reconcile(): Promise<ReconciledTasks> };
+  EvaluatePorts & { reconcile(): Promise<ReconciledTasks> };
 
 export type RunActivities = ReturnType<typeof runActivities>;
 
@@ -40,7 +40,7 @@ export function runActivities(ports: ActivityPorts) {
   const ofEvaluation = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
     ofNone((...args: A) => beating(() => activity(...args)));
   return {
-    exchange: ofRun(exchangeActivity(ports)),
+    exchange: exchangeActivity(ports),
     callTool: ofRun(callToolActivity(ports)),
     finish: ofRun(finishActivity(ports)),
     remember: ofRun(rememberActivity(ports)),

@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import { NEWEST } from '../../domain/memory.ts';
 import { outputGuardsOf } from '../../guardrails/ports.ts';
 import type { SharedServices } from '../../main/core.ts';
 import type { BuiltinPorts } from '../../tools/builtin/index.ts';
@@ -6,7 +7,6 @@ import type { ContextPorts } from '../activities/context.ts';
 import type { ExchangePorts } from '../activities/exchange/index.ts';
 import type { RememberPorts } from '../activities/remember.ts';
 
-const NEWEST = 20;
 const FITTING = 10;
 const PASSAGES = 20;
 
@@ -23,9 +23,8 @@ export function contextPorts({
 }: Pick<SharedServices, 'store' | 'knowledge' | 'judge' | 'quotas'>): Ports {
   return {
     ...outputGuardsOf(judge),
-    async recall({ prompt, workflow_id, owner: viewer }, { agent: { id: agent_id } }) {
-      const newest = await store.memories.newest(agent_id, { workflow_id, viewer, limit: NEWEST });
-      if (newest.length < NEWEST) return newest;
+    async recall({ prompt, workflow_id, owner: viewer, newest }, { agent: { id: agent_id } }) {
+      if (!newest || newest.length < NEWEST) return newest ?? [];
       return [...(await store.memories.search({ agent_id, workflow_id, viewer, query: prompt, limit: FITTING })), ...newest];
     },
     lookUp: ({ prompt, owner, task_id }, { knowledge_source_ids: source_ids = [] }) =>

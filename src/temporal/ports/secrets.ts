@@ -3,6 +3,7 @@ import type { Definition } from '../../domain/definition.ts';
 import type { Redactor } from '../../domain/redaction.ts';
 import { tokensIn } from '../../domain/secrets.ts';
 import type { SharedServices } from '../../main/core.ts';
+import type { RunOfSecrets } from '../../store/tasks.ts';
 import type { RunSecrets } from '../activities/secrets.ts';
 
 /** Values may change during a run. A worker that has not opened a new value itself knows it after this time. */
@@ -19,31 +20,31 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
   const open = WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll;
   const kept = new LRUCache<string, { book: Redactor; at: number }>({ max: MOST_KEPT });
 
-  async function bookOf(task_id: string): Promise<Redactor> {
+  async function bookOf(task_id: string, run?: RunOfSecrets): Promise<Redactor> {
     const known = kept.get(task_id);
     if (known && performance.now() - known.at < FRESH_MS) return known.book;
     const book = known?.book ?? secrets.book();
-    await secrets.within(book, () => open(core, task_id));
+    await secrets.within(book, () => open(core, task_id, run));
     kept.set(task_id, { book, at: performance.now() });
     return book;
   }
 
   return {
-    async during(task_id, work) {
-      const book = await bookOf(task_id);
+    async during(task_id, work, run) {
+      const book = await bookOf(task_id, run);
       return secrets.within(book, work).catch((error: unknown) => Promise.reject(book.error(error)));
     },
     fresh: secrets.fresh,
   };
 }
 
-type Opens = (core: Pick<SharedServices, 'store'>, task_id: string) => Promise<void>;
+type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<void>;
 
 /** Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. */
-export const openAll: Opens = async ({ store }, task_id) => {
-  const run = await store.tasks.secretsOf(task_id);
+export const openAll: Opens = async ({ store }, task_id, known) => {
+  const run = known ?? (await store.tasks.secretsOf(task_id));
   if (!run) return;
-  store.tasks.callerToken({ task_id, ...run });
+  store.tasks.callerToken({ ...run, task_id });
   const definition = await store.definitions.get(run.definition_hash);
   await openNamed({ store }, { task_id, owner: run.owner }, definition);
 };

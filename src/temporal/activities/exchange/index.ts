@@ -11,7 +11,7 @@ import { addUsage, NO_USAGE, spentOn } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { BegunStep, OpenRun, RunStore } from '../../../store/runs.ts';
+import type { BegunStep, FirstRun, OpenRun, RunStore } from '../../../store/runs.ts';
 import type { TokenUseFacts } from '../../../store/tokens.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from '../admission.ts';
@@ -20,13 +20,14 @@ import type { ContextPorts } from '../context.ts';
 import { type ParkBehind, parkedBehind } from '../continuity.ts';
 import { retryDelay } from '../failure.ts';
 import type { FitPorts } from '../fit.ts';
+import type { RunSecrets } from '../secrets.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
 import { askModel } from './ask.ts';
 import { beginStep } from './begin.ts';
 import { recordedCalls, recordReply } from './record.ts';
 
 export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
-  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
+  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'openFirst' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   parkBehind: ParkBehind;
@@ -54,10 +55,16 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   holdsBack(definition: Definition): boolean;
 }
 
+/** What is needed before the run's secrets are known. */
+export interface FirstPorts {
+  runs: Pick<RunStore, 'openFirst'>;
+  secrets: RunSecrets;
+}
+
 /** What one attempt of a step works with. */
 export interface ExchangeAttempt {
   ports: ExchangePorts;
-  run: OpenRun;
+  run: OpenRun | FirstRun;
   definition: Definition;
   order: ExchangeOrder;
   /** The step, if it was begun when the run was opened; null: it is still to be begun. */
@@ -70,9 +77,13 @@ export interface ExchangeAttempt {
 
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
 export const exchangeActivity =
-  (ports: ExchangePorts) =>
+  (ports: ExchangePorts & FirstPorts) =>
   (task_id: string, order: ExchangeOrder): Promise<ExchangeEnd> =>
-    runAttempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
+    runAttempt(ports.halts, task_id, async (signal) => {
+      // The first step reads the run before its secrets are known, as the run says which these are.
+      const first = order.step === 1 ? await ports.runs.openFirst(task_id) : undefined;
+      return ports.secrets.during(task_id, () => exchangeStep(ports, [task_id, order, first], signal), first);
+    });
 
 /** `waiting`: the run waits for a higher budget. `behind`: it waits because its record is behind. */
 type ExchangeEnd = ExchangeResult | 'waiting' | 'behind';
@@ -80,10 +91,10 @@ type ExchangeEnd = ExchangeResult | 'waiting' | 'behind';
 /** The exchange, independent of the engine. */
 export async function exchangeStep(
   ports: ExchangePorts,
-  [task_id, order]: [string, ExchangeOrder],
+  [task_id, order, first]: [string, ExchangeOrder, FirstRun?],
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
-  const { run, begun, key } = await opened(ports, task_id, order);
+  const { run, begun, key } = first ? { run: first, begun: null, key: null } : await opened(ports, task_id, order);
   if (!run || isTerminal(run.status)) throw taskEnded(task_id, run?.status);
   if (run.recorded) return recordedCalls(run, order.step);
   if (run.halt_requested) throw halted();
