@@ -12,7 +12,7 @@ import { answerFaults, type FormQuestion } from '../domain/questions.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { BundleOf } from '../replay/bundles.ts';
 import type { Store } from '../store/index.ts';
-import type { WiredTask } from '../store/tasks.ts';
+import type { WiredTask } from '../store/wired-task.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import { unknownBuiltins } from './agents.ts';

@@ -6,7 +6,7 @@ import type { SharedServices } from '../main/core.ts';
 import { windowOf } from '../runtimes/of-installation.ts';
 import { selectRuntime } from '../runtimes/select.ts';
 import type { RunRecord } from '../store/inspection.ts';
-import type { WiredTask } from '../store/tasks.ts';
+import type { WiredTask } from '../store/wired-task.ts';
 import { toolPorts } from '../temporal/ports/index.ts';
 import { openAll } from '../temporal/ports/secrets.ts';
 import { mcpPorts, openMcpPool, withoutElsewhere } from '../temporal/ports/tools.ts';

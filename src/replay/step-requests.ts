@@ -10,7 +10,7 @@ import { chatRequest } from '../runtimes/chat-request.ts';
 import { messagesRequest } from '../runtimes/messages-request.ts';
 import type { Exchange } from '../runtimes/runtime.ts';
 import type { RunRecord } from '../store/inspection.ts';
-import type { WiredTask } from '../store/tasks.ts';
+import type { WiredTask } from '../store/wired-task.ts';
 import { recordedBundle } from './bundles.ts';
 import { exchangeAt } from './exchange-at.ts';
 

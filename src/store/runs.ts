@@ -1,19 +1,17 @@
 import type pg from 'pg';
-import { v7 as uuid } from 'uuid';
 import type { AttachedFile } from '../domain/attachments.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { Remembered } from '../domain/memory.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
-import type { TerminalStatus } from '../domain/statuses.ts';
-import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
+import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { type Queryable, row } from './database.ts';
 import { groupedTexts } from './grouped-texts.ts';
+import { settling } from './settlement.ts';
 import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
-import { settleTask } from './statements/settlement.ts';
 import { type FoundToken, foundToken, type TokenColumns, type TokenUseFacts, tokenUseParameters } from './tokens.ts';
 
 /** A task at one of its steps, as activities see it. */
@@ -127,35 +125,6 @@ interface FailedStep {
   events: NewEvent[];
 }
 
-interface Settlement {
-  status: TerminalStatus;
-  /** Refuse to end the task before its final answer is on record. */
-  needs_answer?: boolean;
-  error: string | null;
-  error_code: string | null;
-  events: NewEvent[];
-}
-
-export interface Settled {
-  /** The task that now holds the lane. */
-  next: string | null;
-  /** The webhook delivery that the task's end created. */
-  webhook: string | null;
-  /** Null if the task was deleted. */
-  definition_hash: string | null;
-  /** What this ended; null if the task had ended before. */
-  ended: { trigger: string; seconds: number } | null;
-  /** Nothing was written: the final answer is not on record. */
-  unanswered?: true;
-}
-
-interface SettledRow extends Omit<Settled, 'ended'> {
-  workflow_id: string;
-  last: number | null;
-  trigger: string | null;
-  seconds: number | null;
-}
-
 /** Publishes events after they are written; `last` is the number of the last of them. */
 export type Publish = (workflow_id: string, task_id: string, written: { events: NewEvent[]; last: number }) => void;
 
@@ -259,25 +228,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
       write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
 
-    /** Ends a task once and passes its lane on. Returns the next task's id, and the webhook delivery to send. */
-    async settle(task_id: string, { status, error, error_code, needs_answer = false, events }: Settlement): Promise<Settled> {
-      const query = settleTask({
-        task_id,
-        status,
-        error,
-        error_code,
-        needs_answer,
-        events: JSON.stringify(events),
-        delivery_id: uuid(),
-        outcome_unknown: OUTCOME_UNKNOWN,
-        not_called: NOT_CALLED,
-      });
-      const settled = await row<SettledRow>(pool, query);
-      if (!settled) return { next: null, webhook: null, definition_hash: null, ended: null, unanswered: true };
-      const { last, workflow_id, next, webhook, definition_hash, trigger, seconds } = settled;
-      if (last) publish(workflow_id, task_id, { events, last });
-      return { next, webhook, definition_hash, ended: trigger === null ? null : { trigger, seconds: seconds ?? 0 } };
-    },
+    settle: settling(pool, publish),
   };
 }
 

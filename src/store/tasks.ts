@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { AttachedFile } from '../domain/attachments.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
@@ -10,20 +9,20 @@ import type { NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { isUuid } from '../domain/uuid.ts';
-import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { NewItems } from './conversations.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
 import type { Evaluated, Seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { openingEvents } from './opening-events.ts';
-import { wireAs } from './page.ts';
 import { prepared, preparing } from './preparing.ts';
 import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
 import * as sql from './statements/tasks.ts';
 import { errorGroups, listTasks, type TaskFilter, type TaskListQuery } from './task-lists.ts';
 import type { VersionConfig } from './versions.ts';
+import { wiredTask } from './wired-task.ts';
 
 export interface NewTask {
   task_id: string;
@@ -278,30 +277,5 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     caller_token: caller && Buffer.from(caller.sealed),
     caller_key_id: caller?.key_id ?? null,
     events: JSON.stringify(events),
-  };
-}
-
-export type WiredTask = ReturnType<typeof wiredTask>;
-
-function wiredTask(task: Row) {
-  const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
-    task;
-  const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
-  const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
-  const { continuity: _decision, prompt_parts, attachments, conversation_id, ...shown } = seen;
-  const end = completed_at ?? (started_at ? new Date() : null);
-  return {
-    ...wireAs<Task>()(shown),
-    prompt_parts: prompt_parts as PromptParts | null,
-    conversation_id,
-    attachments: (attachments ?? []) as unknown as AttachedFile[],
-    forked_from: forked_from
-      ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
-      : null,
-    usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
-    created_at: created_at.toISOString(),
-    started_at: started_at?.toISOString() ?? null,
-    completed_at: completed_at?.toISOString() ?? null,
-    elapsed_seconds: started_at && end ? Math.max(0, end.getTime() - started_at.getTime()) / 1000 : null,
   };
 }

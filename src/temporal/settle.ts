@@ -1,6 +1,7 @@
 import { eventsOf } from '../domain/events.ts';
 import { storable } from '../domain/transcript.ts';
-import type { RunStore, Settled } from '../store/runs.ts';
+import type { RunStore } from '../store/runs.ts';
+import type { Settled } from '../store/settlement.ts';
 import type { FinalState } from './names.ts';
 
 /** Sets a task's final state, once, and passes its lane on to the task `next`. `webhook` is the message to deliver. */

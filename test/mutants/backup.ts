@@ -184,7 +184,7 @@ export default [
   },
   {
     id: 'backup/clock-of-elapsed-seconds',
-    file: 'src/store/tasks.ts',
+    file: 'src/store/wired-task.ts',
     text: 'Math.max(0, end.getTime() - started_at.getTime())',
     replacement: '(end.getTime() - started_at.getTime())',
     harm: 'A run has taken minus a day.',

@@ -1,4 +1,4 @@
-import type { Settled } from '../../store/runs.ts';
+import type { Settled } from '../../store/settlement.ts';
 import { type FinalState, TASK_ENDED } from '../names.ts';
 import type { Settle } from '../settle.ts';
 
