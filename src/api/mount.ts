@@ -11,6 +11,7 @@ import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
 import { refuseUnpermitted } from './permission.ts';
+import { goneOf, overOf } from './reply-ends.ts';
 import { type Frames, sendEvents } from './sse.ts';
 import type { TokenEnds } from './token-ends.ts';
 import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
@@ -196,7 +197,6 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
 ): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Not found: ${request.url.split('?')[0]} does not contain a valid id`);
-  const gone = goneOf(reply);
   const doubts = warningsOf(request, reply);
   const query = judgedQuery(endpoint.query, request.query);
   const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
@@ -212,18 +212,9 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
     body: body?.value as Body<B>,
     file,
     reserved_id: undefined,
-    signal: endpoint.kind === 'events' ? AbortSignal.any([gone, closing]) : gone,
+    signal: endpoint.kind === 'events' ? AbortSignal.any([overOf(reply), closing]) : goneOf(reply),
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
-}
-
-/** Aborted when the client disconnects before it has the whole reply. */
-function goneOf({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once('close', () => {
-    if (!raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 interface Exchange {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { workflows } from '../contracts/workflows.ts';
 import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import { type FollowSource, followInParts } from '../events/follow.ts';
+import { type FollowSource, followAfterLook, type Look } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
@@ -158,14 +158,17 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    const watched = await store.workflows.watched(id, task_id ?? null);
-    if (!watched) throw notFound('workflow', id);
-    if (watched.owner !== caller.key) throw foreign('workflow');
-    if (task_id && !watched.has_task) throw notFound('task of this workflow', task_id);
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
-    const resumed = given !== undefined;
-    return framesOf(followInParts(following, { workflow_id: id, after: start, resumed, task_id }, signal));
+    const look: Look = async (place) => {
+      const watched = await store.events.watched(id, place);
+      if (!watched) throw notFound('workflow', id);
+      if (watched.owner !== caller.key) throw foreign('workflow');
+      if (task_id && !watched.has_task) throw notFound('task of this workflow', task_id);
+      return watched.extent;
+    };
+    const place = { workflow_id: id, after: start, resumed: given !== undefined, task_id };
+    return framesOf(await followAfterLook(following, { ...place, look }, signal));
   });
 }
 

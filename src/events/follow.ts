@@ -84,29 +84,71 @@ const unlessAborted = (signal: AbortSignal) => (error: unknown) => {
  * the database is unavailable. Ends when the signal is aborted.
  * A number that is not from this record, which then was restored, gets `stream_reset`, and everything from the run's start.
  */
-export async function* followInParts(
-  { bus, log, waiting }: FollowSource,
-  { workflow_id, after, resumed = false, task_id }: Following,
+export const followInParts = (from: FollowSource, place: Following, signal: AbortSignal): AsyncGenerator<FollowedEvent> =>
+  parts(from, { ...place, extent: null, subscription: subscribed(from, place.workflow_id, signal) }, signal);
+
+/** A first look at the record. It may refuse the reader by throwing; null: it does not say where the record ends. */
+export type Look = (place: ReaderPlace) => Promise<EventExtent | null>;
+
+/** The same for a reader who is looked at together with the record. Nothing that is published after the look is missed. */
+export async function followAfterLook(
+  from: FollowSource,
+  { look, ...place }: Following & { look: Look },
   signal: AbortSignal,
-): AsyncGenerator<FollowedEvent> {
+): Promise<AsyncGenerator<FollowedEvent>> {
+  const subscription = subscribed(from, place.workflow_id, signal);
+  try {
+    return parts(from, { ...place, extent: await look(placeOf(place)), subscription }, signal);
+  } catch (error) {
+    subscription.leave();
+    throw error;
+  }
+}
+
+const placeOf = ({ task_id = '', after, resumed = false }: Following): ReaderPlace => ({
+  task_id: task_id || null,
+  after,
+  epoch: resumed ? 0 : NO_EPOCH_BEFORE,
+});
+
+function subscribed({ bus, waiting }: FollowSource, workflow_id: string, signal: AbortSignal) {
   const account = waiting.account();
   const inbox = mailbox<Notice>({ most: INBOX_BYTES, sizeOf, instead: MISSED, idle_ms: LOOK_MS, counted: account.add });
-  inbox.put(MISSED);
   const unsubscribe = bus.subscribe(workflow_id, inbox.put);
   const leave = () => {
     unsubscribe();
     inbox.end();
+    account.close();
   };
   signal.addEventListener('abort', leave, { once: true });
-  const source = { log: patient({ log, waiting }, signal), workflow_id, task_id, account };
+  return { account, inbox, leave };
+}
+
+interface Begun extends Following {
+  subscription: ReturnType<typeof subscribed>;
+  /** The end of the record as it was seen after the subscription; null: it has not been read. */
+  extent: EventExtent | null;
+}
+
+/** What is published, after one notice for the record as it is. */
+async function* noticesOf({ inbox }: Begun['subscription']): AsyncGenerator<Notice> {
+  yield MISSED;
+  yield* inbox.read();
+}
+
+async function* parts(from: FollowSource, begun: Begun, signal: AbortSignal): AsyncGenerator<FollowedEvent> {
+  const { workflow_id, task_id, subscription } = begun;
+  const source = { log: patient(from, signal), workflow_id, task_id, account: subscription.account };
   try {
-    let seen = after;
-    let epoch = resumed ? 0 : NO_EPOCH_BEFORE;
-    for await (const notice of inbox.read()) {
+    let { after: seen, epoch } = placeOf(begun);
+    let known = begun.extent;
+    for await (const notice of noticesOf(subscription)) {
       if (signal.aborted) return;
       if (notice.last <= seen) continue;
       const carried = joining(notice, seen);
-      const extent = carried ? null : await source.log.extent(workflow_id, { task_id: task_id ?? null, after: seen, epoch });
+      const read = () => source.log.extent(workflow_id, { task_id: task_id ?? null, after: seen, epoch });
+      const extent = carried ? null : (known ?? (await read()));
+      known = null;
       epoch = extent?.epoch ?? epoch;
       const begin = extent?.begin_again_after ?? null;
       if (begin !== null) yield resetTo(begin, task_id);
@@ -126,8 +168,7 @@ export async function* followInParts(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    leave();
-    account.close();
+    subscription.leave();
   }
 }
 

@@ -7,7 +7,18 @@ import * as sql from './statements/events.ts';
 const LAST_NUMBER = 2 ** 31 - 1;
 type EventRow = Omit<StoredEvent, 'timestamp'> & { timestamp: Date };
 type ExtentRow = Omit<EventExtent, 'begin_again_after'> & { void_from: number | null };
+type WatchedRow = ExtentRow & Omit<Watched, 'extent'>;
 type PagedRow = Omit<EventRow, 'data'> & { data: StoredEvent['data'] | null; carried: number; found: number };
+
+export interface Watched {
+  /** The owner of the workflow. */
+  owner: string;
+  /** Whether the task, if one is named, is one of the workflow's. */
+  has_task: boolean;
+  extent: EventExtent | null;
+}
+
+const placeIn = ({ after, ...place }: ReaderPlace): ReaderPlace => ({ ...place, after: Math.min(after, LAST_NUMBER) });
 
 /** A larger event is not part of a page. */
 const LARGE_BYTES = 64 * 1024;
@@ -39,8 +50,7 @@ export function eventStore(pool: pg.Pool) {
      * 0 if it may have missed any.
      */
     async extent(workflow_id: string, { task_id, after, epoch }: ReaderPlace): Promise<EventExtent> {
-      const place = { workflow_id, task_id, after: Math.min(after, LAST_NUMBER), epoch };
-      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents(place));
+      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...placeIn({ task_id, after, epoch }) }));
       const { void_from, ...end } = extent as ExtentRow;
       if (void_from === null) return { ...end, begin_again_after: null };
       const [beginning] = await rows<{ after: number | null }>(
@@ -48,6 +58,16 @@ export function eventStore(pool: pg.Pool) {
         sql.beginningBefore({ workflow_id, task_id, seq: void_from }),
       );
       return { ...end, begin_again_after: beginning?.after ?? null };
+    },
+    /**
+     * What a stream has to know before it begins; undefined: there is no such workflow. `extent` is null if the reader has to begin
+     * again, so that the record has to be asked from where.
+     */
+    async watched(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
+      const found = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...placeIn(place) }));
+      if (!found) return undefined;
+      const { owner, has_task, void_from, ...end } = found;
+      return { owner, has_task, extent: void_from === null ? { ...end, begin_again_after: null } : null };
     },
     /** The number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {

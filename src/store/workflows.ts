@@ -41,9 +41,6 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
     },
-    /** What a stream of a workflow, or of one of its tasks, has to know before it begins. */
-    watched: (id: string, task_id: string | null) =>
-      row<{ owner: string; has_task: boolean }>(pool, sql.watchedWorkflow({ id, task_id })),
     list({ limit, cursor, q, ...same }: WorkflowFilter) {
       const where: Prisma.WorkflowWhereInput = {
         ...same,

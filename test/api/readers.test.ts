@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELTA_CHARACTERS } from '../../src/domain/pieces.ts';
 import { eventOf, framesIn, rebuilt } from '../support/client.ts';
 import { DOORS, LONG, metric as metricOf } from '../support/doors.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 import { unread } from '../support/unread.ts';
 import { until } from '../support/until.ts';
@@ -71,4 +71,39 @@ describe('readers that take nothing', () => {
     },
     120_000,
   );
+});
+
+describe('a stream that ends before its first event', () => {
+  it('leaves no subscription behind, in whatever way it ends', async () => {
+    const workflow_id = await here.workflow();
+    const { bus } = here.core;
+    const subscribe = bus.subscribe.bind(bus);
+    let begun = 0;
+    const open = new Set<number>();
+    bus.subscribe = (...given) => {
+      begun += 1;
+      const subscription = begun;
+      open.add(subscription);
+      const leave = subscribe(...given);
+      return () => {
+        open.delete(subscription);
+        leave();
+      };
+    };
+    const path = `${here.url}/api/workflows/${workflow_id}/stream`;
+    const asked = (
+      token: string,
+      { method = 'GET', of = path, signal }: { method?: string; of?: string; signal?: AbortSignal } = {},
+    ) => fetch(of, { method, headers: { authorization: `Bearer ${token}` }, ...(signal ? { signal } : {}) });
+    const missing = `${path}?task_id=${workflow_id}`;
+    expect((await asked(ALICE, { method: 'HEAD' })).status).toBe(200);
+    expect((await asked(BOB)).status).toBe(403);
+    expect((await asked(ALICE, { of: missing })).status).toBe(404);
+    const leaving = new AbortController();
+    expect((await asked(ALICE, { signal: leaving.signal })).status).toBe(200);
+    expect(begun).toBe(4);
+    leaving.abort();
+    await until('all are left', async () => open.size === 0);
+    bus.subscribe = subscribe;
+  });
 });

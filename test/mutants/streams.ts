@@ -3,6 +3,8 @@ import type { Mutant } from './mutant.ts';
 const PUBLISHER = 'test/unit/publisher.test.ts';
 const CHUNKS = 'test/unit/chat-chunks.test.ts';
 
+const FOLLOW = 'test/unit/follow.test.ts';
+
 export default [
   {
     id: 'streams/one-clock',
@@ -62,10 +64,43 @@ export default [
   },
   {
     id: 'streams/task-of-another-workflow',
-    file: 'src/store/statements/workflows.ts',
-    text: 'WHERE id = :task_id AND workflow_id = :id)',
+    file: 'src/store/statements/events.ts',
+    text: 'WHERE id = :task_id AND workflow_id = :workflow_id)',
     replacement: 'WHERE id = :task_id)',
     harm: 'A stream of a task under the wrong workflow stays silent forever instead of being refused.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for missing, refused and malformed requests' }],
+  },
+  {
+    id: 'streams/look-that-lasts',
+    file: 'src/events/follow.ts',
+    text: '      known = null;\n',
+    replacement: '',
+    harm: 'A stream takes the end of the record at its first look for the end of it all, and misses what follows.',
+    tests: [{ file: FOLLOW, name: 'from the moment of the look on, without reading its end again' }],
+  },
+  {
+    id: 'streams/look-before-the-subscription',
+    file: 'src/events/follow.ts',
+    text: '  const subscription = subscribed(from, place.workflow_id, signal);\n  try {\n    return parts(from, { ...place, extent: await look(placeOf(place)), subscription }, signal);',
+    replacement:
+      '  const extent = await look(placeOf(place));\n  const subscription = subscribed(from, place.workflow_id, signal);\n  try {\n    return parts(from, { ...place, extent, subscription }, signal);',
+    harm: 'What is published between the first look and the subscription arrives seconds later.',
+    tests: [{ file: FOLLOW, name: 'from the moment of the look on, without reading its end again' }],
+  },
+  {
+    id: 'streams/subscription-of-the-refused',
+    file: 'src/events/follow.ts',
+    text: '    subscription.leave();\n    throw error;',
+    replacement: '    throw error;',
+    harm: 'Each refused reader leaves a subscription that is served forever.',
+    tests: [{ file: FOLLOW, name: 'leaves no subscription of a reader who is refused' }],
+  },
+  {
+    id: 'streams/subscription-of-a-head',
+    file: 'src/api/reply-ends.ts',
+    text: 'over.abort(OVER)',
+    replacement: 'raw.writableFinished || over.abort(OVER)',
+    harm: 'Each request for the head of a stream leaves a subscription that is served forever.',
+    tests: [{ file: 'test/api/readers.test.ts', name: 'leaves no subscription behind' }],
   },
 ] satisfies Mutant[];

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const TOOL = 'EFFECT = "read"\ndef one() -> int:\n    return 1\n';
 const PROMPT = { snapshot_workflow: 1, create_task: 1, add_audit: 1 };
-const STREAM = { watched_workflow: 1, extent_of_events: 1, read_task_events: 1 };
+const STREAM = { watched_events: 1, read_task_events: 1 };
 const BEFORE = { tokens_of_run: 1 };
 const STEPS = { open_first: 1, begin_attempt: 1, open_and_begin: 2, append_texts: 1, write_reply: 3, settle_task: 1 };
 const RUN = { ...PROMPT, ...STREAM, ...BEFORE, ...STEPS };

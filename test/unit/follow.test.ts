@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sharedFrames } from '../../src/api/event-frames.ts';
 import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
-import { follow, followInParts, type RecordPage } from '../../src/events/follow.ts';
+import { follow, followAfterLook, followInParts, type RecordPage } from '../../src/events/follow.ts';
 import { withSharedPages } from '../../src/events/shared-pages.ts';
 import { countWaiting } from '../../src/events/waiting.ts';
 import { measuredBudget } from '../../src/observe/measured.ts';
@@ -22,10 +22,12 @@ function world() {
   const record: StoredEvent[] = [];
   const listeners = new Set<(notice: Notice) => void>();
   let reads = 0;
+  let looks = 0;
   let over = false;
   return {
     record,
     reads: () => reads,
+    looks: () => looks,
     end: () => {
       over = true;
     },
@@ -61,6 +63,7 @@ function world() {
         one: async (_workflow: string, seq: number) => record[seq - 1] ?? null,
         // As the record does: a reader beyond its end has to begin again.
         extent: async (_workflow: string, { after }: { after: number }) => {
+          looks += 1;
           const last = record.length;
           return { last, over, epoch: 0, begin_again_after: after > last ? 0 : null };
         },
@@ -350,5 +353,63 @@ describe('frames of many streams', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(results.filter((result) => result !== undefined)).toEqual([]);
+  });
+});
+
+describe('following after a look', () => {
+  const place = { workflow_id: 'w', after: 0 };
+
+  it('continues from the moment of the look on, without reading its end again', async () => {
+    const memory = world();
+    const stop = new AbortController();
+    memory.write(event('a'), event('b'));
+    const look = async () => {
+      const seen = await memory.source.log.extent('w', { after: 0 });
+      memory.announce(memory.write(event('while it looks')));
+      return seen;
+    };
+    const events = await followAfterLook(memory.source, { ...place, look }, stop.signal);
+    memory.announce(memory.write(event('before it follows')));
+    const seqs: number[] = [];
+    const following = (async () => {
+      for await (const { seq } of events) seqs.push(seq);
+    })();
+    await vi.waitFor(() => expect(seqs).toEqual([1, 2, 3, 4]));
+    memory.announce(memory.write(event('then')));
+    await vi.waitFor(() => expect(seqs).toEqual([1, 2, 3, 4, 5]));
+    expect(memory.looks()).toBe(1);
+    // Whatever the bus lost is still read from the record.
+    memory.write(event('lost'));
+    memory.announce(MISSED);
+    await vi.waitFor(() => expect(seqs).toEqual([1, 2, 3, 4, 5, 6]));
+    expect(memory.looks()).toBe(2);
+    stop.abort();
+    await following;
+  });
+
+  it('asks the record where to begin if the look does not say', async () => {
+    const memory = world();
+    const stop = new AbortController();
+    memory.write(event('a'));
+    const events = await followAfterLook(memory.source, { ...place, after: 5, look: async () => null }, stop.signal);
+    expect((await events.next()).value).toMatchObject({ seq: 0, data: { event: 'stream_reset' } });
+    expect((await events.next()).value.seq).toBe(1);
+    stop.abort();
+    await events.return(undefined);
+  });
+
+  it('leaves no subscription of a reader who is refused, or who leaves before the first event', async () => {
+    const memory = world();
+    const stop = new AbortController();
+    const refusal = new Error('not yours');
+    await expect(followAfterLook(memory.source, { ...place, look: () => Promise.reject(refusal) }, stop.signal)).rejects.toBe(
+      refusal,
+    );
+    expect(memory.watching()).toBe(0);
+    await followAfterLook(memory.source, { ...place, look: async () => null }, stop.signal);
+    expect(memory.watching()).toBe(1);
+    stop.abort();
+    expect(memory.watching()).toBe(0);
+    expect(memory.source.waiting.bytes()).toBe(0);
   });
 });

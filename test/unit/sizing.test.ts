@@ -63,7 +63,7 @@ describe('the size of an installation', () => {
     expect(ms(postgres.cores)).toBeGreaterThan(10);
     expect(ms(postgres.cores)).toBeLessThan(13);
     expect(ms(temporal.cores)).toBeCloseTo(170.5, 0);
-    expect(postgres.statements_per_second).toBe(1_900);
+    expect(postgres.statements_per_second).toBe(1_800);
   });
 
   it('follows how workers write texts: 50 ms apart, later with many runs, and never more often than tokens come', () => {

@@ -45,17 +45,23 @@ export const readEvent = statement(
  * its end, or void since an epoch after the reader's. It names no table of events: a plan with all their partitions takes a millisecond
  * to set up, and every open stream asks this every few seconds.
  */
-export const extentOfEvents = statement(
-  'extent_of_events',
-  ['workflow_id', 'task_id', 'after', 'epoch'],
-  `WITH record AS (
+const EXTENT = `WITH record AS (
       SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = w.id), 0) AS last FROM workflows w WHERE w.id = :workflow_id)
     SELECT coalesce((SELECT last FROM record), 0) AS last,
       coalesce((SELECT max(epoch) FROM event_gaps WHERE workflow_id = :workflow_id), 0) AS epoch,
       NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND completed_at IS NULL) AS over,
       (SELECT least(CASE WHEN :after > r.last THEN r.last END, (SELECT min(g.after_seq) FROM event_gaps g
         WHERE g.workflow_id = :workflow_id AND g.epoch > :epoch AND g.after_seq < :after AND :after < g.through_seq))
-        FROM record r) AS void_from`,
+        FROM record r) AS void_from`;
+export const extentOfEvents = statement('extent_of_events', ['workflow_id', 'task_id', 'after', 'epoch'], EXTENT);
+
+/** The same for a reader who is not known yet, with what says whether they may read it. */
+export const watchedEvents = statement(
+  'watched_events',
+  ['workflow_id', 'task_id', 'after', 'epoch'],
+  `SELECT w.owner, extent.*,
+      :task_id::uuid IS NULL OR EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND workflow_id = :workflow_id) AS has_task
+    FROM workflows w, (${EXTENT}) extent WHERE w.id = :workflow_id`,
 );
 
 /** Where a reader begins again whose numbers are void from :seq on: at the start of the task it follows, or of the run that was current then. */

@@ -15,11 +15,3 @@ export const removeWorkflow = statement(
 );
 
 export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);
-
-/** Every stream runs this; reading whole rows through Prisma would be noticeably slower. */
-export const watchedWorkflow = statement(
-  'watched_workflow',
-  ['id', 'task_id'],
-  `SELECT owner, :task_id::uuid IS NULL OR EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND workflow_id = :id) AS has_task
-    FROM workflows WHERE id = :id`,
-);
