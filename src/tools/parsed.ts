@@ -1,4 +1,5 @@
 import { exactly, rounded } from '../domain/exact-json.ts';
+import { fitsPlainly } from '../domain/plain-fit.ts';
 import type { Config } from '../main/config.ts';
 import type { SharedServices } from '../main/core.ts';
 import { ParserFailure } from '../parsers/failure.ts';
@@ -50,10 +51,14 @@ export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): Sch
   return (schemas) => judge(schemas, JUDGE_SECONDS).catch(() => judgeAlone(schemas));
 }
 
-/** Checks the arguments of tool calls. A schema that cannot be checked is reported to the model; a busy pool is retried. */
+/**
+ * Checks the arguments of tool calls. Those that plainly fit need no validator, which runs in another process. A schema that cannot be
+ * checked is reported to the model; a busy pool is retried.
+ */
 export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): FitArguments => {
   const deadline_ms = setting.config.JUDGE_SECONDS * 1_000;
   return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
+    if (fitsPlainly(schema, args)) return { arguments: args };
     try {
       const fitted = await parsers.run('arguments', { schema, args: rounded(args) }, { owner, deadline_ms });
       if ('arguments' in fitted) return { arguments: exactly(fitted.arguments, args) };

@@ -1,0 +1,65 @@
+import { isExactNumber } from './exact-json.ts';
+
+type Schema = Record<string, unknown>;
+
+/** Keywords that change nothing about what fits. */
+const NOTES = new Set(['$schema', '$id', 'title', 'description', 'default', 'examples', 'deprecated', 'format']);
+
+/** How many parts a value, or a schema, may have. A check of many takes longer than it saves. */
+const MOST_PARTS = 1_000;
+
+function hasFewParts(value: unknown): boolean {
+  let left = MOST_PARTS;
+  const counted = (part: unknown): boolean => {
+    left -= 1;
+    if (left < 0) return false;
+    if (typeof part !== 'object' || part === null) return true;
+    // Ends early, which a list of all names would not.
+    for (const name in part) if (!counted((part as Schema)[name])) return false;
+    return true;
+  };
+  return counted(value);
+}
+
+const TYPES: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  number: Number.isFinite,
+  integer: Number.isInteger,
+  null: (value) => value === null,
+  array: Array.isArray,
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value),
+};
+
+/** What each of these keywords asks of a value. `fits` applies another schema to a part of it. */
+type Rule = (asked: unknown, value: unknown, fits: (schema: unknown, part: unknown) => boolean, schema: Schema) => boolean;
+
+const partsOf = (value: unknown): [string, unknown][] => (TYPES.object!(value) ? Object.entries(value as object) : []);
+
+const RULES: Record<string, Rule> = {
+  type: (type, value) =>
+    [type].flat().some((name) => typeof name === 'string' && Object.hasOwn(TYPES, name) && TYPES[name]!(value)),
+  enum: (options, value) => Array.isArray(options) && typeof value !== 'object' && options.includes(value),
+  required: (names, value) =>
+    Array.isArray(names) && (!TYPES.object!(value) || names.every((name) => Object.hasOwn(value as object, name))),
+  properties: (known, value, fits) =>
+    TYPES.object!(known) &&
+    partsOf(value).every(([name, part]) => !Object.hasOwn(known as object, name) || fits((known as Schema)[name], part)),
+  additionalProperties: (allowed, value, _fits, { properties = {} }) =>
+    allowed === true || (allowed === false && partsOf(value).every(([name]) => Object.hasOwn(properties as object, name))),
+  items: (schema, value, fits) => !Array.isArray(value) || value.every((item) => fits(schema, item)),
+};
+
+/**
+ * Whether a value fits a JSON Schema as it is, without a conversion. Takes little time whatever they are: it knows only the plain
+ * keywords, and looks only at few parts. False: it may fit nevertheless, and has to be checked by a validator.
+ */
+export function fitsPlainly(schema: unknown, value: unknown): boolean {
+  const fits = (of: unknown, part: unknown): boolean =>
+    TYPES.object!(of) &&
+    Object.entries(of as Schema).every(
+      ([keyword, asked]) =>
+        NOTES.has(keyword) || (Object.hasOwn(RULES, keyword) && RULES[keyword]!(asked, part, fits, of as Schema)),
+    );
+  return hasFewParts(schema) && hasFewParts(value) && fits(schema, value);
+}
