@@ -201,7 +201,7 @@ export default [
     file: PLAIN,
     text: 'integer: Number.isInteger,',
     replacement: 'integer: Number.isFinite,',
-    harm: 'A tool that takes whole numbers is called with others, although its schema says so.',
+    harm: 'A tool that takes whole numbers is called with others, which its schema excludes.',
     tests: [{ file: PLAIN_TEST, name: 'if they may not fit, or are many' }],
   },
   {

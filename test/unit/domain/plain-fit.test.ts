@@ -32,7 +32,7 @@ const TWISTS: ((schema: Record<string, unknown>, value: unknown) => Record<strin
   (schema) => ({ ...schema, title: 'A title', default: 'x', format: 'date' }),
 ];
 
-/** A schema that describes a value, and differs from it where `odd` says so. */
+/** A schema that describes a value, and differs from it at the places that `odd` chooses. */
 function schemaOf(value: unknown, odd: () => number): Record<string, unknown> {
   const schema: Record<string, unknown> = { type: typeOf(value) };
   if (Array.isArray(value)) schema.items = value.length > 0 ? schemaOf(value[0], odd) : {};
