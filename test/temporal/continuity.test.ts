@@ -249,14 +249,24 @@ describe('a run whose record was restored to an older state', () => {
     expect(await paidIn(shop.place)).toEqual(['1-1 a']);
   });
 
-  it('waits if its definition is missing, and can then only be failed', async () => {
+  it.each([
+    ['its worker', async () => {}],
+    [
+      'another worker, which has not seen it before',
+      async () => {
+        await loseWorker();
+        await startWorker();
+      },
+    ],
+  ])('waits if its definition is missing for %s, and can then only be failed', async (_, change) => {
     const shop = await paying(here, folder);
     here.model.script(shop.pay('a'));
     await shop.close();
     const task_id = await here.prompt(shop.workflow_id);
     await shop.paid('1-1');
-    await sql('ALTER TABLE tasks DROP CONSTRAINT tasks_definition_hash_fkey');
+    await sql('ALTER TABLE tasks DROP CONSTRAINT IF EXISTS tasks_definition_hash_fkey');
     await sql('DELETE FROM definitions WHERE hash = (SELECT definition_hash FROM tasks WHERE id = $1)', task_id);
+    await change();
     await shop.open();
     expect((await waits(task_id)).record_behind).toBe('its definition');
     expect((await decide(task_id, 'resume')).body).toMatchObject({

@@ -40,13 +40,16 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
 
 type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<void>;
 
-/** Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. */
+/**
+ * Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. A run whose definition is
+ * not on record is parked by its activity, before anything opens a secret.
+ */
 export const openAll: Opens = async ({ store }, task_id, known) => {
   const run = known ?? (await store.tasks.secretsOf(task_id));
   if (!run) return;
   store.tasks.callerToken({ ...run, task_id });
-  const definition = await store.definitions.get(run.definition_hash);
-  await openNamed({ store }, { task_id, owner: run.owner }, definition);
+  const definition = await store.definitions.find(run.definition_hash);
+  if (definition) await openNamed({ store }, { task_id, owner: run.owner }, definition);
 };
 
 /**
@@ -56,8 +59,8 @@ export const openAll: Opens = async ({ store }, task_id, known) => {
 const openThoseOfCalls: Opens = async ({ store }, task_id) => {
   const run = await store.tasks.ownerOf(task_id);
   if (!run) return;
-  const definition = await store.definitions.get(run.definition_hash);
-  await openNamed({ store }, { task_id, owner: run.owner }, { ...definition, provider: null });
+  const definition = await store.definitions.find(run.definition_hash);
+  if (definition) await openNamed({ store }, { task_id, owner: run.owner }, { ...definition, provider: null });
 };
 
 async function openNamed(
