@@ -41,7 +41,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
   noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', model: 'm', usage, events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
-const OF_A_RUN = ['open', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
+const OF_A_RUN = ['open', 'openFirst', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
 
 const question = { id: 'q-1', server: 'asking', message: 'Which one?', fields: [], asked_at: new Date().toISOString() };
 const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1, extra: null } as const;
