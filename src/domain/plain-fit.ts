@@ -46,7 +46,10 @@ const RULES: Record<string, Rule> = {
     TYPES.object!(known) &&
     partsOf(value).every(([name, part]) => !Object.hasOwn(known as object, name) || fits((known as Schema)[name], part)),
   additionalProperties: (allowed, value, _fits, { properties = {} }) =>
-    allowed === true || (allowed === false && partsOf(value).every(([name]) => Object.hasOwn(properties as object, name))),
+    allowed === true ||
+    (allowed === false &&
+      TYPES.object!(properties) &&
+      partsOf(value).every(([name]) => Object.hasOwn(properties as object, name))),
   items: (schema, value, fits) => !Array.isArray(value) || value.every((item) => fits(schema, item)),
 };
 

@@ -40,7 +40,7 @@ export default [
   {
     id: 'continuity/definition-of-another-worker',
     file: 'src/temporal/ports/secrets.ts',
-    text: 'if (definition) await openNamed({ store }, { task_id, owner: run.owner }, definition);',
+    text: 'if (!definition) return false;\n  await openNamed({ store }, { task_id, owner: run.owner }, definition);',
     replacement: 'await openNamed({ store }, { task_id, owner: run.owner }, definition!);',
     harm: 'A worker that has not seen the definition before fails for its secrets forever, instead of asking a person.',
     tests: [{ file: RESTORED, name: 'another worker, which has not seen it before' }],

@@ -79,6 +79,14 @@ export default [
     tests: [CANARIES],
   },
   {
+    id: 'secrets/of-a-run-that-was-missing',
+    file: 'src/temporal/ports/secrets.ts',
+    text: 'if (opened) kept.set(',
+    replacement: 'kept.set(',
+    harm: 'A run whose task or definition was missing for a moment has none of its secrets redacted for a minute.',
+    tests: [{ file: 'test/unit/run-secrets.test.ts', name: 'once it is on record' }],
+  },
+  {
     id: 'secrets/of-a-run-not-opened',
     file: 'src/temporal/ports/secrets.ts',
     text: 'await store.tokens.openForRedaction(',

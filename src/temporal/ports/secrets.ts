@@ -24,8 +24,8 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
     const known = kept.get(task_id);
     if (known && performance.now() - known.at < FRESH_MS) return known.book;
     const book = known?.book ?? secrets.book();
-    await secrets.within(book, () => open(core, task_id, run));
-    kept.set(task_id, { book, at: performance.now() });
+    const opened = await secrets.within(book, () => open(core, task_id, run));
+    if (opened) kept.set(task_id, { book, at: performance.now() });
     return book;
   }
 
@@ -38,7 +38,8 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
   };
 }
 
-type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<void>;
+/** False: what says which secrets these are is not on record now. */
+type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<boolean>;
 
 /**
  * Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. A run whose definition is
@@ -46,10 +47,12 @@ type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunO
  */
 export const openAll: Opens = async ({ store }, task_id, known) => {
   const run = known ?? (await store.tasks.secretsOf(task_id));
-  if (!run) return;
+  if (!run) return false;
   store.tasks.callerToken({ ...run, task_id });
   const definition = await store.definitions.find(run.definition_hash);
-  if (definition) await openNamed({ store }, { task_id, owner: run.owner }, definition);
+  if (!definition) return false;
+  await openNamed({ store }, { task_id, owner: run.owner }, definition);
+  return true;
 };
 
 /**
@@ -58,9 +61,11 @@ export const openAll: Opens = async ({ store }, task_id, known) => {
  */
 const openThoseOfCalls: Opens = async ({ store }, task_id) => {
   const run = await store.tasks.ownerOf(task_id);
-  if (!run) return;
+  if (!run) return false;
   const definition = await store.definitions.find(run.definition_hash);
-  if (definition) await openNamed({ store }, { task_id, owner: run.owner }, { ...definition, provider: null });
+  if (!definition) return false;
+  await openNamed({ store }, { task_id, owner: run.owner }, { ...definition, provider: null });
+  return true;
 };
 
 async function openNamed(

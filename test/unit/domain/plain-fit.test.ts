@@ -108,10 +108,15 @@ describe('Arguments that plainly fit', () => {
     expect(fitsPlainly(schema, args)).toBe(false);
   });
 
-  it.each([{ type: 'object', patternProperties: {} }, { anyOf: [{}] }, { pattern: '(a+)+$' }, { type: 'thing' }, true, null])(
-    'are left to the validator if the schema has more than plain keywords: %j',
-    (unknown) => {
-      expect(fitsPlainly(unknown, {})).toBe(false);
-    },
-  );
+  it.each([
+    { additionalProperties: false, properties: null },
+    { type: 'object', patternProperties: {} },
+    { anyOf: [{}] },
+    { pattern: '(a+)+$' },
+    { type: 'thing' },
+    true,
+    null,
+  ])('are left to the validator if the schema has more than plain keywords: %j', (unknown) => {
+    for (const args of [{}, { a: 1 }]) expect(fitsPlainly(unknown, args)).toBe(false);
+  });
 });
