@@ -105,8 +105,8 @@ export async function followAfterLook(
   }
 }
 
-const placeOf = ({ task_id = '', after, resumed = false }: Following): ReaderPlace => ({
-  task_id: task_id || null,
+const placeOf = ({ task_id, after, resumed = false }: Following): ReaderPlace => ({
+  task_id: task_id ?? null,
   after,
   epoch: resumed ? 0 : NO_EPOCH_BEFORE,
 });

@@ -49,13 +49,13 @@ export function eventStore(pool: pg.Pool) {
      * The end of the record as a reader who has seen the number `after` needs it. `epoch`: the last restore that the reader knows of;
      * 0 if it may have missed any.
      */
-    async extent(workflow_id: string, { task_id, after, epoch }: ReaderPlace): Promise<EventExtent> {
-      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...placeIn({ task_id, after, epoch }) }));
+    async extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent> {
+      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...placeIn(place) }));
       const { void_from, ...end } = extent as ExtentRow;
       if (void_from === null) return { ...end, begin_again_after: null };
       const [beginning] = await rows<{ after: number | null }>(
         quick,
-        sql.beginningBefore({ workflow_id, task_id, seq: void_from }),
+        sql.beginningBefore({ workflow_id, task_id: place.task_id, seq: void_from }),
       );
       return { ...end, begin_again_after: beginning?.after ?? null };
     },
