@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -48,8 +49,9 @@ it.each([
   const { id, tool } = await withKey(options);
   const call = tool ? { name: tool } : { name: 'manage_todo_list', args: { todoList: [] } };
   const runs: object[] = [];
-  // What the installation does from time to time may fall into one of them.
-  for (let run = 0; run < 5; run += 1) {
+  const expected = { ...RUN, ...calls };
+  // A process announces events until it notices that it is alone, and what it does from time to time may fall into one of the runs.
+  while (runs.length < 40 && !isDeepStrictEqual(runs.at(-1), expected)) {
     here.model.script(asks(call), asks(call), says('Done.'));
     sent.length = 0;
     const { stream_url } = await here.alice.ok(here.alice.post(`/api/workflows/${id}/prompt`, { prompt: 'Count.' }));
@@ -57,5 +59,5 @@ it.each([
     const counted = Object.entries(Object.groupBy(sent, (name) => name));
     runs.push(Object.fromEntries(counted.map(([name, all = []]) => [name, all.length])));
   }
-  expect(runs).toContainEqual({ ...RUN, ...calls });
+  expect(runs).toContainEqual(expected);
 });
