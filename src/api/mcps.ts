@@ -55,7 +55,8 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     users: ({ id }, { key }) => store.usersOf('mcpServer', id, key),
   });
   mount(api, mcps.test, async ({ params: { id } }, caller) => mcp.test(await found(id), caller));
-  mount(api, mcps.tools, async ({ params: { id } }, caller) => ({ tools: await mcp.tools(await found(id), caller) }));
+  mount(api, mcps.tools, async ({ params: { id } }, caller) => mcp.listed(await found(id), caller));
+  mount(api, mcps.refreshTools, async ({ params: { id } }, caller) => mcp.refresh(await found(id), caller));
   mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
     refuseForeign({ record: await found(id), noun: mcps.noun, shared_write }, caller);
     const [changed] = await needs.shown([await store.mcpServers.update(id, { allowed_tools }, caller.key)], caller);

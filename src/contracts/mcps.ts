@@ -78,6 +78,17 @@ export const McpTool = z
   .meta({ id: 'McpTool' });
 export type McpTool = z.output<typeof McpTool>;
 
+export const McpToolList = z
+  .object({
+    tools: z.array(McpTool),
+    listed_at: Timestamp.nullable().meta({
+      description: 'When the server listed them; null: it has not, as it is configured now, for you. Then `tools` is empty.',
+    }),
+    note: z.string().nullable().meta({ description: 'What to do if nothing is listed' }),
+  })
+  .meta({ id: 'McpTools' });
+export type McpToolList = z.output<typeof McpToolList>;
+
 export const McpTest = z
   .object({ success: z.boolean(), tools: z.array(z.string()), error: z.string().nullable() })
   .meta({ id: 'McpTest' });
@@ -119,9 +130,22 @@ export const mcps = {
   tools: endpoint('GET /api/mcps/{id}/tools', {
     operation: 'list_mcp_tools',
     tag,
-    summary: "List a server's tools",
+    summary: 'The tools that a server listed last',
+    description:
+      'Asks nobody: the list is of the last test, refresh or run. What was obtained with stored tokens or with a sign-in is shown to the ' +
+      'person who had it listed alone. A change of the connection discards it. 502 if nothing is listed and the last attempt failed.',
     params: IdParams,
-    reply: z.object({ tools: z.array(McpTool) }).meta({ id: 'McpTools' }),
+    reply: McpToolList,
+    refuses: [502],
+  }),
+  refreshTools: endpoint('POST /api/mcps/{id}/tools/refresh', {
+    operation: 'refresh_mcp_tools',
+    access: 'run',
+    tag,
+    summary: 'Ask a server for its tools',
+    description: 'Starts or calls the server in the name of the caller, and stores what it lists. 502 if it cannot be reached.',
+    params: IdParams,
+    reply: McpToolList,
     refuses: [502],
   }),
   allow: endpoint('PUT /api/mcps/{id}/tools', {

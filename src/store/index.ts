@@ -30,6 +30,7 @@ import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
+import { mcpListingStore } from './mcp-listings.ts';
 import { mcpSignInStore } from './mcp-sign-ins.ts';
 import { memoryStore } from './memories.ts';
 import { personSettings } from './person-settings.ts';
@@ -90,6 +91,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       ...connections.mcpServers,
       ...granting.writes('mcp_server', (on) => connectionStores(on, keys).mcpServers),
     },
+    mcpListings: mcpListingStore({ pool, prisma, fingerprints, openedAll: connections.mcpServers.openedAll }),
     mcpSignIns: mcpSignInStore({ pool, prisma }, keys),
     knowledgeSources: {
       ...connections.knowledgeSources,

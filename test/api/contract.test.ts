@@ -168,7 +168,9 @@ describe.each(titled(ROWS.filter((row) => row.method !== 'GET' && row.request !=
 const OTHERWISE: Record<string, number> = {
   'POST /api/workflows/{id}/halt': 409,
   'POST /api/tasks/{id}/stop': 409,
+  // An earlier row failed to reach it.
   'GET /api/mcps/{id}/tools': 502,
+  'POST /api/mcps/{id}/tools/refresh': 502,
   'POST /api/mcps/{id}/sign-in': 502,
   // Nobody began it.
   'POST /api/mcps/sign-in': 409,

@@ -82,6 +82,7 @@ const KEPT: Record<string, string> = {
   knowledge_sources: 'configuration',
   mcp_servers: 'configuration',
   mcp_sign_in_attempts: 'removed when they expire: test/temporal/mcp-sign-in.test.ts',
+  mcp_listings: 'one row a principal and server',
   mcp_sign_ins: 'one row a principal and server',
   person_settings: 'one row a principal',
   principals: 'one row a principal',

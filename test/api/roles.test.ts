@@ -27,7 +27,7 @@ const SEARCHES = [
 ];
 
 /** Their target is out of reach, or they stream. */
-const OTHER_ANSWERS: Record<string, number> = { 'GET /api/mcps/{id}/tools': 502 };
+const OTHER_ANSWERS: Record<string, number> = { 'POST /api/mcps/{id}/tools/refresh': 502 };
 
 describe('a viewer', () => {
   it('is refused every operation that is not declared to read, and answered every other one', async () => {

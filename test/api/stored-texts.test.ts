@@ -29,6 +29,7 @@ const NOT_COUNTED: Record<string, string> = {
   installation_facts: 'written by the installation',
   knowledge_chunks: 'made from items, which are counted',
   mcp_sign_in_attempts: 'expire',
+  mcp_listings: 'one row a principal and server, of limited length',
   mcp_sign_ins: 'one row a principal and server',
   person_settings: 'one row a principal, of limited length',
   principals: 'one row a principal',

@@ -49,6 +49,7 @@ async function pressed(client: Client, ids: Awaited<ReturnType<typeof lures>>) {
     ids.listed && (await client.post(`/api/providers/${ids.listed}/test`)),
     ids.listed && (await client.get(`/api/models?provider_id=${ids.listed}`)),
     ids.server && (await client.post(`/api/mcps/${ids.server}/test`)),
+    ids.server && (await client.post(`/api/mcps/${ids.server}/tools/refresh`)),
     ids.server && (await client.get(`/api/mcps/${ids.server}/tools`)),
     ids.source && (await client.post(`/api/knowledge-sources/${ids.source}/test`)),
     ids.source && (await client.post('/api/knowledge-items/query', { query: 'x', source_ids: [ids.source] })),

@@ -103,8 +103,8 @@ describeInBrowser('an MCP server in the dashboard', () => {
     const { connection_config, paths } = everything();
     const id = await make('mcps', { name: 'everything', transport_type: 'stdio', connection_config, paths });
     const allowed = async () => (await read(`mcps/${id}`)).allowed_tools as string[];
-    const offered = async () => ((await read(`mcps/${id}/tools`)).tools as { name: string }[]).map(({ name }) => name);
-    const all = await offered();
+    const { tools } = await here.alice.ok(here.alice.post(`/api/mcps/${id}/tools/refresh`));
+    const all = (tools as { name: string }[]).map(({ name }) => name);
     await signIn(page, `/mcps/${id}`);
     await button(page, 'List tools').click();
     const tick = (name: string) => page.getByRole('checkbox', { name, exact: true });

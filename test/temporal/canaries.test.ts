@@ -265,7 +265,13 @@ async function mcpServers(): Promise<string[]> {
     'MCP imported args': stdio('MCP imported args', { args: [`--token=${canary('MCP imported args')}`] }),
   };
   ids.push(...((await alice.ok(alice.post('/api/mcps/import', { mcpServers: mcpServersOf }))).ids as string[]));
-  await Promise.all(ids.flatMap((id) => [alice.post(`/api/mcps/${id}/test`), alice.get(`/api/mcps/${id}/tools`)]));
+  await Promise.all(
+    ids.flatMap((id) => [
+      alice.post(`/api/mcps/${id}/test`),
+      alice.post(`/api/mcps/${id}/tools/refresh`),
+      alice.get(`/api/mcps/${id}/tools`),
+    ]),
+  );
   return ids;
 }
 

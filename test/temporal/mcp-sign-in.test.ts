@@ -91,8 +91,12 @@ it('nobody else uses the sign-in, of a server that they share', async () => {
   await as('alice@remote');
   expect(await seenBy(here.bob)).toBe(null);
   expect((await tested(here.bob)).error).toMatch(/^mcp_sign_in_needed: .*local:bob/);
+  const listed = async (client: typeof here.alice) => (await client.ok(client.get(`/api/mcps/${server}/tools`))).tools.length;
+  expect((await tested()).success).toBe(true);
+  expect([await listed(here.alice), await listed(here.bob)]).toEqual([2, 0]);
   await as('bob@remote', here.bob);
   expect((await tested(here.bob)).success).toBe(true);
+  expect(await listed(here.bob)).toBe(2);
   expect((await called('whoami')).result).toBe('alice@remote');
   await here.bob.ok(here.bob.del(`/api/mcps/${server}/sign-in`), 204);
   expect([await seenBy(here.bob), (await seenBy()).renews]).toEqual([null, true]);

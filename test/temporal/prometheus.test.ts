@@ -95,7 +95,7 @@ async function work(): Promise<void> {
       connection_config: { command: process.execPath, args: [`${SERVERS}/absent.mjs`], env: {} },
     }),
   );
-  expect((await here.alice.get(`/api/mcps/${broken.id}/tools`)).status).toBe(502);
+  expect((await here.alice.post(`/api/mcps/${broken.id}/tools/refresh`)).status).toBe(502);
   const todo = { name: 'manage_todo_list', args: { todoList: [] } };
   const agent = { mcp_server_ids: [broken.id], builtin_tools: ['manage_todo_list', 'bash'] };
   const workflow_id = await here.workflow({ agent, workflow: { webhook_url: hook.url } });

@@ -136,6 +136,46 @@ describe('the API of MCP servers', () => {
     const broken = await mcpServer('broken', ['/no/such/file.js']);
     expect((await here.alice.post(`/api/mcps/${broken}/test`)).body).toMatchObject({ success: false });
     expect((await here.alice.get(`/api/mcps/${broken}/tools`)).status).toBe(502);
+    expect((await here.alice.post(`/api/mcps/${broken}/tools/refresh`)).status).toBe(502);
+  });
+
+  const listed = async (id: string, client = here.alice) => client.ok(client.get(`/api/mcps/${id}/tools`));
+  const namesIn = ({ tools }: Record<string, any>) => (tools as { name: string }[]).map(({ name }) => name);
+
+  it('answers with the tools that were listed last, until the connection is changed', async () => {
+    const id = await odd('remembered', 'plain');
+    expect(await listed(id)).toEqual({
+      tools: [],
+      listed_at: null,
+      note: expect.stringContaining(`${id}/tools/refresh asks it`),
+    });
+    const refreshed = await here.alice.ok(here.alice.post(`/api/mcps/${id}/tools/refresh`));
+    expect(namesIn(refreshed)).toContain('key');
+    expect(await listed(id)).toEqual(refreshed);
+    // Nothing personal was sent to the server.
+    expect(await listed(id, here.bob)).toEqual(refreshed);
+    await here.alice.ok(here.alice.put(`/api/mcps/${id}`, { description: 'renamed', allowed_tools: ['key'] }));
+    expect(namesIn(await listed(id))).toEqual(namesIn(refreshed));
+    const connection_config = { command: process.execPath, args: [`${SERVERS}/odd.mjs`, 'pages'] };
+    await here.alice.ok(here.alice.put(`/api/mcps/${id}`, { connection_config }));
+    expect(await listed(id)).toMatchObject({ tools: [], listed_at: null });
+  });
+
+  it('keeps what a run listed, all of it, and what was obtained with a stored token from others', async () => {
+    await here.alice.ok(here.alice.post('/api/tokens', { name: 'listing-secret', value: 'l1sting-value', shared: true }));
+    const args = [`${SERVERS}/odd.mjs`, 'plain'];
+    const connection_config = { command: process.execPath, args, env: { SECRET: '{{token:listing-secret}}' } };
+    const open = await odd('ran', 'plain', { allowed_tools: ['key'] });
+    const personal = await odd('ran with a token', 'plain', { connection_config });
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [open, personal] } });
+    here.model.script(says('ok'));
+    await here.ended(await here.prompt(workflow_id));
+    expect(namesIn(await listed(open, here.bob)).length).toBeGreaterThan(1);
+    expect(namesIn(await listed(personal))).toContain('key');
+    expect(await listed(personal, here.bob)).toMatchObject({ tools: [], listed_at: null });
+    // A grant lets other people's runs use a shared token, and they then have their own listing.
+    await here.bob.ok(here.bob.post(`/api/mcps/${personal}/tools/refresh`));
+    expect(namesIn(await listed(personal, here.bob))).toContain('key');
   });
 });
 

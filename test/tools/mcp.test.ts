@@ -307,7 +307,7 @@ describe('what a server is given', () => {
       { startConfined: null, schemaFaults: bench.schemaFaults, version: 'test', openToken },
       signal(),
     );
-    expect(answer).toEqual({ success: false, tools: [], error: expect.stringContaining('ALLOW_STDIO_MCP') });
+    expect(answer).toMatchObject({ success: false, tools: [], error: expect.stringContaining('ALLOW_STDIO_MCP') });
   });
 });
 

@@ -1596,6 +1596,10 @@ export type McpTool = {
 
 export type McpTools = {
   tools: McpTool[];
+  /** When the server listed them; null: it has not, as it is configured now, for you. Then `tools` is empty. */
+  listed_at: string | null;
+  /** What to do if nothing is listed */
+  note: string | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -4224,7 +4228,7 @@ export interface Operations {
     };
     reply: McpServer;
   };
-  /** List a server's tools */
+  /** The tools that a server listed last */
   'GET /api/mcps/{id}/tools': {
     input: {
       path: {
@@ -5076,6 +5080,16 @@ export interface Operations {
       };
     };
     reply: McpTest;
+  };
+  /** Ask a server for its tools */
+  'POST /api/mcps/{id}/tools/refresh': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: McpTools;
   };
   /** Create a memory */
   'POST /api/memories': { input: { body: MemoryCreate }; reply: Memory };

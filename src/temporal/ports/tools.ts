@@ -44,7 +44,8 @@ export function mcpPorts({ store }: SharedServices, pool: McpPool): McpToolPorts
 }
 
 /** The tools of a run. At its first step the servers are asked, and their answer is pinned with the task. */
-export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
+export function runTools(shared: SharedServices, ports: ToolPorts) {
+  const { store, secrets } = shared;
   return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
     const here = withoutElsewhere(definition, runtime);
@@ -53,7 +54,9 @@ export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
     await ready;
     const openToken: OpenServerToken = (name, server) => ports.mcp.openToken(name, server, run);
     const found = await discover(here.mcp_servers, { ...ports.mcp, openToken, principal: run.owner }, signal);
-    const { tools, notes, missing, lost } = secrets.redact.value(found);
+    const { listings, ...shown } = found;
+    const { tools, notes, missing, lost } = secrets.redact.value(shown);
+    await saveListings(shared, { listings, principal: run.owner });
     if (missing.length > 0) throw withoutServers(missing);
     const toolset = { mcp: tools };
     const box = boxOf(toolset);
@@ -66,6 +69,17 @@ export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
     for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
     return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
   };
+}
+
+/** Stores what the servers listed, for readers of the servers. A failure does not fail the run. */
+async function saveListings(
+  { store, secrets, log: report }: SharedServices,
+  { listings, principal }: { listings: Awaited<ReturnType<typeof discover>>['listings']; principal: string },
+): Promise<void> {
+  for (const { server, signed_in, tools } of listings) {
+    const listing = { server, principal, signed_in, tools: secrets.redact.value(tools) };
+    await store.mcpListings.save(listing).catch((error: Error) => report(`A listing was not stored: ${error.message}`));
+  }
 }
 
 /** A missing grant or token, or a refused answer, needs a person, so the run fails at once. Any other problem may be gone at the next attempt. */

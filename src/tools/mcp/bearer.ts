@@ -120,9 +120,10 @@ const PASSING = [ServerError, TemporarilyUnavailableError, TooManyRequestsError]
 /** Whether the authorization server will refuse another attempt, too. */
 const isRefusal = (error: unknown): boolean => error instanceof OAuthError && !PASSING.some((kind) => error instanceof kind);
 
-/** The same fetch with the person's access token. A token that the server refuses is renewed, once. */
-function signedFetch(fetch: Fetch, bearer: McpBearer): Fetch {
+/** The same fetch with the person's access token. A token that the server refuses is renewed, once. `sent` is called with each use. */
+function signedFetch(fetch: Fetch, bearer: McpBearer, sent: () => void): Fetch {
   const send = (input: Parameters<Fetch>[0], init: RequestInit | undefined, token: string) => {
+    sent();
     const headers = new Headers(init?.headers);
     headers.set('authorization', `Bearer ${token}`);
     return fetch(input, { ...init, headers });
@@ -140,12 +141,23 @@ function signedFetch(fetch: Fetch, bearer: McpBearer): Fetch {
   };
 }
 
+export interface PersonalFetch {
+  fetch: Fetch;
+  /** Whether the person's sign-in has been sent to the server. */
+  signed_in(): boolean;
+}
+
 /** A principal's way to a server: with their own sign-in, where people sign in. */
 export const personalFetch =
   (fetch: Fetch, store: BearerOptions['store']) =>
-  ({ target, principal }: { target: McpTarget; principal: string }): Fetch => {
+  ({ target, principal }: { target: McpTarget; principal: string }): PersonalFetch => {
     const url = signInUrlOf(target);
-    return url ? signedFetch(fetch, mcpBearer(target, url, { principal, store, fetch })) : fetch;
+    if (!url) return { fetch, signed_in: () => false };
+    let used = false;
+    const sent = () => {
+      used = true;
+    };
+    return { fetch: signedFetch(fetch, mcpBearer(target, url, { principal, store, fetch }), sent), signed_in: () => used };
   };
 
 const asksForBearer = ({ headers }: Response) => /^\s*bearer\b/i.test(headers.get('www-authenticate') ?? '');

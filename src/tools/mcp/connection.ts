@@ -34,6 +34,8 @@ export interface ConnectPorts {
   install_ms?: number;
   /** Every request to a server goes through it, so it enforces the egress rules. */
   fetch?: typeof globalThis.fetch;
+  /** Whether `fetch` has sent the person's sign-in. Absent: there is none. */
+  signed_in?: () => boolean;
   /** Checks the schemas that a server sends, in another process. */
   schemaFaults: SchemaFaults;
   /** The longest message of a server that is a process; `fetch` counts those of the others. */
@@ -60,6 +62,8 @@ export interface McpConnection {
   closed(): boolean;
   /** All tools, over all pages; listed again after the server announced a change. */
   list(signal: AbortSignal): Promise<Listing>;
+  /** Whether the person's sign-in was sent, so that what the server lists may be for this person. */
+  signed_in(): boolean;
   /** Whether the server has asked a person something. */
   asked(): boolean;
   call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof mcpOutcome>>;
@@ -133,6 +137,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   return {
     closed: () => closed || refusal.happened(),
     list: (signal) => refusal.orElse(listing(signal)),
+    signed_in: ports.signed_in ?? (() => false),
     asked: questions.asked,
     async call({ tool, arguments: args, call_key, onprogress, task_id, ask }, signal) {
       const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };

@@ -1,7 +1,10 @@
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
 import { outsideRefusalIn, outsideSentence } from '../../domain/outside.ts';
+import type { McpListedTool } from '../../store/mcp-listings.ts';
 import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
+import type { McpConnection } from './connection.ts';
+import { type Listing, mcpToolRecord } from './listing.ts';
 import type { McpPool } from './pool.ts';
 
 export interface McpPorts {
@@ -18,6 +21,12 @@ interface McpNote {
   tools?: string[];
 }
 
+interface DiscoveredListing {
+  server: McpServerConfig;
+  signed_in: boolean;
+  tools: McpListedTool[];
+}
+
 interface Discovery {
   tools: AllowedMcpTool[];
   notes: McpNote[];
@@ -25,6 +34,8 @@ interface Discovery {
   missing: Error[];
   /** The tools that the run lacks, with the reason: all tools of a server, or some by name. */
   lost: { server: string; tools?: string[]; reason: string }[];
+  /** All that each server listed, allowed or not. */
+  listings: DiscoveredListing[];
 }
 
 /** Asks all servers of a run for their tools, in parallel. If a server is down, the run lacks its tools but continues. */
@@ -33,24 +44,31 @@ export async function discover(
   { pool, openConfig, openToken, principal }: McpPorts & { openToken: OpenServerToken; principal: string },
   signal: AbortSignal,
 ): Promise<Discovery> {
-  const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [] };
+  const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [], listings: [] };
   const found = await Promise.allSettled(
     servers.map(async (server) => {
       if (server.disabled) throw new Error(`The MCP server ${server.name} is disabled; enable it for further runs`);
       const config = await openConfig(server);
       const target = await targetOf(config, (name) => openToken(name, config));
-      return pool
-        .use({ target, principal }, (connection) => connection.list(signal), signal)
-        .catch((error: Error) => {
-          throw outsideRefusalIn(error) === error ? named(error, server) : error;
-        });
+      const listed = async (connection: McpConnection) => {
+        const listing = await connection.list(signal);
+        return {
+          listing,
+          stored: { server: config, signed_in: connection.signed_in(), tools: listing.tools.map(mcpToolRecord) },
+        };
+      };
+      return pool.use({ target, principal }, listed, signal).catch((error: Error) => {
+        throw outsideRefusalIn(error) === error ? named(error, server) : error;
+      });
     }),
   );
   signal.throwIfAborted();
   for (const [index, outcome] of found.entries()) {
     const server = servers[index] as PinnedMcpServer;
-    if (outcome.status === 'fulfilled') take(server, outcome.value, discovery);
-    else {
+    if (outcome.status === 'fulfilled') {
+      discovery.listings.push(outcome.value.stored);
+      take(server, outcome.value.listing, discovery);
+    } else {
       const reason = outcome.reason as Error;
       discovery.notes.push({ event: 'mcp_error', detail: refusalIn(reason), server: server.name });
       if (server.required) discovery.missing.push(reason);
@@ -63,8 +81,6 @@ export async function discover(
 /** What was refused of a server's answer says whose it was. */
 const named = (error: Error, { name }: PinnedMcpServer) =>
   new Error(`The MCP server ${name} cannot be used: ${outsideSentence(error)}`, { cause: error });
-
-type Listing = Awaited<ReturnType<Awaited<Parameters<Parameters<McpPool['use']>[1]>[0]>['list']>>;
 
 function take(server: PinnedMcpServer, { tools, problems, refused }: Listing, discovery: Discovery): void {
   const wanted = ({ tool }: { tool: string }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool);

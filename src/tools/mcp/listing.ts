@@ -5,6 +5,7 @@ import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
 import { isTooDeep, storableValue } from '../../domain/normalise.ts';
 import { OutsideRefused } from '../../domain/outside.ts';
 import { storable } from '../../domain/transcript.ts';
+import type { McpListedTool } from '../../store/mcp-listings.ts';
 
 interface ListedTool {
   tool: string;
@@ -17,6 +18,12 @@ export interface Listing {
   problems: string[];
   /** Tools that cannot be offered, with the reason for each. */
   refused: { tool: string; reason: string }[];
+}
+
+/** A tool of a listing as it is stored with the server. */
+export function mcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool {
+  const { description, parameters, effect } = spec;
+  return { name, description, parameters, effect };
 }
 
 const MOST_PAGES = 50;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ToolUnreachable } from '../source.ts';
+import type { PersonalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
 import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
 
@@ -28,7 +29,7 @@ export interface McpPool {
 export interface PoolOptions extends ConnectPorts {
   version: string;
   /** `fetch` with the principal's sign-in at the server. */
-  fetchFor?: (place: McpPlace) => typeof globalThis.fetch;
+  fetchFor?: (place: McpPlace) => PersonalFetch;
   /** Unused connections are closed after this. */
   idle_ms?: number;
   /** A connection idle for this long is checked before use. */
@@ -72,7 +73,7 @@ export function mcpPool(options: PoolOptions): McpPool {
   async function opened(entry: Entry, place: McpPlace): Promise<McpConnection> {
     try {
       const { fetchFor } = options;
-      const ports = { ...options, ...(fetchFor ? { fetch: fetchFor(place) } : {}) };
+      const ports = { ...options, ...fetchFor?.(place) };
       const connection = await connect(place.target, ports, options.version);
       if (closing.signal.aborted) await connection.close();
       Object.assign(entry, { failures: 0, retry_at: 0 });

@@ -1,5 +1,5 @@
 import type { Caller } from '../../api/auth.ts';
-import type { McpServer, McpTest, McpTool } from '../../contracts/mcps.ts';
+import type { McpServer, McpTest, McpToolList } from '../../contracts/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { SharedServices } from '../../main/core.ts';
@@ -7,6 +7,8 @@ import { schemaJudge } from '../parsed.ts';
 import { personalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
 import { type ProbeResult, probeMcp } from './probe.ts';
+
+const unavailable = (sentence: string) => new AppError('upstream', sentence, { code: 'mcp_unavailable' });
 
 const PATIENCE_MS = 40_000;
 /** Of these, how long an installation may take; it continues afterwards. */
@@ -32,8 +34,22 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
     const fetchFor = (target: McpTarget) => personal({ target, principal: caller.key });
     const said = await probeMcp(server, { ...ports, openToken, fetchFor }, AbortSignal.timeout(PATIENCE_MS));
     const result = secrets.redact.value(said);
+    const { signed_in, tools } = result;
+    if (result.success) await store.mcpListings.save({ server, principal: caller.key, signed_in, tools });
     if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
     return result;
+  }
+
+  /** What the server listed last, as far as the caller may read it. Asks nobody. */
+  async function listed({ id, allowed_tools, status, last_error }: McpServer, caller: Caller): Promise<McpToolList> {
+    const listing = (await store.mcpListings.of([id], caller.key)).get(id);
+    const refresh = `POST /api/mcps/${id}/tools/refresh`;
+    if (!listing && status === 'error')
+      throw unavailable(`${last_error ?? 'The server cannot be reached'}; try again with ${refresh}`);
+    if (!listing)
+      return { tools: [], listed_at: null, note: `The server has not listed its tools for you yet; ${refresh} asks it` };
+    const isAllowed = (name: string) => allowed_tools.length === 0 || allowed_tools.includes(name);
+    return { ...listing, tools: listing.tools.map((tool) => ({ ...tool, allowed: isAllowed(tool.name) })), note: null };
   }
 
   return {
@@ -46,13 +62,13 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
       const { success, tools, error } = await probe(server, caller);
       return { success, tools: tools.map(({ name }) => name), error };
     },
-    /** Throws an upstream error when the server cannot be reached. */
-    async tools(server: McpServer, caller: Caller): Promise<McpTool[]> {
-      const { success, tools, error } = await probe(server, caller);
-      if (!success) throw new AppError('upstream', error ?? 'The server cannot be reached', { code: 'mcp_unavailable' });
-      const { allowed_tools } = server;
-      return tools.map((tool) => ({ ...tool, allowed: allowed_tools.length === 0 || allowed_tools.includes(tool.name) }));
+    /** Asks the server for its tools, which are stored with it. Throws an upstream error when it cannot be reached. */
+    async refresh(server: McpServer, caller: Caller): Promise<McpToolList> {
+      const { success, error } = await probe(server, caller);
+      if (!success) throw unavailable(error ?? 'The server cannot be reached');
+      return listed(server, caller);
     },
+    listed,
   };
 }
 

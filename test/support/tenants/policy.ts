@@ -114,12 +114,12 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   read: [
     ...shared.flatMap(({ read }) => read),
     ...['GET /api/agents/{id}/export', 'GET /api/skills/{id}/export', 'GET /api/knowledge-sources/{id}/export'],
-    'GET /api/guardrails/{id}/export',
+    ...['GET /api/guardrails/{id}/export', 'GET /api/mcps/{id}/tools'],
     ...['GET /api/knowledge-items/{id}/content', 'POST /api/guardrails/{id}/check', 'GET /api/custom-tools/{id}/env-mapping'],
   ],
   change: [...shared.flatMap(({ change }) => change), ...['PUT /api/mcps/{id}/tools', 'PUT /api/custom-tools/{id}/env-mapping']],
   use: [
-    ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'GET /api/mcps/{id}/tools'],
+    ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'POST /api/mcps/{id}/tools/refresh'],
     ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run', 'POST /api/mcps/{id}/sign-in'],
   ],
   each: ['DELETE /api/mcps/{id}/sign-in'],

@@ -16,7 +16,7 @@ import { TestButton } from './test-button.tsx';
 
 export function McpPanel({ record }: { record: Stored }) {
   const test = useAct(mcps.test);
-  const [asked, setAsked] = useState(false);
+  const refresh = useAct(mcps.refreshTools);
   return (
     <Stack gap="xs">
       <Group>
@@ -26,17 +26,23 @@ export function McpPanel({ record }: { record: Stored }) {
           label="Test the connection"
           yes={({ tools }) => `Connected: ${counted(tools.length, 'tool')}`}
         />
-        <Button variant="default" disabled={asked} onClick={() => setAsked(true)}>
+        <Button
+          variant="default"
+          loading={refresh.isPending}
+          data-needs={refresh.needs}
+          onClick={() => refresh.mutate({ params: { id: record.id } })}
+        >
           List tools
         </Button>
       </Group>
+      {refresh.error && <Failure problem={refresh.error} />}
       {record.last_error && !test.data && (
         <Alert color="red" variant="outline">
           {record.last_error}
         </Alert>
       )}
       {record.transport_type !== 'stdio' && <McpSignInLine record={record} />}
-      {asked && <McpTools id={record.id} />}
+      <McpTools id={record.id} />
     </Stack>
   );
 }

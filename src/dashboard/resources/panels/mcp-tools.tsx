@@ -15,7 +15,10 @@ export function McpTools({ id }: { id: string }) {
   return (
     <Section title="Tools">
       <Loaded query={query} what="Loading the tools of the server">
-        {({ tools }) => (tools.length === 0 ? <Empty>The server offers no tools.</Empty> : <Ticks id={id} tools={tools} />)}
+        {({ tools, listed_at }) => {
+          if (listed_at === null) return <Empty>The tools have not been listed yet. Choose List tools to ask the server.</Empty>;
+          return tools.length === 0 ? <Empty>The server offers no tools.</Empty> : <Ticks id={id} tools={tools} />;
+        }}
       </Loaded>
     </Section>
   );
