@@ -1,7 +1,7 @@
-import type { Dirent } from 'node:fs';
-import { lstat, readdir, statfs } from 'node:fs/promises';
+import { lstat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeSample } from '../domain/sizes.ts';
+import { walkFolder } from '../folders/walk.ts';
 import type { Store } from '../store/index.ts';
 import { ENGINE_FILE } from './names.ts';
 
@@ -39,17 +39,14 @@ const bytesOf = (path: string): Promise<number | null> =>
 /** What the files of a folder take on disk; null if there is none, or too many files. Those that vanish or may not be read do not count. */
 async function folderBytes(folder: string): Promise<number | null> {
   if ((await bytesOf(folder)) === null) return null;
-  let bytes = 0;
-  let files = 0;
-  for (const folders = [folder]; folders.length > 0; ) {
-    const parent = folders.pop() as string;
-    const entries = await readdir(parent, { withFileTypes: true }).catch((): Dirent[] => []);
-    files += entries.length;
-    if (files > MOST_FILES) return null;
-    for (const entry of entries) {
-      if (entry.isDirectory()) folders.push(join(parent, entry.name));
-      else bytes += (await bytesOf(join(parent, entry.name))) ?? 0;
-    }
-  }
-  return bytes;
+  let [bytes, files] = [0, 0];
+  await walkFolder(folder, {
+    see({ found }) {
+      files += 1;
+      if (!found.isDirectory()) bytes += Number(found.blocks) * BLOCK_BYTES;
+      return files <= MOST_FILES;
+    },
+    miss: () => true,
+  });
+  return files > MOST_FILES ? null : bytes;
 }

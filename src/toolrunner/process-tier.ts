@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { removeFolder } from '../folders/remove.ts';
 import type { ChildFrame } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
 import { killGroup } from './kill-group.ts';
@@ -24,7 +25,7 @@ export async function runInProcess(
   try {
     return await supervised(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
   } finally {
-    await rm(cwd, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(cwd);
   }
 }
 

@@ -1,5 +1,6 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeFolder } from '../folders/remove.ts';
 import type { User } from './settings.ts';
 
 /** The runner's own directory: sockets, the foot of the sealed file system, and what calls write. */
@@ -34,7 +35,7 @@ export async function makeScratch(parent: string, owner: User | undefined): Prom
     root,
     calls,
     socket: () => join(dir, `zygote-${++sockets}.sock`),
-    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }),
+    remove: () => removeFolder(dir),
   };
 }
 
@@ -42,7 +43,7 @@ async function removeStale(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
     // A directory that cannot be removed belongs to another user, whose runner will remove it.
-    if (pid && !isRunning(pid)) await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
+    if (pid && !isRunning(pid)) await removeFolder(join(parent, name)).catch(() => {});
   }
 }
 

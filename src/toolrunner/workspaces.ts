@@ -1,38 +1,61 @@
-import { chmod, lchown, lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { type Folder, type Name, openFolder, unlessExchanged } from '../folders/folder.ts';
 import { WorkspaceOutside } from './job.ts';
 import { TOOL_GID } from './settings.ts';
 
 const GROUP_FILE = 0o060;
 const GROUP_DIRECTORY = 0o2070;
+const PERMISSIONS = 0o7777n;
 
 /**
- * Lets tools write in a workspace that the service made as root: gives the tools' group the owner's permissions. Done once, before
- * anything untrusted has run in it; the group of the top directory is set last and marks it as done.
+ * Lets tools write in a workspace that the service made as root: gives the tools' group the owner's permissions. The group of the top
+ * directory is set last and marks it as done; another call that began at the same time may run in it by then.
  */
-export async function shareWorkspace(dir: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  try {
-    if ((await lstat(dir)).gid !== TOOL_GID) await share(dir);
-  } catch (reason) {
-    throw new WorkspaceOutside(`the workspace cannot be used: ${(reason as Error).message}`);
-  }
-}
+export const shareWorkspace = (dir: string): Promise<void> =>
+  asRoot(dir, async (parent, name) => {
+    const { gid } = await parent.look(name);
+    if (gid !== BigInt(TOOL_GID)) await share(parent, name);
+  });
 
 /** The same for a workspace whose files have been shared before and have kept their permissions. */
-export async function shareTop(dir: string): Promise<void> {
+export const shareTop = (dir: string): Promise<void> =>
+  asRoot(dir, async (parent, name) => {
+    await giveToGroup(parent, name);
+    await parent.setOwner(name, 0, TOOL_GID);
+  });
+
+async function asRoot(dir: string, work: (parent: Folder, name: Name) => Promise<void>): Promise<void> {
   if (process.getuid?.() !== 0) return;
-  await chmod(dir, ((await lstat(dir)).mode & 0o7777) | GROUP_DIRECTORY);
-  await lchown(dir, 0, TOOL_GID);
+  const parent = await openFolder(dirname(dir)).catch(outside);
+  try {
+    await work(parent, basename(dir)).catch(outside);
+  } finally {
+    await parent.close();
+  }
 }
 
-async function share(path: string): Promise<void> {
-  const found = await lstat(path);
-  if (found.isDirectory()) {
-    for (const name of await readdir(path)) await share(join(path, name));
-    await chmod(path, (found.mode & 0o7777) | GROUP_DIRECTORY);
-  } else if (found.isFile()) {
-    await chmod(path, (found.mode & 0o7777) | GROUP_FILE);
+/** A directory that is missing is the caller's mistake; whatever else fails is the machine's, and keeps its `code`. */
+function outside(reason: NodeJS.ErrnoException): never {
+  if (reason.code === 'ENOENT' || reason.code === 'ENOTDIR')
+    throw new WorkspaceOutside(`the workspace cannot be used: ${reason.message}`);
+  throw reason;
+}
+
+async function share(parent: Folder, name: Name): Promise<void> {
+  const { uid } = await parent.look(name);
+  const folder = await parent.enter(name).catch(unlessExchanged);
+  try {
+    for (const child of (await folder?.names().catch(unlessExchanged)) ?? []) await share(folder!, child).catch(unlessExchanged);
+  } finally {
+    await folder?.close();
   }
-  await lchown(path, found.uid, TOOL_GID);
+  await giveToGroup(parent, name);
+  await parent.setOwner(name, Number(uid), TOOL_GID);
+}
+
+/** Links stay as they are. */
+async function giveToGroup(parent: Folder, name: Name): Promise<void> {
+  await parent.changeMode(name, (found) => {
+    return Number(found.mode & PERMISSIONS) | (found.isDirectory() ? GROUP_DIRECTORY : GROUP_FILE);
+  });
 }

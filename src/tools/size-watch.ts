@@ -1,30 +1,18 @@
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { measureFolder } from '../folders/measure.ts';
 
 const WATCH_MS = 500;
 
-/** Measures a directory repeatedly, one measurement at a time. */
+/** Measures a directory repeatedly, one measurement at a time. What cannot be measured counts as exceeded. */
 export function watchSize(directory: string, max_bytes: number, exceeded: () => void): AbortController {
   const ended = new AbortController();
+  const again = () => setTimeout(() => void look(), WATCH_MS).unref();
   const look = async () => {
     if (ended.signal.aborted) return;
-    if ((await bytesIn(directory)) > max_bytes) exceeded();
-    else setTimeout(() => void look(), WATCH_MS).unref();
+    // If the service cannot look now, for instance because it has no descriptors left, it looks again.
+    const size = await measureFolder(directory, { bytes: max_bytes, files: Infinity }).catch(() => null);
+    if (size && (size.unmeasured || size.bytes > max_bytes)) exceeded();
+    else again();
   };
-  setTimeout(() => void look(), WATCH_MS).unref();
+  again();
   return ended;
-}
-
-/** The files below a directory; 0 if it does not exist. */
-export async function bytesIn(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
-  const sizes = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      stat(join(entry.parentPath, entry.name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

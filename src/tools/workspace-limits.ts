@@ -1,5 +1,4 @@
-import { chmod, lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { measureFolder } from '../folders/measure.ts';
 import type { Config } from '../main/config.ts';
 import type { ToolOutcome } from './source.ts';
 
@@ -13,46 +12,13 @@ export const workspaceLimitsOf = ({ WORKSPACE_MB, WORKSPACE_FILES }: Config): Wo
   files: WORKSPACE_FILES,
 });
 
-interface Size {
-  bytes: number;
-  files: number;
-}
-
-/** The files and bytes of a directory; counting stops at the first exceeded limit. */
-async function directorySize(directory: string, limits: WorkspaceLimits, size: Size = { bytes: 0, files: 0 }): Promise<Size> {
-  for (const entry of await entriesOf(directory)) {
-    if (isOver(size, limits)) return size;
-    const path = join(directory, entry.name);
-    size.files += 1;
-    // A file deleted meanwhile counts as nothing.
-    size.bytes += await lstat(path).then(
-      ({ blocks }) => blocks * BLOCK,
-      () => 0,
-    );
-    if (entry.isDirectory()) await directorySize(path, limits, size);
-  }
-  return size;
-}
-
-const BLOCK = 512;
-
-const isOver = ({ bytes, files }: Size, limits: WorkspaceLimits) => bytes > limits.bytes || files > limits.files;
-
-/** Makes a directory readable again if a tool removed the permission, so that everything is counted. */
-async function entriesOf(directory: string) {
-  const read = () => readdir(directory, { withFileTypes: true });
-  return read().catch(async () => {
-    await chmod(directory, 0o700).catch(() => {});
-    return read().catch(() => []);
-  });
-}
-
 /** Why nothing more may be written; null while the directory is within its limits. */
 async function fault(directory: string, limits: WorkspaceLimits): Promise<string | null> {
-  const size = await directorySize(directory, limits);
-  if (size.files > limits.files)
+  const { files, bytes, unmeasured } = await measureFolder(directory, limits);
+  if (unmeasured) return `The workspace cannot be measured: ${unmeasured}; no tool may write in it any more`;
+  if (files > limits.files)
     return `The workspace holds more than ${limits.files} files (WORKSPACE_FILES); no tool may write in it any more`;
-  if (size.bytes > limits.bytes)
+  if (bytes > limits.bytes)
     return `The workspace holds more than ${Math.round(limits.bytes / MIB)} MiB (WORKSPACE_MB); no tool may write in it any more`;
   return null;
 }
@@ -81,20 +47,29 @@ export async function withinLimits(limits: WorkspaceLimits, work: (guard: Guard)
   let entered: string | null = null;
   let timer: NodeJS.Timeout | undefined;
   let ended = false;
-  async function look(directory: string): Promise<void> {
+  function lookLater(directory: string, took_ms: number): void {
+    if (ended) return;
+    timer = setTimeout(() => void lookAgain(directory), Math.max(FIRST_LOOK_MS, took_ms * SHARE));
+  }
+  /** If the service cannot look now, for instance because it has no descriptors left, it looks later. */
+  async function lookAgain(directory: string): Promise<void> {
+    const started = performance.now();
+    const found = await fault(directory, limits).catch(() => null);
+    if (found) full.abort(new WorkspaceFull(found));
+    else lookLater(directory, performance.now() - started);
+  }
+  async function enter(directory: string): Promise<void> {
     const started = performance.now();
     const found = await fault(directory, limits);
     if (found) full.abort(new WorkspaceFull(found));
-    else if (!ended) timer = setTimeout(look, Math.max(FIRST_LOOK_MS, (performance.now() - started) * SHARE), directory);
-  }
-  async function enter(directory: string): Promise<void> {
-    await look(directory);
     full.signal.throwIfAborted();
     entered = directory;
+    lookLater(directory, performance.now() - started);
   }
   try {
     const outcome = await work({ enter, full: full.signal });
-    const found = entered && (await fault(entered, limits));
+    // What the call has done counts, also if the service cannot look now: the next call is not started before it can.
+    const found = entered && (await fault(entered, limits).catch(() => null));
     return found ? { ...outcome, content: `${outcome.content}\n[${found}]`, failed: true } : outcome;
   } catch (error) {
     if (!full.signal.aborted) throw error;

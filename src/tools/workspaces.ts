@@ -1,5 +1,6 @@
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeFolder } from '../folders/remove.ts';
 import type { Config } from '../main/config.ts';
 
 /** A directory for each run, under one parent. */
@@ -35,16 +36,10 @@ export function workspaces(parent: string): Workspaces {
         });
         return directory;
       } finally {
-        await rm(draft, { recursive: true, force: true });
+        await removeFolder(draft);
       }
     },
-    async remove(task_id) {
-      const directory = join(parent, task_id);
-      // Most runs have none, which takes one call to see.
-      await rmdir(directory).catch(async ({ code }) => {
-        if (code !== 'ENOENT') await rm(directory, { recursive: true, force: true });
-      });
-    },
+    remove: (task_id) => removeFolder(join(parent, task_id)),
     kept: async () => (await readdir(parent).catch(() => [])).filter((name) => !name.startsWith(DRAFT)),
   };
 }

@@ -162,7 +162,7 @@ export default [
   {
     id: 'fleet/permissions',
     file: 'src/tools/snapshots/layer.ts',
-    text: "    if (node.kind !== 'link') await chmod(place, node.mode);\n",
+    text: "    if (node.kind !== 'link') await folder.changeMode(name, () => node.mode);\n",
     replacement: '',
     harm: 'A script that a tool has made executable is not executable on the next worker.',
     tests: [{ file: LAYERS, name: 'bring back' }],

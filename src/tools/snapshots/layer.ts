@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chmod, constants, type FileHandle, lchown, lutimes, mkdir, open, symlink } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
+import { type Cursor, cursorIn } from '../../folders/cursor.ts';
+import { type Folder, type Name, openFolder, unlessExchanged } from '../../folders/folder.ts';
 import { TOOL_GID } from '../../toolrunner/settings.ts';
 import type { ObjectStore } from './object-store.ts';
-import { at, type Change, type Node, type Path } from './tree.ts';
+import type { Change, Node, Path } from './tree.ts';
 
 /*
  * A layer is what one call changed: a line of JSON (the change), then the contents of its files in that order, all compressed and cut
@@ -54,22 +55,36 @@ export async function storeLayer(directory: string, change: Change, { objects, p
 
 async function* contentsOf(directory: string, change: Change): AsyncGenerator<Buffer> {
   yield Buffer.from(`${JSON.stringify(change)}\n`);
-  for (const node of change.nodes) if (node.kind === 'file') yield* contentOf(at(directory, node.path), node.size);
+  const root = await openFolder(directory, { rights: TO_READ });
+  const cursor = cursorIn(root);
+  try {
+    for (const node of change.nodes) if (node.kind === 'file') yield* contentOf(cursor, node);
+  } finally {
+    await cursor.close();
+    await root.close();
+  }
 }
 
-/** Exactly so many bytes: of a file that has shrunk or vanished since, zeros. */
-async function* contentOf(file: Buffer, size: number): AsyncGenerator<Buffer> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null);
+/** The owner's rights that reading takes. */
+const TO_READ = 0o500;
+
+/** Exactly as long as the node: of a file that has shrunk, vanished or become something else since, zeros. */
+async function* contentOf(cursor: Cursor, { path, size }: Node): AsyncGenerator<Buffer> {
+  const [parent, name] = split(path);
+  const file = await cursor
+    .to(parent)
+    .then((folder) => folder.read(name))
+    .catch(unlessExchanged);
   try {
     for (let left = size; left > 0; ) {
       const part = Buffer.alloc(Math.min(READ, left));
-      const read = handle ? (await handle.read(part, 0, part.length)).bytesRead : 0;
+      const read = file ? (await file.read(part, 0, part.length)).bytesRead : 0;
       const taken = read > 0 ? part.subarray(0, read) : part;
       yield taken;
       left -= taken.length;
     }
   } finally {
-    await handle?.close();
+    await file?.close();
   }
 }
 
@@ -79,16 +94,23 @@ async function* contentOf(file: Buffer, size: number): AsyncGenerator<Buffer> {
  */
 export async function restoreLayers(directory: string, layers: readonly Pick<Layer, 'chunks'>[], place: Place): Promise<void> {
   const decided = decisions();
-  for (const { chunks } of layers.toReversed()) {
-    const source = reader(pipeline(Readable.from(chunksOf(chunks, place)), createGunzip(), () => {}));
-    const { nodes, removed } = JSON.parse(await source.line()) as Change;
-    for (const node of nodes) {
-      const wanted = decided.take(node);
-      if (node.kind === 'file') await copy(source, node, wanted ? directory : null);
+  const root = await openFolder(directory);
+  const cursor = cursorIn(root, enterMade);
+  try {
+    for (const { chunks } of layers.toReversed()) {
+      const source = reader(pipeline(Readable.from(chunksOf(chunks, place)), createGunzip(), () => {}));
+      const { nodes, removed } = JSON.parse(await source.line()) as Change;
+      for (const node of nodes) {
+        const wanted = decided.take(node);
+        if (node.kind === 'file') await copy(source, node, wanted ? cursor : null);
+      }
+      decided.remove(removed);
     }
-    decided.remove(removed);
+    await finish(cursor, decided.nodes());
+  } finally {
+    await cursor.close();
+    await root.close();
   }
-  await finish(directory, decided.nodes());
 }
 
 /** What the layers say about each path, from the latest back: the first that says something decides. */
@@ -168,37 +190,42 @@ function reader(stream: AsyncIterable<Buffer>) {
   };
 }
 
-/** Reads a file's content, and writes it if there is a directory. */
-async function copy({ take }: ReturnType<typeof reader>, { path, size }: Node, directory: string | null): Promise<void> {
-  const file = directory === null ? null : await created(directory, path);
+/** Reads a file's content, and writes it if there is a cursor. */
+async function copy({ take }: ReturnType<typeof reader>, { path, size }: Node, cursor: Cursor | null): Promise<void> {
+  const [parent, name] = split(path);
+  const file = cursor && (await (await cursor.to(parent)).create(name));
   try {
-    for await (const part of take(size)) await file?.write(part);
+    for await (const part of take(size)) await file?.writeFile(part);
   } finally {
     await file?.close();
   }
 }
 
-async function created(directory: string, path: Path): Promise<FileHandle> {
-  await mkdir(at(directory, parentOf(path)), { recursive: true, mode: 0o700 });
-  return open(at(directory, path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+const enterMade = async (folder: Folder, name: Name): Promise<Folder> => {
+  await folder.makeDirectory(name).catch(unlessThere);
+  return folder.enter(name);
+};
+
+const unlessThere = (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EEXIST') throw error;
+};
+
+function split(path: Path): [parent: Path, name: Name] {
+  const slash = path.lastIndexOf('/');
+  return [path.slice(0, Math.max(0, slash)), path.slice(slash + 1)];
 }
 
-const parentOf = (path: Path): Path => path.slice(0, Math.max(0, path.lastIndexOf('/')));
-
 /** Owners, modes and times, of directories after what is in them. */
-async function finish(directory: string, nodes: Node[]): Promise<void> {
+async function finish(cursor: Cursor, nodes: Node[]): Promise<void> {
   const byDepth = nodes.sort((one, other) => (one.path < other.path ? 1 : -1));
-  for (const { kind, path } of byDepth)
-    if (kind === 'directory') await mkdir(at(directory, path), { recursive: true, mode: 0o700 });
+  for (const { kind, path } of byDepth) if (kind === 'directory') await cursor.to(path);
   for (const node of byDepth) {
-    const place = at(directory, node.path);
-    if (node.kind === 'link') {
-      await mkdir(at(directory, parentOf(node.path)), { recursive: true, mode: 0o700 });
-      await symlink(Buffer.from(node.target as string, 'latin1'), place);
-    }
+    const [parent, name] = split(node.path);
+    const folder = await cursor.to(parent);
+    if (node.kind === 'link') await folder.makeLink(name, node.target as string);
     // A tool's files stay the tool's, and the service's are shared with it.
-    if (process.getuid?.() === 0) await lchown(place, node.uid, TOOL_GID);
-    if (node.kind !== 'link') await chmod(place, node.mode);
-    await lutimes(place, node.mtime, node.mtime);
+    if (process.getuid?.() === 0) await folder.setOwner(name, node.uid, TOOL_GID);
+    if (node.kind !== 'link') await folder.changeMode(name, () => node.mode);
+    await folder.setTime(name, node.mtime);
   }
 }

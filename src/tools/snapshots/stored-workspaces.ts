@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { outageOf } from '../../domain/outages.ts';
+import { removeFolder } from '../../folders/remove.ts';
 import { shareTop, shareWorkspace } from '../../toolrunner/workspaces.ts';
 import { type Layer, restoreLayers, storeLayer } from './layer.ts';
 import { type ObjectStore, ObjectStoreDown } from './object-store.ts';
@@ -73,12 +74,12 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
   const inTurn = turns();
   const placeOf = (task_id: string, signal: AbortSignal) => ({ objects, prefix: keyOf(task_id), signal });
   await mkdir(parent, { recursive: true, mode: 0o711 });
-  for (const name of await readdir(parent)) await rm(join(parent, name), { recursive: true, force: true });
+  for (const name of await readdir(parent)) await removeFolder(join(parent, name));
 
   async function drop(task_id: string): Promise<void> {
     const copy = copies.get(task_id);
     copies.delete(task_id);
-    if (copy) await rm(copy.directory, { recursive: true, force: true });
+    if (copy) await removeFolder(copy.directory);
   }
 
   /** Makes the directory in a place that no tool sees, then moves it to its own. */
@@ -94,7 +95,7 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
       copies.set(task_id, copy);
       return copy;
     } finally {
-      await rm(draft, { recursive: true, force: true });
+      await removeFolder(draft);
     }
   }
 

@@ -2,8 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gate } from '../../../domain/queue.ts';
+import { measureFolder } from '../../../folders/measure.ts';
+import { removeFolder } from '../../../folders/remove.ts';
 import type { ConfinedCommand } from '../../../toolrunner/index.ts';
-import { bytesIn } from '../../size-watch.ts';
 import { InstallFailed, type InstallPorts, install, programIn } from './install.ts';
 import type { PackageLaunch } from './launch.ts';
 
@@ -92,13 +93,17 @@ export function mcpPackages(options: CacheOptions): McpPackages {
     const dir = join(await realpath(folder), directory);
     await mkdir(dir, { mode: 0o755 });
     try {
-      await install({ registry, specs, dir, address }, { ...ports, max_bytes: Math.min(ports.max_bytes, total_bytes - used) });
-      const manifest = { registry, specs, directory, installed_at: new Date().toISOString(), bytes: await bytesIn(dir) };
+      const max_bytes = Math.min(ports.max_bytes, total_bytes - used);
+      await install({ registry, specs, dir, address }, { ...ports, max_bytes });
+      const { bytes, unmeasured } = await measureFolder(dir, { bytes: max_bytes, files: Infinity });
+      if (unmeasured) throw new InstallFailed(specs, `its size cannot be measured: ${unmeasured}`);
+      if (bytes > max_bytes) throw new InstallFailed(specs, `it is larger than ${max_bytes} bytes`);
+      const manifest = { registry, specs, directory, installed_at: new Date().toISOString(), bytes };
       if (await writeOnce(folder, key, manifest)) return manifest;
-      await rm(dir, { recursive: true, force: true });
+      await removeFolder(dir);
       return (await manifestOf(folder, key)) as Installed;
     } catch (error) {
-      await rm(dir, { recursive: true, force: true });
+      await removeFolder(dir);
       throw error;
     }
   }
@@ -170,8 +175,8 @@ export async function clearPackages(folder: string, spec?: string): Promise<Inst
   for (const { directory } of chosen) {
     // Without its manifest nobody starts it any more.
     await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });
-    await rm(join(folder, directory), { recursive: true, force: true });
+    await removeFolder(join(folder, directory));
   }
-  if (spec === undefined) await rm(folder, { recursive: true, force: true });
+  if (spec === undefined) await removeFolder(folder);
   return chosen;
 }

@@ -1,5 +1,8 @@
-import { lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { lstat, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cursorIn } from '../../../folders/cursor.ts';
+import { type Folder, openFolder } from '../../../folders/folder.ts';
+import { removeFolder } from '../../../folders/remove.ts';
 import { shareWithTools } from '../../../toolrunner/index.ts';
 import { watchSize } from '../../size-watch.ts';
 import { lastWords, type StartConfined } from '../stdio.ts';
@@ -45,7 +48,7 @@ export async function install({ registry, specs, dir, address }: Install, ports:
   const deadline = AbortSignal.timeout(ports.timeout_ms);
   for (const argv of registry === 'npm' ? npmSteps(dir, specs) : pipSteps(dir, specs, ports.python))
     await step(argv, { specs, dir, env, deadline }, ports);
-  await rm(scratch, { recursive: true, force: true });
+  await removeFolder(scratch);
 }
 
 interface Registry {
@@ -125,25 +128,58 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
 
 const MANIFEST_BYTES = 1024 * 1024;
 
-/** The path of a package's program. Throws a sentence. What a package has written is not followed out of its directory. */
+/** The path of a package's program. Throws a sentence. No link that a package has made is followed. */
 export async function programIn(dir: string, { registry, specs, program }: PackageLaunch): Promise<string> {
-  const name = program ?? (await npmProgram(dir, npmName(specs[0] as string)));
-  const path = join(dir, registry === 'npm' ? 'node_modules/.bin' : 'env/bin', name);
-  if (await lstat(path).catch(() => null)) return path;
-  throw new InstallFailed(specs, `it has no program named ${name}; name one with ${registry === 'npm' ? '--package' : '--from'}`);
+  const root = await openFolder(dir);
+  try {
+    const name = program ?? (await npmProgram(root, npmName(specs[0] as string)));
+    const place = registry === 'npm' ? 'node_modules/.bin' : 'env/bin';
+    if (await isThere(root, place, name)) return join(dir, place, name);
+    throw new InstallFailed(
+      specs,
+      `it has no program named ${name}; name one with ${registry === 'npm' ? '--package' : '--from'}`,
+    );
+  } finally {
+    await root.close();
+  }
+}
+
+async function isThere(root: Folder, place: string, name: string): Promise<boolean> {
+  return inFolder(root, place, (folder) => folder.look(name)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function inFolder<T>(root: Folder, path: string, work: (folder: Folder) => Promise<T>): Promise<T> {
+  const cursor = cursorIn(root);
+  try {
+    return await work(await cursor.to(path));
+  } finally {
+    await cursor.close();
+  }
 }
 
 /** As `npx` chooses it: the only one, or the one named like the package. */
-async function npmProgram(dir: string, name: string): Promise<string> {
+async function npmProgram(root: Folder, name: string): Promise<string> {
   const own = name.split('/').at(-1) as string;
   try {
-    const file = await realpath(join(dir, 'node_modules', name, 'package.json'));
-    if (!file.startsWith(dir + sep) || (await lstat(file)).size > MANIFEST_BYTES) return own;
-    const { bin } = JSON.parse(await readFile(file, 'utf8')) as { bin?: unknown };
+    const text = await inFolder(root, `node_modules/${name}`, (folder) => smallFile(folder, 'package.json'));
+    const { bin } = JSON.parse(text) as { bin?: unknown };
     const names = typeof bin === 'object' && bin !== null ? Object.keys(bin) : [];
     const [only = own] = names;
     return names.length === 1 && /^[\w.-]+$/.test(only) ? only : own;
   } catch {
     return own;
+  }
+}
+
+async function smallFile(folder: Folder, name: string): Promise<string> {
+  const file = await folder.read(name);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MANIFEST_BYTES), 0, MANIFEST_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

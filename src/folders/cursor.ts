@@ -1,0 +1,29 @@
+import type { Folder, Name } from './folder.ts';
+
+/** Goes from directory to directory below a folder; those on the way to the present one stay open. */
+export interface Cursor {
+  /** The directory at this path, until the cursor is moved. */
+  to(path: Name): Promise<Folder>;
+  close(): Promise<void>;
+}
+
+/** `enter` opens a directory on the way; by default one that exists. */
+export function cursorIn(root: Folder, enter = (folder: Folder, name: Name) => folder.enter(name)): Cursor {
+  const way: { name: Name; folder: Folder }[] = [];
+  const here = () => way.at(-1)?.folder ?? root;
+
+  async function back(levels: number): Promise<void> {
+    while (way.length > levels) await way.pop()!.folder.close();
+  }
+
+  return {
+    async to(path) {
+      const names = path === '' ? [] : path.split('/');
+      const same = names.findIndex((name, level) => way[level]?.name !== name);
+      await back(same === -1 ? names.length : same);
+      for (const name of names.slice(way.length)) way.push({ name, folder: await enter(here(), name) });
+      return here();
+    },
+    close: () => back(0),
+  };
+}

@@ -1,0 +1,38 @@
+import { type Name, unlessExchanged } from './folder.ts';
+import { walkFolder } from './walk.ts';
+
+export interface FolderSize {
+  /** On the disk. */
+  bytes: number;
+  files: number;
+  /** What could not be measured, as the beginning of a sentence; null if everything was. */
+  unmeasured: string | null;
+}
+
+const BLOCK = 512;
+const SHOWN_CHARACTERS = 200;
+/** The owner's rights that counting takes. */
+const TO_READ = 0o500;
+
+/** The files, directories and bytes in a folder that a tool may be changing; nothing if there is none. Counting stops at the first exceeded limit. */
+export async function measureFolder(path: string, limits: { bytes: number; files: number }): Promise<FolderSize> {
+  const size: FolderSize = { bytes: 0, files: 0, unmeasured: null };
+  await walkFolder(path, {
+    rights: TO_READ,
+    see({ found }) {
+      size.files += 1;
+      size.bytes += Number(found.blocks) * BLOCK;
+      return size.bytes <= limits.bytes && size.files <= limits.files;
+    },
+    miss(place, reason) {
+      size.unmeasured = `${shown(place)} ${reason}`;
+      return false;
+    },
+  }).catch(unlessExchanged);
+  return size;
+}
+
+function shown(place: Name): string {
+  const text = Buffer.from(place, 'latin1').toString();
+  return text === '' ? 'its folder' : text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}

@@ -1,0 +1,106 @@
+import type { BigIntStats } from 'node:fs';
+import { type Folder, isExchanged, type Name, openFolder, unlessExchanged } from './folder.ts';
+
+/** Deeper directories are not entered: each level keeps a descriptor open. */
+export const MOST_LEVELS = 128;
+const AT_ONCE = 8;
+/** So often an entry is looked at that becomes something else between two looks. */
+const LOOKS = 5;
+
+interface WalkEntry {
+  /** Below the folder where the walk began, one character for each byte. */
+  path: Name;
+  found: BigIntStats;
+  /** Of a symbolic link. */
+  target: string;
+}
+
+interface Walk {
+  /** Parents come before what is in them. False ends the walk. */
+  see(entry: WalkEntry): boolean;
+  /** What could not be looked at, and why, as the end of a sentence. False ends the walk. */
+  miss(path: Name, reason: string): boolean;
+  /** What the owner must be allowed in each directory; given again if a tool has removed it. */
+  rights?: number;
+}
+
+/**
+ * Visits everything below a folder without following links, also while it is being changed. What vanishes meanwhile is left out. Rejects
+ * if the service itself cannot look, for instance because it has no descriptors left.
+ */
+export async function walkFolder(path: string, { rights = 0, ...walk }: Walk): Promise<void> {
+  const folder = await openFolder(path, { rights });
+  try {
+    await walkIn(folder, '', 1, walk);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** False: the walk has ended early. */
+async function walkIn(folder: Folder, path: Name, level: number, walk: Walk): Promise<boolean> {
+  const names = await unlessClosed(folder.names().catch(unlessExchanged));
+  if (names === CLOSED) return walk.miss(path, 'cannot be read');
+  for (let next = 0; names && next < names.length; next += AT_ONCE) {
+    const some = names.slice(next, next + AT_ONCE);
+    const looks = await Promise.all(some.map((name) => unlessClosed(folder.look(name).catch(unlessExchanged))));
+    for (const [index, name] of some.entries()) {
+      const at = path === '' ? name : `${path}/${name}`;
+      const found = looks[index];
+      const goes_on =
+        found === CLOSED
+          ? walk.miss(at, 'cannot be looked at')
+          : !found || (await visit({ folder, name, found }, at, level, walk));
+      if (!goes_on) return false;
+    }
+  }
+  return true;
+}
+
+interface Looked {
+  folder: Folder;
+  name: Name;
+  found: BigIntStats;
+}
+
+async function visit(looked: Looked, path: Name, level: number, walk: Walk): Promise<boolean> {
+  const settled = await unlessClosed(settle(looked, level < MOST_LEVELS));
+  if (settled === null) return true;
+  if (settled === CLOSED) return walk.miss(path, 'cannot be read');
+  if (settled === CHANGING) return walk.miss(path, 'is exchanged again and again');
+  const { found, target, inner } = settled;
+  try {
+    if (!walk.see({ path, found, target })) return false;
+    if (found.isDirectory() && !inner) return walk.miss(path, `lies more than ${MOST_LEVELS} levels deep`);
+    return inner ? await walkIn(inner, path, level + 1, walk) : true;
+  } finally {
+    await inner?.close();
+  }
+}
+
+const CHANGING = Symbol('it changes');
+
+/** An entry with what belongs to its kind. */
+async function settle({ folder, name, found: first }: Looked, may_enter: boolean) {
+  let found: BigIntStats | null = first;
+  for (let looks = 1; found; looks += 1) {
+    try {
+      const inner: Folder | null = found.isDirectory() && may_enter ? await folder.enter(name) : null;
+      const target: string = found.isSymbolicLink() ? await folder.target(name) : '';
+      return { found, inner, target };
+    } catch (error) {
+      if (!isExchanged(error)) throw error;
+      if (looks === LOOKS) return CHANGING;
+      found = await folder.look(name).catch(unlessExchanged);
+    }
+  }
+  return null;
+}
+
+const CLOSED = Symbol('it is closed');
+
+const unlessClosed = <T>(work: Promise<T>): Promise<T | typeof CLOSED> =>
+  work.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EACCES' || error.code === 'EPERM') return CLOSED;
+    throw error;
+  });
