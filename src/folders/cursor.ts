@@ -1,15 +1,15 @@
-import type { Folder, Name } from './folder.ts';
+import type { EntryName, Folder } from './folder.ts';
 
 /** Goes from directory to directory below a folder; those on the way to the present one stay open. */
 export interface Cursor {
   /** The directory at this path, until the cursor is moved. */
-  to(path: Name): Promise<Folder>;
+  to(path: EntryName): Promise<Folder>;
   close(): Promise<void>;
 }
 
 /** `enter` opens a directory on the way; by default one that exists. */
-export function cursorIn(root: Folder, enter = (folder: Folder, name: Name) => folder.enter(name)): Cursor {
-  const way: { name: Name; folder: Folder }[] = [];
+export function cursorIn(root: Folder, enter = (folder: Folder, name: EntryName) => folder.enter(name)): Cursor {
+  const way: { name: EntryName; folder: Folder }[] = [];
   const here = () => way.at(-1)?.folder ?? root;
 
   async function back(levels: number): Promise<void> {

@@ -22,33 +22,36 @@ import {
  */
 
 /** A name in a folder, one character for each of its bytes: names need not be UTF-8. */
-export type Name = string;
+export type EntryName = string;
+
+/** What the system knows of an entry, itself and not what it points at. */
+export type EntryStats = BigIntStats;
 
 /** An open directory. Each operation is on what is directly in it, and follows no link; it rejects with the `code` of the system. */
 export interface Folder {
-  names(): Promise<Name[]>;
-  look(name: Name): Promise<BigIntStats>;
+  names(): Promise<EntryName[]>;
+  look(name: EntryName): Promise<EntryStats>;
   /** Where a symbolic link points. */
-  target(name: Name): Promise<string>;
+  target(name: EntryName): Promise<string>;
   /** A directory in it, by default with the same rights. Close it. */
-  enter(name: Name, rights?: number): Promise<Folder>;
+  enter(name: EntryName, rights?: number): Promise<Folder>;
   /** Opens a regular file for reading; never waits for the other end of a pipe. Close it. */
-  read(name: Name): Promise<FileHandle>;
+  read(name: EntryName): Promise<FileHandle>;
   /** Makes a file that only the owner may use. Close it. */
-  create(name: Name): Promise<FileHandle>;
-  makeDirectory(name: Name): Promise<void>;
-  makeLink(name: Name, target: string): Promise<void>;
+  create(name: EntryName): Promise<FileHandle>;
+  makeDirectory(name: EntryName): Promise<void>;
+  makeLink(name: EntryName, target: string): Promise<void>;
   /** Of a file or directory, whichever it is when it is opened. Links have no mode. */
-  changeMode(name: Name, change: (found: BigIntStats) => number): Promise<void>;
-  setOwner(name: Name, uid: number, gid: number): Promise<void>;
+  changeMode(name: EntryName, change: (found: EntryStats) => number): Promise<void>;
+  setOwner(name: EntryName, uid: number, gid: number): Promise<void>;
   /** In seconds. */
-  setTime(name: Name, mtime: number): Promise<void>;
-  move(name: Name, into: Folder, as: Name): Promise<void>;
+  setTime(name: EntryName, mtime: number): Promise<void>;
+  move(name: EntryName, into: Folder, as: EntryName): Promise<void>;
   /** Removes anything but a directory. */
-  unlink(name: Name): Promise<void>;
-  removeDirectory(name: Name): Promise<void>;
+  unlink(name: EntryName): Promise<void>;
+  removeDirectory(name: EntryName): Promise<void>;
   /** For `move`: runs an operation on a name in this folder. */
-  receive(name: Name, operation: (place: Buffer) => Promise<void>): Promise<void>;
+  receive(name: EntryName, operation: (place: Buffer) => Promise<void>): Promise<void>;
   /** Waits for the operations that have begun, and refuses others: the number of the descriptor may be given to another file then. */
   close(): Promise<void>;
 }
@@ -118,7 +121,7 @@ function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder 
     return work;
   }
 
-  const on = <T>(name: Name, operation: (place: Buffer) => Promise<T>) => begin(async () => operation(joined(self, name)));
+  const on = <T>(name: EntryName, operation: (place: Buffer) => Promise<T>) => begin(async () => operation(joined(self, name)));
 
   const changeMode: Folder['changeMode'] = (name, change) =>
     on(name, (place) =>
@@ -127,7 +130,7 @@ function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder 
       }),
     );
 
-  async function enter(name: Name, rights = own_rights): Promise<Folder> {
+  async function enter(name: EntryName, rights = own_rights): Promise<Folder> {
     const inner = await on(name, (place) => open(place, O_RDONLY | O_PATH | O_DIRECTORY | O_NOFOLLOW));
     return unlocked(inner, joined(path, name), rights);
   }
@@ -158,13 +161,13 @@ function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder 
 
 const noop = () => {};
 
-function joined(folder: Buffer, name: Name): Buffer {
+function joined(folder: Buffer, name: EntryName): Buffer {
   if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) throw new Error(`"${name}" is not a name in a folder`);
   return Buffer.concat([folder, Buffer.from('/'), Buffer.from(name, 'latin1')]);
 }
 
 /** Opens what stands there without any effect on it, and looks what it is. */
-async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: BigIntStats) => Promise<T>): Promise<T> {
+async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: EntryStats) => Promise<T>): Promise<T> {
   const opened = await open(place, O_RDONLY | O_PATH | O_NOFOLLOW | O_NONBLOCK);
   try {
     return await use(opened, await opened.stat({ bigint: true }));
@@ -174,7 +177,7 @@ async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: Big
 }
 
 /** Opens a file for reading that is open without any right; if its owner, the service, lacks the right to, it is given. */
-async function reopened(opened: FileHandle, found: BigIntStats, place: Buffer): Promise<FileHandle> {
+async function reopened(opened: FileHandle, found: EntryStats, place: Buffer): Promise<FileHandle> {
   if (!found.isFile()) throw Object.assign(new Error('Only files can be read'), { code: 'EINVAL' });
   const again = () => open(placeIn(opened, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
   return again().catch(async (error) => {

@@ -1,7 +1,7 @@
-import { type Name, unlessExchanged } from './folder.ts';
+import { type EntryName, unlessExchanged } from './folder.ts';
 import { walkFolder } from './walk.ts';
 
-export interface FolderSize {
+interface FolderSize {
   /** On the disk. */
   bytes: number;
   files: number;
@@ -32,7 +32,7 @@ export async function measureFolder(path: string, limits: { bytes: number; files
   return size;
 }
 
-function shown(place: Name): string {
+function shown(place: EntryName): string {
   const text = Buffer.from(place, 'latin1').toString();
   return text === '' ? 'its folder' : text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }

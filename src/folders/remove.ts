@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import { type Folder, type Name, openFolder, unlessExchanged } from './folder.ts';
+import { type EntryName, type Folder, openFolder, unlessExchanged } from './folder.ts';
 
 /** A folder that is still full after so many rounds is left to the next attempt: something writes in it. */
 const ROUNDS = 10_000;
@@ -19,7 +19,7 @@ export async function removeFolder(path: string): Promise<void> {
   }
 }
 
-async function removeIn(parent: Folder, name: Name, path: string): Promise<void> {
+async function removeIn(parent: Folder, name: EntryName, path: string): Promise<void> {
   // Most are empty, which takes one call.
   const refused = await refusal(parent.removeDirectory(name));
   if (refused === null || refused.code === 'ENOENT') return;
@@ -44,7 +44,7 @@ async function empty(folder: Folder, path: string): Promise<void> {
   throw new Error(`${path} could not be removed: something writes in it`);
 }
 
-async function removeEntry(folder: Folder, name: Name): Promise<void> {
+async function removeEntry(folder: Folder, name: EntryName): Promise<void> {
   if (await isUnlinked(folder, name)) return;
   const inner = await folder.enter(name).catch(unlessExchanged);
   if (!inner) return;
@@ -59,7 +59,7 @@ async function removeEntry(folder: Folder, name: Name): Promise<void> {
 }
 
 /** False for a directory. */
-async function isUnlinked(folder: Folder, name: Name): Promise<boolean> {
+async function isUnlinked(folder: Folder, name: EntryName): Promise<boolean> {
   const error = await refusal(folder.unlink(name));
   if (error === null || error.code === 'ENOENT') return true;
   // Linux answers EISDIR, other systems EPERM.
@@ -67,7 +67,7 @@ async function isUnlinked(folder: Folder, name: Name): Promise<boolean> {
   throw error;
 }
 
-async function moveUp(from: Folder, name: Name, into: Folder): Promise<void> {
+async function moveUp(from: Folder, name: EntryName, into: Folder): Promise<void> {
   const move = () => from.move(name, into, randomUUID());
   const refused = await refusal(move());
   if (refused?.code === 'EACCES') {

@@ -1,16 +1,15 @@
-import type { BigIntStats } from 'node:fs';
-import { type Folder, isExchanged, type Name, openFolder, unlessExchanged } from './folder.ts';
+import { type EntryName, type EntryStats, type Folder, isExchanged, openFolder, unlessExchanged } from './folder.ts';
 
 /** Deeper directories are not entered: each level keeps a descriptor open. */
-export const MOST_LEVELS = 128;
+const MOST_LEVELS = 128;
 const AT_ONCE = 8;
 /** So often an entry is looked at that becomes something else between two looks. */
 const LOOKS = 5;
 
 interface WalkEntry {
   /** Below the folder where the walk began, one character for each byte. */
-  path: Name;
-  found: BigIntStats;
+  path: EntryName;
+  found: EntryStats;
   /** Of a symbolic link. */
   target: string;
 }
@@ -19,7 +18,7 @@ interface Walk {
   /** Parents come before what is in them. False ends the walk. */
   see(entry: WalkEntry): boolean;
   /** What could not be looked at, and why, as the end of a sentence. False ends the walk. */
-  miss(path: Name, reason: string): boolean;
+  miss(path: EntryName, reason: string): boolean;
   /** What the owner must be allowed in each directory; given again if a tool has removed it. */
   rights?: number;
 }
@@ -38,7 +37,7 @@ export async function walkFolder(path: string, { rights = 0, ...walk }: Walk): P
 }
 
 /** False: the walk has ended early. */
-async function walkIn(folder: Folder, path: Name, level: number, walk: Walk): Promise<boolean> {
+async function walkIn(folder: Folder, path: EntryName, level: number, walk: Walk): Promise<boolean> {
   const names = await unlessClosed(folder.names().catch(unlessExchanged));
   if (names === CLOSED) return walk.miss(path, 'cannot be read');
   for (let next = 0; names && next < names.length; next += AT_ONCE) {
@@ -59,11 +58,11 @@ async function walkIn(folder: Folder, path: Name, level: number, walk: Walk): Pr
 
 interface Looked {
   folder: Folder;
-  name: Name;
-  found: BigIntStats;
+  name: EntryName;
+  found: EntryStats;
 }
 
-async function visit(looked: Looked, path: Name, level: number, walk: Walk): Promise<boolean> {
+async function visit(looked: Looked, path: EntryName, level: number, walk: Walk): Promise<boolean> {
   const settled = await unlessClosed(settle(looked, level < MOST_LEVELS));
   if (settled === null) return true;
   if (settled === CLOSED) return walk.miss(path, 'cannot be read');
@@ -82,7 +81,7 @@ const CHANGING = Symbol('it changes');
 
 /** An entry with what belongs to its kind. */
 async function settle({ folder, name, found: first }: Looked, may_enter: boolean) {
-  let found: BigIntStats | null = first;
+  let found: EntryStats | null = first;
   for (let looks = 1; found; looks += 1) {
     try {
       const inner: Folder | null = found.isDirectory() && may_enter ? await folder.enter(name) : null;

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { type Folder, type Name, openFolder, unlessExchanged } from '../folders/folder.ts';
+import { type EntryName, type Folder, openFolder, unlessExchanged } from '../folders/folder.ts';
 import { WorkspaceOutside } from './job.ts';
 import { TOOL_GID } from './settings.ts';
 
@@ -24,7 +24,7 @@ export const shareTop = (dir: string): Promise<void> =>
     await parent.setOwner(name, 0, TOOL_GID);
   });
 
-async function asRoot(dir: string, work: (parent: Folder, name: Name) => Promise<void>): Promise<void> {
+async function asRoot(dir: string, work: (parent: Folder, name: EntryName) => Promise<void>): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const parent = await openFolder(dirname(dir)).catch(outside);
   try {
@@ -41,7 +41,7 @@ function outside(reason: NodeJS.ErrnoException): never {
   throw reason;
 }
 
-async function share(parent: Folder, name: Name): Promise<void> {
+async function share(parent: Folder, name: EntryName): Promise<void> {
   const { uid } = await parent.look(name);
   const folder = await parent.enter(name).catch(unlessExchanged);
   try {
@@ -54,7 +54,7 @@ async function share(parent: Folder, name: Name): Promise<void> {
 }
 
 /** Links stay as they are. */
-async function giveToGroup(parent: Folder, name: Name): Promise<void> {
+async function giveToGroup(parent: Folder, name: EntryName): Promise<void> {
   await parent.changeMode(name, (found) => {
     return Number(found.mode & PERMISSIONS) | (found.isDirectory() ? GROUP_DIRECTORY : GROUP_FILE);
   });

@@ -32,7 +32,7 @@ export default [
   {
     id: 'mcp-packages/half-kept',
     file: 'src/tools/mcp/packages/cache.ts',
-    text: '      await rm(dir, { recursive: true, force: true });\n      throw error;',
+    text: '      await removeFolder(dir);\n      throw error;',
     replacement: '      throw error;',
     harm: 'What a failed installation has written stays on the disk.',
     tests: [FAILS],

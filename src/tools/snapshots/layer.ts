@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Cursor, cursorIn } from '../../folders/cursor.ts';
-import { type Folder, type Name, openFolder, unlessExchanged } from '../../folders/folder.ts';
+import { type EntryName, type Folder, openFolder, unlessExchanged } from '../../folders/folder.ts';
 import { TOOL_GID } from '../../toolrunner/settings.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Change, Node, Path } from './tree.ts';
@@ -201,7 +201,7 @@ async function copy({ take }: ReturnType<typeof reader>, { path, size }: Node, c
   }
 }
 
-const enterMade = async (folder: Folder, name: Name): Promise<Folder> => {
+const enterMade = async (folder: Folder, name: EntryName): Promise<Folder> => {
   await folder.makeDirectory(name).catch(unlessThere);
   return folder.enter(name);
 };
@@ -210,7 +210,7 @@ const unlessThere = (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EEXIST') throw error;
 };
 
-function split(path: Path): [parent: Path, name: Name] {
+function split(path: Path): [parent: Path, name: EntryName] {
   const slash = path.lastIndexOf('/');
   return [path.slice(0, Math.max(0, slash)), path.slice(slash + 1)];
 }

@@ -1,9 +1,8 @@
-import type { BigIntStats } from 'node:fs';
-import type { Name } from '../../folders/folder.ts';
+import type { EntryName, EntryStats } from '../../folders/folder.ts';
 import { walkFolder } from '../../folders/walk.ts';
 
 /** A path below a directory, one character for each of its bytes. */
-export type Path = Name;
+export type Path = EntryName;
 
 /** What a snapshot keeps of a file, directory or symbolic link. */
 export interface Node {
@@ -54,7 +53,7 @@ const PERMISSIONS = 0o777n;
 /** New files in such a directory get its group. */
 const WITH_GROUP = 0o2777n;
 
-const nodeOf = (path: Path, kind: Node['kind'], found: BigIntStats): Node => ({
+const nodeOf = (path: Path, kind: Node['kind'], found: EntryStats): Node => ({
   path,
   kind,
   mode: Number(found.mode & (kind === 'directory' ? WITH_GROUP : PERMISSIONS)),
@@ -63,13 +62,13 @@ const nodeOf = (path: Path, kind: Node['kind'], found: BigIntStats): Node => ({
   size: kind === 'file' ? Number(found.size) : 0,
 });
 
-function foundIn(bare: Node, found: BigIntStats, target: string): Found {
+function foundIn(bare: Node, found: EntryStats, target: string): Found {
   const node = bare.kind === 'link' ? { ...bare, target } : bare;
   return { node, mark: markOf(node, found), changed_at: Number(found.ctimeMs) };
 }
 
 /** What is in a directory has separate marks. */
-function markOf({ kind, mode, size, target }: Node, { ino, mtimeNs, ctimeNs }: BigIntStats): string {
+function markOf({ kind, mode, size, target }: Node, { ino, mtimeNs, ctimeNs }: EntryStats): string {
   return kind === 'directory' ? `${kind} ${mode}` : [kind, mode, size, target, ino, mtimeNs, ctimeNs].join(' ');
 }
 

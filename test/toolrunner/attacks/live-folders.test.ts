@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -26,7 +36,9 @@ function memoryStore(): ObjectStore & { contents(): string } {
     put: async (key, content) => void objects.set(key, Uint8Array.from(content)),
     get: async (key) => objects.get(key) ?? null,
     folders: async () => [],
-    remove: async (prefix) => [...objects.keys()].filter((key) => key.startsWith(prefix)).forEach((key) => objects.delete(key)),
+    async remove(prefix) {
+      for (const key of objects.keys()) if (key.startsWith(prefix)) objects.delete(key);
+    },
     contents: () => [...objects.values()].map((content) => gunzipSync(content).toString('latin1')).join(),
   };
 }
@@ -41,7 +53,8 @@ function openOutside() {
   for (const file of [join(dir, 'private'), join(inner, '0'), join(inner, '1')]) writeFileSync(file, secret);
   const everything = ['', 'private', 'inner', 'inner/0', 'inner/1'].map((path) => join(dir, path));
   for (const path of everything) chmodSync(path, lstatSync(path).isDirectory() ? 0o755 : 0o604);
-  const look = () => everything.map((path) => `${path} ${(({ mode, uid, gid, nlink }) => [mode, uid, gid, nlink])(lstatSync(path))}`);
+  const look = () =>
+    everything.map((path) => `${path} ${(({ mode, uid, gid, nlink }) => [mode, uid, gid, nlink])(lstatSync(path))}`);
   const before = look();
   return {
     dir,
@@ -58,120 +71,127 @@ const times = async (count: number, work: (index: number) => Promise<unknown>) =
   for (let index = 0; index < count; index += 1) await work(index);
 };
 
-describe.each(Object.entries(MAIN_TIERS))('a tool of the tier %s that exchanges what is in its workspace all the time', (_, tier) => {
-  let runner: PythonToolRunner;
-  let parent: string;
-  let outside: ReturnType<typeof openOutside>;
-  let running: ConfinedProcess[] = [];
-  beforeAll(async () => {
-    parent = mkdtempSync(join(tmpdir(), 'stormy-'));
-    chmodSync(parent, 0o711);
-    runner = await startToolRunner({ ...tier, workspaces: parent });
-  }, PATIENCE_MS);
-  afterAll(async () => {
-    await runner.close();
-    rmSync(parent, { recursive: true, force: true });
-  });
-  beforeEach(() => {
-    outside = openOutside();
-  });
-  afterEach(async () => {
-    await Promise.all(running.map((it) => it.kill()));
-    running = [];
-    outside.close();
-  });
-
-  const workspace = (name: string) => {
-    const directory = join(parent, name);
-    mkdirSync(directory, { mode: 0o700 });
-    return directory;
-  };
-
-  /** Resolves when it blows. */
-  async function storm(directory: string): Promise<ConfinedProcess> {
-    const python = runner.interpreter!.executable;
-    const started = await runner.startConfined({ command: python, args: ['-c', STORM, outside.dir], workspace: directory });
-    running.push(started);
-    const said = Promise.race([once(started.stdout, 'data'), once(started.stderr, 'data')]);
-    expect(String((await said)[0])).toContain('storm');
-    return started;
-  }
-
-  it('changes nothing outside while its size is measured, and stops nobody', { timeout: PATIENCE_MS }, async () => {
-    const directory = workspace('measured');
-    await storm(directory);
-    await times(150, () =>
-      withinLimits(LIMITS, async ({ enter }) => {
-        await enter(directory);
-        return { content: 'done', failed: false };
-      }),
-    );
-    outside.check();
-  });
-
-  it('brings nothing from outside into a snapshot, and fails none', { timeout: PATIENCE_MS }, async () => {
-    const directory = workspace('stored');
-    await storm(directory);
-    const objects = memoryStore();
-    const layers: Layer[] = [];
-    const place = { objects, prefix: 'run/', signal };
-    await times(60, async () => {
-      layers.push(await storeLayer(directory, treeChange(new Map(), await treeOf(directory)), place));
+describe.each(Object.entries(MAIN_TIERS))(
+  'a tool of the tier %s that exchanges what is in its workspace all the time',
+  (_, tier) => {
+    let runner: PythonToolRunner;
+    let parent: string;
+    let outside: ReturnType<typeof openOutside>;
+    let running: ConfinedProcess[] = [];
+    beforeAll(async () => {
+      parent = mkdtempSync(join(tmpdir(), 'stormy-'));
+      chmodSync(parent, 0o711);
+      runner = await startToolRunner({ ...tier, workspaces: parent });
+    }, PATIENCE_MS);
+    afterAll(async () => {
+      await runner.close();
+      rmSync(parent, { recursive: true, force: true });
     });
-    expect(objects.contents()).toContain('ownown');
-    expect(objects.contents()).not.toContain(outside.secret);
-    await restoreLayers(workspace('restored'), layers, place);
-    outside.check();
-  });
-
-  it('changes nothing outside while its workspace is shared with it', { timeout: PATIENCE_MS }, async () => {
-    const directory = workspace('shared');
-    await storm(directory);
-    await times(100, async () => {
-      // As if it had not been shared yet: another call has begun at the same time.
-      chmodSync(directory, 0o777);
-      chownSync(directory, 0, 0);
-      await shareWithTools(directory);
+    beforeEach(() => {
+      outside = openOutside();
     });
-    outside.check();
-  });
+    afterEach(async () => {
+      await Promise.all(running.map((it) => it.kill()));
+      running = [];
+      outside.close();
+    });
 
-  it('loses nothing outside while its workspace is removed', { timeout: PATIENCE_MS }, async () => {
-    const directory = workspace('removed');
-    const { kill } = await storm(directory);
-    const { remove } = workspacesIn(parent);
-    await times(60, () => remove('removed').catch(() => {}));
-    outside.check();
-    await kill();
-    await remove('removed');
-    expect(existsSync(directory)).toBe(false);
-    outside.check();
-  });
-
-  it('harms nothing from its first call to the end of its run, with a bucket', { timeout: PATIENCE_MS }, async () => {
-    const objects = memoryStore();
-    const layers: { number: string; chunks: string[]; bytes: number }[] = [];
-    const save = async (layer: Layer) => {
-      layers.push({ ...layer, number: String(layers.length + 1) });
-      return String(layers.length);
+    const workspace = (name: string) => {
+      const directory = join(parent, name);
+      mkdirSync(directory, { mode: 0o700 });
+      return directory;
     };
-    const record = { of: async () => layers, first: (_id: string, layer: Layer) => save(layer), forget: async () => {} };
-    const stored = await storedWorkspaces({ parent: join(parent), objects, record, log: () => {} });
-    const fill = async (into: string) => writeFileSync(join(into, 'README'), 'given');
-    const directory = await stored.enter('bucket', fill, signal);
-    const { kill } = await storm(directory);
-    await times(30, async () => {
-      await stored.enter('bucket', fill, signal);
-      await stored.leave('bucket', save, signal);
+
+    /** Resolves when it blows. */
+    async function storm(directory: string, more: string[] = []): Promise<ConfinedProcess> {
+      const python = runner.interpreter!.executable;
+      const args = ['-c', STORM, outside.dir, ...more];
+      const started = await runner.startConfined({ command: python, args, workspace: directory });
+      running.push(started);
+      const said = Promise.race([once(started.stdout, 'data'), once(started.stderr, 'data')]);
+      expect(String((await said)[0])).toContain('storm');
+      return started;
+    }
+
+    it('changes nothing outside while its size is measured, and stops nobody', { timeout: PATIENCE_MS }, async () => {
+      const directory = workspace('measured');
+      await storm(directory);
+      await times(150, () =>
+        withinLimits(LIMITS, async ({ enter }) => {
+          await enter(directory);
+          return { content: 'done', failed: false };
+        }),
+      );
+      outside.check();
     });
-    expect(layers.length).toBeGreaterThan(1);
-    expect(objects.contents()).not.toContain(outside.secret);
-    outside.check();
-    await kill();
-    await stored.leave('bucket', save, signal);
-    await stored.remove('bucket');
-    expect(existsSync(directory)).toBe(false);
-    outside.check();
-    await stored.close();
-  });
-});
+
+    it('brings nothing from outside into a snapshot, and fails none', { timeout: PATIENCE_MS }, async () => {
+      const directory = workspace('stored');
+      await storm(directory);
+      const objects = memoryStore();
+      const layers: Layer[] = [];
+      const place = { objects, prefix: 'run/', signal };
+      await times(60, async () => {
+        layers.push(await storeLayer(directory, treeChange(new Map(), await treeOf(directory)), place));
+      });
+      expect(objects.contents()).toContain('ownown');
+      expect(objects.contents()).not.toContain(outside.secret);
+      await restoreLayers(workspace('restored'), layers, place);
+      outside.check();
+    });
+
+    it('changes nothing outside while its workspace is shared with it', { timeout: PATIENCE_MS }, async () => {
+      const directory = workspace('shared');
+      await storm(directory);
+      await times(100, async () => {
+        // As if it had not been shared yet: another call has begun at the same time.
+        chmodSync(directory, 0o777);
+        chownSync(directory, 0, 0);
+        await shareWithTools(directory);
+      });
+      outside.check();
+    });
+
+    it('loses nothing outside while its workspace is removed', { timeout: PATIENCE_MS }, async () => {
+      const directory = workspace('removed');
+      const { kill } = await storm(directory, ['fast']);
+      const { remove } = workspacesIn(parent);
+      // A folder that is a link to a folder outside by turns, and is made again.
+      const inner = workspacesIn(directory);
+      await times(1_500, () => inner.remove('a').catch(() => {}));
+      await remove('removed').catch(() => {});
+      outside.check();
+      await kill();
+      await remove('removed');
+      expect(existsSync(directory)).toBe(false);
+      outside.check();
+    });
+
+    it('harms nothing from its first call to the end of its run, with a bucket', { timeout: PATIENCE_MS }, async () => {
+      const objects = memoryStore();
+      const layers: { number: string; chunks: string[]; bytes: number }[] = [];
+      const save = async (layer: Layer) => {
+        layers.push({ ...layer, number: String(layers.length + 1) });
+        return String(layers.length);
+      };
+      const record = { of: async () => layers, first: (_id: string, layer: Layer) => save(layer), forget: async () => {} };
+      const stored = await storedWorkspaces({ parent: join(parent), objects, record, log: () => {} });
+      const fill = async (into: string) => writeFileSync(join(into, 'README'), 'given');
+      const directory = await stored.enter('bucket', fill, signal);
+      const { kill } = await storm(directory);
+      await times(30, async () => {
+        await stored.enter('bucket', fill, signal);
+        await stored.leave('bucket', save, signal);
+      });
+      expect(layers.length).toBeGreaterThan(1);
+      expect(objects.contents()).not.toContain(outside.secret);
+      outside.check();
+      await kill();
+      await stored.leave('bucket', save, signal);
+      await stored.remove('bucket');
+      expect(existsSync(directory)).toBe(false);
+      outside.check();
+      await stored.close();
+    });
+  },
+);
