@@ -142,7 +142,9 @@ const codeOf = (status: number) =>
 export function refuseInOurWords(http: FastifyInstance): void {
   http.setErrorHandler((error: Error, request, reply) => {
     const problem = problemOf(error);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    // An outage has one cause for many requests, and no place in our code.
+    if (outageOf(error)) request.log.error(`request failed: ${error.message}`);
+    else if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
     return sendProblem(request, reply, problem);
   });
   http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));

@@ -23,6 +23,7 @@ interface AppErrorFacts {
   code?: string;
   errors?: FieldError[];
   retry_after_s?: number;
+  cause?: unknown;
 }
 
 /** A refusal that its reader can act on. `code` is stable and meant for machines; the message is a sentence for people. */
@@ -33,8 +34,8 @@ export class AppError extends Error {
   /** When to try again, if that is known. */
   readonly retry_after_s: number | undefined;
 
-  constructor(kind: ErrorKind, message: string, { code, errors, retry_after_s }: AppErrorFacts = {}) {
-    super(message);
+  constructor(kind: ErrorKind, message: string, { code, errors, retry_after_s, cause }: AppErrorFacts = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'AppError';
     this.kind = kind;
     this.code = code ?? kind;

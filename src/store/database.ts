@@ -1,7 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
+import type pg from 'pg';
+import { OutageError } from '../domain/outages.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
-import { CONNECT_MS, PooledClient, replaceSilent } from './silent-connections.ts';
+import { CONNECT_MS, OutagePool, PooledClient, replaceSilent } from './silent-connections.ts';
 import { planForValues } from './statements/installation.ts';
 
 /** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
@@ -52,7 +53,7 @@ export const SESSION = {
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, max_connections = 20, pooled = false, on_error = () => {} } = options;
-  const pool = new pg.Pool({
+  const pool = new OutagePool({
     ...connectionTo(url, 'perdura'),
     Client: PooledClient as never,
     max: max_connections,
@@ -120,6 +121,8 @@ export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryab
     return done;
   } catch (error) {
     await connection.query('ROLLBACK').catch(lost);
+    // The session of this connection may lack what others have, such as its prepared statements.
+    if (error instanceof OutageError) broken ??= error;
     throw error;
   } finally {
     connection.off('error', lost);

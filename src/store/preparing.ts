@@ -17,8 +17,17 @@ export function preparing({ task_id, seed: from, evaluated, attachments = [], tu
   };
 }
 
-export async function prepared<T>(on: Queryable, { prepare, write }: { prepare: Prepare; write(on: Queryable): Promise<T> }) {
-  const created = await write(on);
-  if (created) await prepare(on);
-  return created;
+/** What creating a task answers. Without a holder nothing was written: its owner has too many tasks. */
+export type WrittenTask = { holder: string; last: number } | { holder: null; last: null };
+
+interface Written {
+  prepare: Prepare;
+  /** Resolves with nothing if the workflow refuses the task. */
+  write(on: Queryable): Promise<WrittenTask | undefined>;
+}
+
+export async function prepared(on: Queryable, { prepare, write }: Written): Promise<WrittenTask | undefined> {
+  const task = await write(on);
+  if (task && task.holder !== null) await prepare(on);
+  return task;
 }

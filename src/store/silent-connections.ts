@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { connectionOutage, statementError } from './database-outages.ts';
 import { workingBackends } from './statements/installation.ts';
 
 /**
@@ -17,21 +18,58 @@ export const CONNECT_MS = 5_000;
 /** What `pg` says of a connection that did not answer in time, and of one that was closed for it. */
 const SILENT = /^Query read timeout|^Client was closed/;
 
-/** A connection that did not answer in time is closed: the next statement on it would wait behind the first. */
+const isSilent = (error: Error): boolean =>
+  SILENT.test(error.message) || (error.cause instanceof Error && SILENT.test(error.cause.message));
+
+type Acquired = Parameters<pg.Pool['connect']>[0];
+type Answered = (error: unknown, result?: unknown) => void;
+
+/** Whatever a connection, or the wait for one, fails with is an outage. */
+export class OutagePool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Acquired): void;
+  override connect(callback?: Acquired): Promise<pg.PoolClient> | undefined {
+    if (!callback)
+      return super.connect().catch((error: unknown) => {
+        throw connectionOutage(error);
+      });
+    super.connect((error, client, release) => callback(error && connectionOutage(error), client, release));
+    return undefined;
+  }
+}
+
+/**
+ * The one way in which statements reach the database: what they fail with is an outage unless it is about the statement. A connection that
+ * did not answer in time is closed: the next statement on it would wait behind the first.
+ */
 export class PooledClient extends pg.Client {
   constructor(config: PooledConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_MS });
     // The pool listens while it has the connection, and not any more while it closes it.
     this.on('error', () => {});
     const query = this.query.bind(this) as (...args: unknown[]) => unknown;
-    const closeIfSilent = (error: Error) => {
-      if (SILENT.test(error.message)) void this.end();
+    const failed = (error: unknown) => {
+      if (error instanceof Error && isSilent(error)) void this.end();
+      return statementError(error, this.broken);
     };
     this.query = ((...args: unknown[]) => {
-      const answer = query(...(config.unnamed ? withoutName(args) : args));
-      if (answer instanceof Promise) answer.catch(closeIfSilent);
-      return answer;
+      const given = config.unnamed ? withoutName(args) : args;
+      const callback = given.at(-1);
+      if (typeof callback !== 'function') return answerOf(query(...given), failed);
+      const answered: Answered = (error, result) => callback(error && failed(error), result);
+      return query(...given.slice(0, -1), answered);
     }) as typeof this.query;
+  }
+
+  /** A connection that breaks reports that to its user. */
+  override emit(...[name, ...given]: Parameters<pg.Client['emit']>): boolean {
+    return super.emit(name, ...(name === 'error' ? [connectionOutage(given[0])] : given));
+  }
+
+  /** The types of `pg` lack what it knows about its connection. */
+  private get broken(): boolean {
+    const { _queryable, _ending, _ended } = this as unknown as Record<string, boolean>;
+    return !_queryable || Boolean(_ending) || Boolean(_ended);
   }
 
   /** The statement whose answer is awaited. */
@@ -51,6 +89,13 @@ export class PooledClient extends pg.Client {
   drop(): void {
     (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
   }
+}
+
+function answerOf(answer: unknown, failed: (error: unknown) => unknown): unknown {
+  if (!(answer instanceof Promise)) return answer;
+  return answer.catch((error: unknown) => {
+    throw failed(error);
+  });
 }
 
 interface PooledConfig extends pg.ClientConfig {
@@ -130,7 +175,7 @@ function connectionsOf(pool: pg.Pool) {
     const client = own(released);
     busy.delete(client);
     if (!error) idle.add(client);
-    else if (SILENT.test(error.message)) dropIdle();
+    else if (isSilent(error)) dropIdle();
   });
   return { busy, dropIdle, all: () => [...idle, ...busy.keys()] };
 }

@@ -16,7 +16,7 @@ import { hashOf, withDefinition } from './definitions.ts';
 import type { Evaluated, Seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { openingEvents } from './opening-events.ts';
-import { prepared, preparing } from './preparing.ts';
+import { prepared, preparing, type WrittenTask } from './preparing.ts';
 import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
 import * as sql from './statements/tasks.ts';
@@ -62,9 +62,6 @@ export interface CreatedTask {
 
 /** Nothing was written: the owner has as many tasks that have not ended as allowed. */
 export const FULL = 'full';
-
-/** No holder: the owner has too many tasks. */
-type WrittenTask = { holder: string; last: number } | { holder: null; last: null };
 
 /** The seal context that ties an access token to its task. */
 export const callerContext = (task_id: string) => `caller-token:${task_id}`;

@@ -174,9 +174,12 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     /** Resumes the run once none of its calls waits for a person. */
     resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
 
-    /** Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run. */
-    release: (call: OpenCall, { reached, events }: { reached: boolean; events: NewEvent[] }) =>
-      write(sql.releaseCall({ ...seenParameters(call, events), reached }), call, events),
+    /**
+     * Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run. `held`: the
+     * installation lacked something, which is no error of the source.
+     */
+    release: (call: OpenCall, { reached, held = false, events }: ReleasedCall) =>
+      write(sql.releaseCall({ ...seenParameters(call, events), reached, counted: held ? 0 : 1 }), call, events),
 
     /** Emits events of a call in progress. */
     publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
@@ -191,6 +194,12 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
       return write(sql.decideCall({ ...callParameters(call, events), ...values }), call, events);
     },
   };
+}
+
+interface ReleasedCall {
+  reached: boolean;
+  held?: boolean;
+  events: NewEvent[];
 }
 
 /** What a call that takes a decision waits for. The result of a client's call can be decided by a person as well. */

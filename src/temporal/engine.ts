@@ -1,9 +1,10 @@
-import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { engineOutageOf } from '../domain/outages.ts';
+import { asOutage } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
 import type { DueDelivery } from '../store/webhooks.ts';
+import { engineOutage } from './engine-outages.ts';
 import {
   type Asking,
   deliveryIdOf,
@@ -216,9 +217,9 @@ async function reached<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-    const outage = isGrpcServiceError(inner) ? engineOutageOf(inner.code) : undefined;
+    const outage = engineOutage(error);
     if (!outage) throw error;
-    throw new AppError('unavailable', `${outage.sentence}; nothing was started, try again shortly`, { code: outage.code });
+    const message = `${outage.sentence}; nothing was started, try again shortly`;
+    throw asOutage(new AppError('unavailable', message, { code: outage.code, cause: error }), outage);
   }
 }

@@ -43,7 +43,7 @@ export async function resolveEnv(
     try {
       env[variable] = await open(token, variable);
     } catch (error) {
-      if (outageOf(error)) throw new ToolUnreachable((error as Error).message);
+      if (outageOf(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
       return { refusal: `The variable ${variable} cannot be filled: ${refusalIn(error as Error)}` };
     }
   }

@@ -5,6 +5,7 @@ import type { StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
 import { connectionTo } from '../../src/store/database.ts';
+import { connectionOutage } from '../../src/store/database-outages.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { groupedTexts } from '../../src/store/grouped-texts.ts';
 import { type OpenRun, runStore } from '../../src/store/runs.ts';
@@ -187,7 +188,7 @@ it('an outage fails every text of the batch; another error only the text that ca
   const alone = async ({ task_id }: { task_id: string }) => (task_id === 'good' ? 1 : null);
   const failing = (error: Error) => groupedTexts({ query: () => Promise.reject(error) }, { alone, onWritten: () => {} });
   const texts = ['good', 'bad'].map((task_id) => ({ ...run, task_id, event: textOf('x').event }));
-  const down = failing(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+  const down = failing(connectionOutage(new Error('connect ECONNREFUSED')));
   const answers = await Promise.allSettled(texts.map(down));
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   const malformed = failing(Object.assign(new Error('invalid input syntax'), { code: '22P02' }));

@@ -302,3 +302,35 @@ it('keeps no automatic memory beyond what its owner may store, and reports it in
   expect((await here.alice.get(`/api/memories?agent_id=${agent_id}`)).body).toEqual([]);
   for (const filler of fillers) await here.alice.ok(here.alice.del(`/api/skills/${filler}`));
 });
+
+it('refuses a task of every kind with 429 once as many run as allowed, whatever it starts from', {
+  timeout: 60_000,
+}, async () => {
+  const { alice, model } = here;
+  model.script(says('done'));
+  const source = await here.workflow();
+  const { id: task_id } = await here.ended(await here.prompt(source));
+  const { id: conversation } = await alice.ok(alice.post('/v1/conversations', {}));
+  const form = new FormData();
+  form.append('file', new Blob(['text of a file'], { type: 'text/plain' }), 'notes.txt');
+  const file = await alice.ok(alice.post('/api/attachments', form), 201);
+  const asked = model.requests.length;
+  model.script(hangs('one'), hangs('two'));
+  const running = await Promise.all([here.workflow(), here.workflow()].map(async (id) => here.prompt(await id)));
+  await until('both wait for the model', async () => model.requests.length >= asked + 2);
+  const kinds: Record<string, Promise<Reply>> = {
+    prompt: alice.post(`/api/workflows/${source}/prompt`, { prompt: 'go' }),
+    'prompt with a file': alice.post(`/api/workflows/${source}/prompt`, { prompt: 'go', attachments: [{ id: file.id }] }),
+    fork: alice.post(`/api/tasks/${task_id}/fork`, { from_step: 1 }),
+    response: alice.post('/v1/responses', { model: source, input: 'go' }),
+    'response of a conversation': alice.post('/v1/responses', { model: source, input: 'go', conversation }),
+    completion: alice.post('/v1/chat/completions', { model: source, messages: [{ role: 'user', content: 'go' }] }),
+  };
+  const replies = await Promise.all(Object.entries(kinds).map(async ([kind, reply]) => [kind, await reply] as const));
+  const seen = replies.map(([kind, { status, headers }]) => [kind, status, Number(headers.get('retry-after')) > 0]);
+  expect(seen).toEqual(Object.keys(kinds).map((kind) => [kind, 429, true]));
+  expect((await alice.ok(alice.get(`/v1/conversations/${conversation}/items`))).data).toEqual([]);
+  for (const id of running)
+    await alice.post(`/api/workflows/${(await alice.ok(alice.get(`/api/tasks/${id}`))).workflow_id}/halt`);
+  for (const id of running) await here.ended(id);
+});

@@ -33,7 +33,7 @@ const all = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: CONNE
 const endOf = (work: Promise<unknown>) =>
   work.then(
     () => 'answered',
-    (error: Error) => (outageOf(error) ? error.message : `no outage: ${error.message}`),
+    (error: Error) => (outageOf(error) ? (error.cause as Error).message : `no outage: ${error.message}`),
   );
 
 it('fails a statement that the server never got, and replaces the connections that are idle', async () => {

@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'accidents/used-up-connections',
-    file: 'src/domain/outages.ts',
+    file: 'src/store/database-outages.ts',
     text: "'53300': CONNECTIONS,",
     replacement: '',
     harm: 'Nobody learns that the database has too few connections: it seems to be down.',

@@ -82,8 +82,8 @@ export default [
   {
     id: 'fleet/result-before-files',
     file: 'src/tools/snapshots/stored-workspaces.ts',
-    text: 'if (!(error instanceof ObjectStoreDown) && !outageOf(error)) throw error;',
-    replacement: 'if (error instanceof ObjectStoreDown) return;',
+    text: 'if (!outageOf(error)) throw error;',
+    replacement: 'if (outageOf(error)) return;',
     harm: 'A call counts as done although its files are on one disk only.',
     tests: [{ file: HOMES, name: 'a call whose files cannot be stored is not done until they can' }],
   },

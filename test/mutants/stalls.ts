@@ -187,10 +187,10 @@ export default [
   },
   {
     id: 'stalls/slow-is-unreachable',
-    file: 'src/domain/outages.ts',
-    text: "'timeout expired': SLOW",
-    replacement: "'timeout expired': UNREACHABLE",
+    file: 'src/store/database-outages.ts',
+    text: 'timeout expired|',
+    replacement: '',
     harm: 'Operators of an overloaded machine look for a database that is down.',
-    tests: [{ file: 'test/unit/domain/failures.test.ts', name: 'that has no code' }],
+    tests: [{ file: 'test/unit/outages-of-peers.test.ts', name: 'what opening a connection throws' }],
   },
 ] satisfies Mutant[];

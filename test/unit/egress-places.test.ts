@@ -61,7 +61,6 @@ const DIALS: Record<string, string> = {
   'runtimes/provider-check.ts': 'is given clients',
   'runtimes/reusing-fetch.ts': 'is given a fetch',
   'runtimes/vendor-errors.ts': 'is given a fetch',
-  'store/database.ts': "the operator's Postgres",
   'store/reachable.ts': "the operator's Postgres",
   'store/silent-connections.ts': "the operator's Postgres",
   'temporal/engine-relay.ts': "the operator's Temporal",

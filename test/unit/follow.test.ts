@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sharedFrames } from '../../src/api/event-frames.ts';
 import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
+import { OutageError } from '../../src/domain/outages.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { follow, followAfterLook, followInParts, type RecordPage } from '../../src/events/follow.ts';
 import { withSharedPages } from '../../src/events/shared-pages.ts';
@@ -159,7 +160,7 @@ describe('following a workflow', () => {
     const { read } = memory.source.log;
     let failures = 2;
     memory.source.log.read = async (...asked) => {
-      if (failures-- > 0) throw new Error('Query read timeout');
+      if (failures-- > 0) throw new OutageError({ code: 'database_unavailable', sentence: 'The database is unreachable' }, null);
       return read(...asked);
     };
     memory.write(event('a'));

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { OutageError } from '../../src/domain/outages.ts';
 import { deltaPublishers } from '../../src/events/publisher.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], now: 1_000_000 }));
@@ -111,7 +112,7 @@ describe('a failure', () => {
     const sent: string[] = [];
     const publisher = deltaPublishers()(async (delta) => {
       sent.push(delta);
-      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      throw new OutageError({ code: 'database_unavailable', sentence: 'The database is unreachable' }, null);
     });
     publisher.push('a');
     await settled();

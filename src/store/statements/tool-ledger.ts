@@ -188,10 +188,10 @@ export const resumeRun = statement(
 
 export const releaseCall = statement(
   'release_call',
-  [...SEEN_CALL, 'reached', 'events'],
+  [...SEEN_CALL, 'reached', 'counted', 'events'],
   `WITH ${LIVE_TASK},
     call AS (
-      UPDATE tool_calls SET status = 'planned', errors = errors + 1, may_have_run = may_have_run OR :reached
+      UPDATE tool_calls SET status = 'planned', errors = errors + :counted::int, may_have_run = may_have_run OR :reached
       WHERE ${SEEN} RETURNING 1)
     ${NUMBERED}`,
 );

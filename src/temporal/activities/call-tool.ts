@@ -4,6 +4,7 @@ import { missingForCall } from '../../domain/continuity.ts';
 import { clientToolsOf, type Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf, type WaitingCall } from '../../domain/effects.ts';
 import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import { outageOf } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
@@ -223,19 +224,23 @@ function answerOf({ decision, message, result, forced_tools }: CallDecision): Re
   return { content: `Denied by a person${message ? `: ${message}` : '.'}`, failed: true, kind: 'denial' };
 }
 
+/** How long a call waits whose workspace or token the installation cannot provide now. It is tried as often as needed. */
+const HELD_MS = 5_000;
+
 async function noteUnreachable(
   ports: CallToolPorts,
   call: OpenCall,
   { error, signal }: { error: Error & { reached: boolean }; signal: AbortSignal },
 ): Promise<ApplicationFailure> {
-  const { final, delay_ms } = retryDelay({ recoverable: true, errors: call.errors });
+  const held = outageOf(error) !== null;
+  const { final, delay_ms } = held ? { final: false, delay_ms: HELD_MS } : retryDelay({ recoverable: true, errors: call.errors });
   const { log } = eventsOf(call.task_id, ports.now);
   const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
-  const released = { reached: error.reached, events: final ? [] : [retried] };
+  const released = { reached: error.reached, held, events: final ? [] : [retried] };
   if (!(await written(() => ports.ledger.release(call, released), signal))) return staleAttempt();
   return ApplicationFailure.create({
     message: error.message,
-    type: 'tool_unreachable',
+    type: held ? 'outage' : 'tool_unreachable',
     nonRetryable: final,
     nextRetryDelay: delay_ms,
   });

@@ -101,7 +101,7 @@ export async function activityPorts(
       const { definition_hash } = call;
       const held = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
       const workspace = (until: AbortSignal) =>
-        held.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
+        held.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message, { cause: error })));
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const { redact } = secrets;
       const report = progressReporter(core, { task_id, workflow_id, call_id });

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
+import { OutageError } from '../../domain/outages.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import type { Config } from '../../main/config.ts';
 
@@ -105,8 +106,11 @@ interface Ask {
 }
 
 /** The object store is unreachable, or refuses what it has to accept, until an operator repairs it. */
-export class ObjectStoreDown extends Error {
+class ObjectStoreDown extends OutageError {
   override readonly name: string = 'ObjectStoreDown';
+  constructor(sentence: string, cause?: unknown) {
+    super({ code: 'object_store_unavailable', sentence }, cause);
+  }
 }
 
 /** An answer that a repetition would not change. */
@@ -143,7 +147,10 @@ function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThi
         ask.signal?.throwIfAborted();
         if (error instanceof Refused) throw error;
         if (attempt === ATTEMPTS)
-          throw new ObjectStoreDown(`The object store ${base} is unreachable: ${textWithReason(error as Error)}`);
+          throw new ObjectStoreDown(
+            `The object store ${base} is unreachable: ${textWithReason(error as Error)} (S3_ENDPOINT)`,
+            error,
+          );
         await wait(pause, undefined, { ...(ask.signal && { signal: ask.signal }) });
       }
     }

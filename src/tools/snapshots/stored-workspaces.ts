@@ -5,7 +5,7 @@ import { outageOf } from '../../domain/outages.ts';
 import { removeFolder } from '../../folders/remove.ts';
 import { shareTop, shareWorkspace } from '../../toolrunner/workspaces.ts';
 import { type Layer, restoreLayers, storeLayer } from './layer.ts';
-import { type ObjectStore, ObjectStoreDown } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
 import { isEmpty, type Tree, treeChange, treeOf } from './tree.ts';
 
 /** A layer on record, with its place in the order. */
@@ -200,7 +200,7 @@ async function lasting(store: () => Promise<void>, signal: AbortSignal, log: Opt
       return await store();
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ObjectStoreDown) && !outageOf(error)) throw error;
+      if (!outageOf(error)) throw error;
       log(`A workspace is not stored yet, trying again: ${(error as Error).message}`);
       await wait(pause, undefined, { signal }).catch(() => {});
     }

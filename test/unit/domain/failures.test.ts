@@ -13,7 +13,7 @@ import {
   tokenMissing,
   unprocessable,
 } from '../../../src/domain/errors.ts';
-import { engineOutageOf, outageOf } from '../../../src/domain/outages.ts';
+import { asOutage, type Outage, OutageError, outageOf } from '../../../src/domain/outages.ts';
 import { OutsideRefused, outsideRefusalIn, outsideSentence, shortened } from '../../../src/domain/outside.ts';
 
 describe('a refusal', () => {
@@ -108,109 +108,47 @@ describe('what came from outside and is too large', () => {
 });
 
 describe('an outage', () => {
-  const UNREACHABLE = ['database_unavailable', 'The database is unreachable'];
-  const SLOW = ['database_unavailable', 'The database did not answer in time'];
-  const BUSY = ['database_unavailable', 'The database had to break off competing statements'];
-  const CONNECTIONS = ['too_many_connections', 'The database has too many connections'];
-  const POOL = ['too_many_connections', 'All database connections of this process are in use'];
-  const BROKEN = ['database_unavailable', 'The database cannot read or write its files'];
   const FILES = ['too_many_open_files', 'Too many files and connections are open on this machine'];
   const DISK = ['disk_full', 'The disk is full: this process has no room left to write'];
+  const MARKED: Outage = { code: 'database_unavailable', sentence: 'The database is unreachable' };
   const seen = (error: unknown) => {
     const outage = outageOf(error);
     return outage && [outage.code, outage.sentence];
   };
 
   it.each<[string, string[]]>([
-    ['08000', UNREACHABLE],
-    ['08006', UNREACHABLE],
-    ['53000', UNREACHABLE],
-    ['53100', ['disk_full', 'The disk is full: the database has no room left to write']],
-    ['53200', ['out_of_memory', 'The database is out of memory']],
-    ['53300', CONNECTIONS],
-    ['53400', UNREACHABLE],
-    ['57P01', UNREACHABLE],
-    ['57P03', UNREACHABLE],
-    ['58030', BROKEN],
-    ['58P01', BROKEN],
-    ['25006', ['database_unavailable', 'The database accepts no writes now']],
-    ['25P03', UNREACHABLE],
-    ['40001', BUSY],
-    ['40P01', BUSY],
-    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'P1001', 'P1017'].map(
-      (code) => [code, UNREACHABLE] as [string, string[]],
-    ),
-    ...['P1002', 'P1008', 'SocketTimeout'].map((code) => [code, SLOW] as [string, string[]]),
-    ...['DatabaseNotReachable', 'ConnectionClosed'].map((code) => [code, UNREACHABLE] as [string, string[]]),
     ['ENOSPC', DISK],
     ['EDQUOT', DISK],
     ['ENOMEM', ['out_of_memory', 'This machine is out of memory']],
     ['EMFILE', FILES],
     ['ENFILE', FILES],
-    ['P2024', POOL],
-    ['P2034', BUSY],
-    ['P2037', CONNECTIONS],
-    ['TooManyConnections', CONNECTIONS],
-    ['TransactionWriteConflict', BUSY],
-    ['engine_unavailable', ['engine_unavailable', 'The workflow engine is unreachable']],
-  ])('with the code %s', (code, outage) => {
+  ])('of this machine has the code %s', (code, outage) => {
     expect(seen({ code })).toEqual(outage);
-    expect(seen({ originalCode: code })).toEqual(outage);
-    expect(seen({ kind: code })).toEqual(outage);
     expect(seen(new Error('x', { cause: { code } }))).toEqual(outage);
-    expect(seen({ meta: { driverAdapterError: { cause: { kind: code } } } })).toEqual(outage);
   });
 
-  it.each([
-    ['Connection terminated', UNREACHABLE],
-    ['Connection terminated unexpectedly', UNREACHABLE],
-    ['Connection terminated due to connection timeout', SLOW],
-    ['Client has encountered a connection error and is not queryable', UNREACHABLE],
-    ['Client was closed and is not queryable', UNREACHABLE],
-    ['Query read timeout', SLOW],
-    ['timeout expired', SLOW],
-    ['timeout exceeded when trying to connect', POOL],
-  ])('that has no code: %s', (message, outage) => {
-    expect(seen(new Error(message))).toEqual(outage);
+  it('is known by its mark, also as a cause and in what Prisma makes of it', () => {
+    const cause = new Error('connect ECONNREFUSED');
+    const error = new OutageError(MARKED, cause);
+    expect(error).toMatchObject({ code: MARKED.code, cause, message: 'The database is unreachable: connect ECONNREFUSED' });
+    for (const found of [error, new Error('x', { cause: error }), { code: 'x', meta: { ...error.meta } } as object])
+      expect(outageOf(found)).toBe(MARKED);
+    expect(outageOf(asOutage(new Error('x'), MARKED))).toBe(MARKED);
+    const several = new AggregateError([new Error('a'), new Error('b')]);
+    expect(new OutageError(MARKED, several).message).toBe('The database is unreachable: a; b');
+    expect(new OutageError(MARKED, null).message).toBe(MARKED.sentence);
   });
 
+  it.each(['P1001', 'P1017', 'P2024', 'P2028', 'P2034', 'P2037'])('that Prisma itself reports has the code %s', (code) => {
+    expect(seen({ code })?.[0]).toBe('database_unavailable');
+  });
+
+  const ring: { cause?: unknown } = {};
+  ring.cause = { cause: ring };
   it.each([
-    { code: '23505' },
-    { code: '42P01' },
-    { code: '57014' },
-    { code: '25001' },
-    { code: '40002' },
-    { code: 53100 },
-    { code: '531000' },
-    { code: 'x5310' },
-    { code: '08' },
-    { code: '5310' },
-    { code: 'X53100' },
-    { code: '53100x' },
-    { code: 'P2002' },
-    { code: 'constructor' },
-    { message: 'constructor' },
-    { message: 'Connection terminated.' },
-    {},
-    null,
-    'ECONNREFUSED',
-    undefined,
+    ...['23505', '42P01', 'ECONNREFUSED', 'ENOTFOUND', 'P2002', 'P20240', 'constructor'].map((code) => ({ code })),
+    ...[{ meta: { outage: MARKED } }, { message: 'constructor' }, {}, null, 'ENOSPC', undefined, ring],
   ])('is none in %j', (error) => {
     expect(outageOf(error)).toBeNull();
-  });
-
-  it('is read from the first code that is known, before that of a cause', () => {
-    expect(seen({ code: 'x', originalCode: '53100', cause: { code: '53300' } })?.[0]).toBe('disk_full');
-    expect(seen({ code: '53300', kind: '53100' })).toEqual(CONNECTIONS);
-  });
-
-  it('of the engine is one of four states', () => {
-    const known = Array.from({ length: 17 }, (_, code) => [code, engineOutageOf(code)] as const).filter(([, outage]) => outage);
-    expect(known.map(([code, outage]) => [code, outage?.code, outage?.sentence])).toEqual([
-      [1, 'engine_unavailable', 'The workflow engine is unreachable'],
-      [4, 'engine_unavailable', 'The workflow engine did not answer in time'],
-      [8, 'engine_unavailable', 'The workflow engine has more requests than it can serve'],
-      [14, 'engine_unavailable', 'The workflow engine is unreachable'],
-    ]);
   });
 });
