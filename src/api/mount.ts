@@ -12,6 +12,7 @@ import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
 import { refuseUnpermitted } from './permission.ts';
 import { goneOf, overOf } from './reply-ends.ts';
+import { namesTwice, underOtherNames } from './spellings.ts';
 import { type Frames, sendEvents } from './sse.ts';
 import type { TokenEnds } from './token-ends.ts';
 import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
@@ -141,7 +142,8 @@ export function mount<
       };
       if (endpoint.kind === 'events') holdOpen();
       const once = onceOf({ api, endpoint, request, reply });
-      const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once, holdOpen };
+      const now = async (params: z.output<P>) => current?.({ params }, caller);
+      const input = { ...(await inputOf(endpoint, { request, reply, now }, closing)), once, holdOpen };
       if (storesInput(endpoint, input.body)) await gates.stored(caller.key, bytesOf(input.file, request.body));
       await compared(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
@@ -192,7 +194,7 @@ const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown,
 
 async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType | null>(
   endpoint: Endpoint<P, Q, B>,
-  { request, reply }: Exchange,
+  { request, reply, now }: Exchange & { now: (params: z.output<P>) => Promise<unknown> },
   closing: AbortSignal,
 ): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
   const params = endpoint.params.safeParse(request.params);
@@ -200,7 +202,8 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   const doubts = warningsOf(request, reply);
   const query = judgedQuery(endpoint.query, request.query);
   const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
-  const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, judging) : null;
+  const record = endpoint.body && namesTwice(endpoint.body, request.body) ? await now(params.data) : undefined;
+  const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, { ...judging, now: record }) : null;
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
   doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);
   const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
@@ -239,14 +242,14 @@ function send(
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);
   noteMade(reply, record);
-  const body = JSON.stringify(record);
+  const shown = underOtherNames(schema, record);
   const tag = etagOf(stateOf(record));
   if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
   const warnings = warningsIn(answer);
   // The ETag covers the record only: warnings belong to one request.
-  return reply.type('application/json').send(warnings.length > 0 ? JSON.stringify({ ...(record as object), warnings }) : body);
+  return reply.type('application/json').send(JSON.stringify(warnings.length > 0 ? { ...(shown as object), warnings } : shown));
 }
 
 function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, total, next }: PageReply<unknown>): FastifyReply {
@@ -256,7 +259,7 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
     url.searchParams.set('cursor', next);
     reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
   }
-  return reply.type('application/json').send(JSON.stringify(items.map((item) => schema.parse(item))));
+  return reply.type('application/json').send(JSON.stringify(items.map((item) => underOtherNames(schema, schema.parse(item)))));
 }
 
 /** The record as JSON, without what depends on its reader. */

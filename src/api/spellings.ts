@@ -1,61 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { fieldAliases } from '../contracts/common.ts';
+import { spellingsOf } from '../contracts/common.ts';
+import type { FieldError } from '../domain/errors.ts';
 import { bare } from './fields.ts';
 
 type Shape = Record<string, z.ZodType>;
+type Fields = Record<string, unknown>;
 
 interface Reading {
   /** In an update, null clears a field or is refused; everywhere else it means an omitted field. */
   keeps_nulls: boolean;
+  /** The record to change, which shows which of two spellings of a field the client has edited. */
+  now?: unknown;
+  /** Called for a field that has different values under several names. */
+  refuse(fault: FieldError): void;
 }
 
 /** The input in this project's spelling: other clients' names and values are replaced, nulls of optional fields dropped. */
-export function respelt(schema: z.ZodType, value: unknown, { keeps_nulls }: Reading): unknown {
+export const respelt = (schema: z.ZodType, value: unknown, reading: Reading): unknown => respellAt(schema, value, [], reading);
+
+function respellAt(schema: z.ZodType, value: unknown, at: readonly string[], reading: Reading): unknown {
   const known = read(schema, value);
   if (typeof known !== 'object' || known === null) return known;
   const form = bare(schema, known);
-  const inner = (next: unknown, one: unknown) => respelt(next as z.ZodType, one, { keeps_nulls: false });
-  if (form instanceof z.ZodArray && Array.isArray(known)) return known.map((item) => inner(form.element, item));
+  const { keeps_nulls, refuse } = reading;
+  const inner = (next: unknown, one: unknown, key: string | number) =>
+    respellAt(next as z.ZodType, one, [...at, String(key)], { keeps_nulls: false, refuse });
+  if (form instanceof z.ZodArray && Array.isArray(known)) return known.map((item, index) => inner(form.element, item, index));
   if (Array.isArray(known)) return known;
   if (form instanceof z.ZodRecord)
-    return Object.fromEntries(Object.entries(known).map(([key, one]) => [key, inner(form.valueType, one)]));
+    return Object.fromEntries(Object.entries(known).map(([key, one]) => [key, inner(form.valueType, one, key)]));
   if (!(form instanceof z.ZodObject)) return known;
   const shape = form.shape as Shape;
-  const named = Object.entries(known).map(([key, one]): [string, unknown] => [ownName(shape, key, known), one]);
   return Object.fromEntries(
-    named
-      .map(([key, one]): [string, unknown] => [key, Object.hasOwn(shape, key) ? inner(shape[key], one) : one])
+    Object.entries(namedOnce(shape, known as Fields, at, reading))
+      .map(([key, one]): [string, unknown] => [key, Object.hasOwn(shape, key) ? inner(shape[key], one, key) : one])
       .filter(([key, one]) => one !== null || keeps_nulls || !Object.hasOwn(shape, key) || !isLeftOut(shape[key] as z.ZodType)),
   );
 }
 
 const isLeftOut = (field: z.ZodType) => !field.safeParse(null).success && field.safeParse(undefined).success;
 
-function ownName(shape: Shape, key: string, value: object): string {
-  if (Object.hasOwn(shape, key)) return key;
-  const own = respellings(shape).get(key);
-  return own === undefined || Object.hasOwn(value, own) ? key : own;
+/** The fields under this project's names, each once. */
+function namedOnce(shape: Shape, value: Fields, at: readonly string[], { now, refuse }: Reading): Fields {
+  const aliased = [...foreignNames(shape)].filter(([own, names]) => namesIn(value, own, names).some((name) => name !== own));
+  if (aliased.length === 0) return value;
+  const named = { ...value };
+  for (const [own, names] of aliased) {
+    const choice = chosen({ own, names, field: shape[own] as z.ZodType }, value, now);
+    for (const name of names) delete named[name];
+    if (choice.kind === 'value') named[own] = choice.value;
+    if (choice.kind === 'conflict') refuse({ path: [...at, choice.names[0]].join('.'), message: conflictOf(choice.names) });
+  }
+  return named;
 }
 
-const foreignNames = new WeakMap<Shape, ReadonlyMap<string, string>>();
+const conflictOf = ([one, ...others]: string[]) =>
+  `\`${one}\` and \`${others.join('`, `')}\` are one field and have different values here; send one of them`;
 
-/** This project's name of each field that other clients name differently. A hostile body has tens of thousands of names to look up. */
-function respellings(shape: Shape): ReadonlyMap<string, string> {
-  const found = foreignNames.get(shape);
+const namesIn = (value: Fields, own: string, names: readonly string[]) =>
+  [own, ...names].filter((name) => Object.hasOwn(value, name));
+
+interface Aliased {
+  own: string;
+  names: readonly string[];
+  field: z.ZodType;
+}
+type Choice = { kind: 'none' } | { kind: 'value'; value: unknown } | { kind: 'conflict'; names: string[] };
+
+/**
+ * The value of a field that was sent under one or more names. Of several, the one that differs from the record wins. An empty value
+ * under the name for another kind of record means that the record is not of that kind.
+ */
+function chosen({ own, names, field }: Aliased, value: Fields, now: unknown): Choice {
+  const clears = field.safeParse(null).success;
+  const sent = namesIn(value, own, names).filter((name) => value[name] !== null || clears);
+  const right = spellingsOf(field).nameFor?.({ ...Object(now), ...value }) ?? own;
+  const fits = (name: string) => name === own || name === right || !spellingsOf(field).nameFor;
+  const meant = sent.some(fits) ? sent.filter((name) => fits(name) || !isEmpty(value[name])) : sent;
+  const [first] = meant;
+  if (first === undefined) return Object.hasOwn(value, own) ? { kind: 'value', value: value[own] } : { kind: 'none' };
+  const is = (one: unknown) => (name: string) => isDeepStrictEqual(value[name], one);
+  if (meant.every(is(value[first]))) return { kind: 'value', value: value[first] };
+  const edited = meant.filter((name) => !is(Object(now)[own])(name));
+  const [changed] = edited;
+  if (changed !== undefined && edited.every(is(value[changed])) && fits(changed)) return { kind: 'value', value: value[changed] };
+  return { kind: 'conflict', names: edited.length > 1 ? edited : meant };
+}
+
+const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** Whether a body has a field under several names, so that only the record tells which was edited. */
+export function namesTwice(schema: z.ZodType, value: unknown): boolean {
+  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return false;
+  return [...foreignNames(schema.shape)].some(([own, names]) => namesIn(value as Fields, own, names).length > 1);
+}
+
+/** Whether a field of the body has this other name. */
+export const isOtherName = (shape: object, name: string): boolean =>
+  [...foreignNames(shape as Shape).values()].some((names) => names.includes(name));
+
+/** A record for a reply, whose fields also appear under the other names that the reply's schema has. */
+export function underOtherNames<R>(schema: z.ZodType, record: R): R {
+  if (!(schema instanceof z.ZodObject)) return record;
+  const shape = schema.shape as Shape;
+  const named = [...foreignNames(shape)].flatMap(([own, names]) => {
+    const { nameFor } = spellingsOf(shape[own] as z.ZodType);
+    const value = (record as Fields)[own];
+    const valueOf = (name: string) => (nameFor && nameFor(record as Fields) !== name ? null : value);
+    return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, valueOf(name)] as const);
+  });
+  return named.length > 0 ? { ...record, ...Object.fromEntries(named) } : record;
+}
+
+const foreign = new WeakMap<Shape, ReadonlyMap<string, readonly string[]>>();
+
+/** The other names of each field that has any. The first field that claims a name has it. */
+function foreignNames(shape: Shape): ReadonlyMap<string, readonly string[]> {
+  const found = foreign.get(shape);
   if (found) return found;
-  const pairs = Object.entries(shape).flatMap(([own, field]) => (spelled(field).names ?? []).map((name) => [name, own] as const));
-  // The first field that claims a name has it.
-  const made = new Map(pairs.reverse());
-  foreignNames.set(shape, made);
+  const taken = new Set<string>();
+  const made = new Map<string, readonly string[]>();
+  for (const [own, field] of Object.entries(shape)) {
+    const names = (spellingsOf(field).names ?? []).filter((name) => !taken.has(name));
+    for (const name of names) taken.add(name);
+    if (names.length > 0) made.set(own, names);
+  }
+  foreign.set(shape, made);
   return made;
 }
 
-const read = (schema: z.ZodType, value: unknown) => spelled(schema).read?.(value) ?? value;
-
-/** The spellings of a schema, or of the schema it wraps. */
-function spelled(schema: z.ZodType): ReturnType<typeof fieldAliases> {
-  const own = fieldAliases(schema);
-  if (own.names || own.read) return own;
-  const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
-  return wraps ? spelled(schema.unwrap() as z.ZodType) : {};
-}
+const read = (schema: z.ZodType, value: unknown) => spellingsOf(schema).read?.(value) ?? value;

@@ -16,6 +16,8 @@ interface Judging {
   keeps_nulls?: boolean;
   /** Path of the value within the request. */
   within?: string;
+  /** The record to change, read if a field was sent under several names. */
+  now?: unknown;
 }
 
 export interface Judged<T> {
@@ -34,10 +36,12 @@ export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: 
   const placed = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
   const refused = findUnstorable(given, [], 0);
   if (refused) throw unprocessable([placed(refused)]);
-  const value = respelt(schema, given, { keeps_nulls: judging.keeps_nulls ?? false });
+  const conflicts: FieldError[] = [];
+  const { keeps_nulls = false, now } = judging;
+  const value = respelt(schema, given, { keeps_nulls, now, refuse: (fault) => conflicts.push(fault) });
   const result = schema.safeParse(value);
   const unknown = unknownFields(schema, value).filter(({ path }) => !(path in shapeOf(judging.settled ?? null)));
-  const errors = [...errorsOf(result, judging.what), ...unknown.filter((field) => field.refused)];
+  const errors = [...conflicts, ...errorsOf(result, judging.what), ...unknown.filter((field) => field.refused)];
   if (!result.success || errors.length > 0) throw unprocessable(errors.map(placed));
   return { value: result.data, warnings: unknown.map(placed) };
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Warning } from '../contracts/common.ts';
 import { unprocessable } from '../domain/errors.ts';
+import { isOtherName } from './spellings.ts';
 
 /** Collects warnings about a request that succeeds. */
 export interface Warnings {
@@ -54,7 +55,7 @@ export function settled(body: unknown, schemas: { body: z.ZodType | null; reply:
   const taken = shapeOf(schemas.body);
   if (!isObject(body)) return [];
   return Object.keys(body)
-    .filter((name) => name in replyShape && !(name in taken) && !NEVER_WARNED_OF.has(name))
+    .filter((name) => name in replyShape && !(name in taken) && !NEVER_WARNED_OF.has(name) && !isOtherName(taken, name))
     .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }

@@ -8,10 +8,15 @@ import type { Schedules } from '../temporal/schedules.ts';
 
 type Status = WorkflowSummary['status'];
 
-/** The requested on/off state, from `status` or `enabled`. */
-export function switched(status: Status | undefined, enabled: boolean | undefined): 'active' | 'inactive' | null {
-  if (status === 'active' || status === 'inactive') return status;
-  return enabled === undefined ? null : enabled ? 'active' : 'inactive';
+/** The requested on/off state, from `status` or `enabled`. A client may send back both and have changed one. */
+export function switched(
+  { status, enabled }: { status?: Status | undefined; enabled?: boolean | undefined },
+  before: { status: string },
+): 'active' | 'inactive' | null {
+  const named = status === 'active' || status === 'inactive' ? status : null;
+  const other = enabled === undefined ? null : enabled ? ('active' as const) : ('inactive' as const);
+  if (named === null || other === null || named === other) return named ?? other;
+  return (named === 'inactive') === (before.status === 'inactive') ? other : named;
 }
 
 /** A client that writes back what it read sends the last run's status; that is not a request to change it. */

@@ -76,7 +76,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       const before = await owned(id, caller);
       await refuseInvalid(services, values, { caller, before });
       warn(...(await needs.doubts({ ...before, ...values }, caller)), ...runStatus(status, before));
-      const wanted = switched(status, enabled);
+      const wanted = switched({ status, enabled }, before);
       if (wanted) await store.workflows.switch(id, wanted);
       const after = await store.workflows.update(id, values, caller.key);
       await store.versions.note(id, caller);

@@ -65,8 +65,10 @@ export const isProtective = (schema: z.ZodType): boolean => protections.has(sche
 
 /** Other spellings that clients of this interface are known to send. Each is read as this project's own spelling. */
 interface Spellings {
-  /** Other names of the field. */
+  /** Other names of the field. Replies that spread `otherNames` carry its value under them, too. */
   names?: string[];
+  /** If each name stands for one kind of record: the name for this record. Under the others, replies carry null. */
+  nameFor?: (record: Record<string, unknown>) => string;
   /** Maps the value to this project's own; returns an unknown value unchanged. */
   read?: (value: unknown) => unknown;
 }
@@ -79,6 +81,31 @@ export function alsoTaken<S extends z.ZodType>(schema: S, more: Spellings): S {
 }
 
 export const fieldAliases = (schema: z.ZodType): Spellings => spellings.get(schema) ?? {};
+
+/** The spellings of a schema, or of the schema it wraps. */
+export function spellingsOf(schema: z.ZodType): Spellings {
+  const own = fieldAliases(schema);
+  if (own.names || own.read) return own;
+  const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  return wraps ? spellingsOf(schema.unwrap() as z.ZodType) : {};
+}
+
+/** Fields of a reply for the other names of a body's fields, so that a client may send back what it has read under them. */
+export function otherNames(shape: z.ZodRawShape): Record<string, z.ZodOptional<z.ZodNullable<z.ZodType>>> {
+  const named = Object.entries(shape).flatMap(([own, field]) =>
+    (spellingsOf(field as z.ZodType).names ?? []).map((name) => [own, name, field as z.ZodType] as const),
+  );
+  const same = (own: string, field: z.ZodType) => {
+    const description = `The same as \`${own}\`, for other clients of this interface`;
+    const kind = spellingsOf(field).nameFor ? '; null in a record of another kind' : '';
+    const bare = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
+    return bare
+      .nullable()
+      .optional()
+      .meta({ description: description + kind });
+  };
+  return Object.fromEntries(named.map(([own, name, field]) => [name, same(own, field)]));
+}
 
 /** A whole number in a query string. */
 export const QueryInt = (min: number, max: number, fallback: number) =>

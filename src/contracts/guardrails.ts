@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, JsonRecord, Name, patchOf, protective, Tags } from './common.ts';
+import { alsoTaken, FilterQuery, JsonRecord, Name, otherNames, patchOf, protective, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
@@ -51,7 +51,8 @@ export const GuardrailCreate = z
     enabled: z.boolean().default(true),
     tags: Tags,
     config: alsoTaken(protective(z.record(z.string(), z.unknown())), {
-      names: ['prompt_config', 'request_config', 'output_config'],
+      names: GUARDRAIL_TYPES.map((type) => `${type}_config`),
+      nameFor: ({ guardrail_type }) => `${guardrail_type}_config`,
     })
       .default({})
       .meta({ description: 'Fields of the configuration of this type', example: { forbidden_patterns: ['(?i)password'] } }),
@@ -61,7 +62,9 @@ export type GuardrailValues = z.output<typeof GuardrailCreate>;
 
 export const GuardrailUpdate = patchOf(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
 
-export const Guardrail = z.object({ ...JsonRecord, ...GuardrailCreate.shape }).meta({ id: 'Guardrail' });
+export const Guardrail = z
+  .object({ ...JsonRecord, ...GuardrailCreate.shape, ...otherNames(GuardrailCreate.shape) })
+  .meta({ id: 'Guardrail' });
 export type Guardrail = z.output<typeof Guardrail>;
 
 const GuardrailCheck = z

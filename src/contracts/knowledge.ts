@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, patchOf, Tags, Warning } from './common.ts';
+import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, otherNames, patchOf, Tags, Warning } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 /** `builtin` is stored by Perdura; the others are external databases. */
@@ -89,7 +89,10 @@ export const KnowledgeItemCreate = z
 
 export const KnowledgeItemUpdate = patchOf(KnowledgeItemCreate).meta({ id: 'KnowledgeItemUpdate' });
 
-const { content: _, ...shown } = KnowledgeItemCreate.shape;
+const { content, ...shown } = KnowledgeItemCreate.shape;
+const KnowledgeContent = z
+  .object({ id: Id, name: z.string(), content_type: z.string(), content, ...otherNames({ content }) })
+  .meta({ id: 'KnowledgeContent' });
 export const KnowledgeItem = z
   .object({
     ...JsonRecord,
@@ -190,7 +193,7 @@ export const knowledgeItems = {
     tag,
     summary: "Get an item's text",
     params: IdParams,
-    reply: z.object({ id: Id, name: z.string(), content_type: z.string(), content: z.string() }).meta({ id: 'KnowledgeContent' }),
+    reply: KnowledgeContent,
   }),
   query: endpoint('POST /api/knowledge-items/query', {
     operation: 'query_knowledge',

@@ -1183,6 +1183,18 @@ export type Guardrail = {
   config: {
     [name: string]: unknown;
   };
+  /** The same as `config`, for other clients of this interface; null in a record of another kind */
+  prompt_config?: {
+    [name: string]: unknown;
+  } | null;
+  /** The same as `config`, for other clients of this interface; null in a record of another kind */
+  request_config?: {
+    [name: string]: unknown;
+  } | null;
+  /** The same as `config`, for other clients of this interface; null in a record of another kind */
+  output_config?: {
+    [name: string]: unknown;
+  } | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -1283,6 +1295,8 @@ export type KnowledgeContent = {
   name: string;
   content_type: string;
   content: string;
+  /** The same as `content`, for other clients of this interface */
+  text_content?: string | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };

@@ -1,24 +1,11 @@
-import { globSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { describeApi } from '../../../src/api/openapi.ts';
-import type { Endpoint } from '../../../src/contracts/endpoint.ts';
 import { describedBodies } from '../../support/described-bodies.ts';
+import { declaredEndpoints } from '../../support/endpoints.ts';
 import { schemaReference } from '../../support/schema-places.ts';
 
-const CONTRACTS = resolve(import.meta.dirname, '../../../src/contracts');
-
-/** Every endpoint that a contract declares, however deep it is among its exports. */
-function endpointsIn(value: unknown): Endpoint[] {
-  if (typeof value !== 'object' || value === null || '_zod' in value) return [];
-  if ('operation' in value && 'path' in value) return [value as Endpoint];
-  return Object.values(value).flatMap(endpointsIn);
-}
-
-const files = globSync('*.ts', { cwd: CONTRACTS });
-const modules = await Promise.all(files.map((file) => import(resolve(CONTRACTS, file)) as Promise<object>));
-const endpoints = [...new Set(modules.flatMap((module) => endpointsIn({ ...module })))];
+const endpoints = await declaredEndpoints();
 
 interface Schema {
   [keyword: string]: any;

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { spellingsOf } from '../../src/contracts/common.ts';
+import type { Endpoint } from '../../src/contracts/endpoint.ts';
+import { GUARDRAIL_TYPES } from '../../src/contracts/guardrails.ts';
+import { declaredEndpoints } from '../support/endpoints.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { type World, worldOf } from './contract-world.ts';
+
+let here: TestInstallation;
+let world: World;
+beforeAll(async () => {
+  here = await startTestInstallation();
+  world = await worldOf(here);
+});
+afterAll(() => here.stop());
+
+interface Aliased {
+  title: string;
+  path: string;
+  own: string;
+  names: string[];
+}
+
+const shapeIn = ({ body }: Endpoint) => (body instanceof z.ZodObject ? (body.shape as Record<string, z.ZodType>) : {});
+
+/** Each field that other clients know under other names, of each resource that can be changed. */
+const ALIASED: Aliased[] = (await declaredEndpoints())
+  .filter(({ method }) => method === 'PUT' || method === 'PATCH')
+  .flatMap((endpoint) =>
+    Object.entries(shapeIn(endpoint)).flatMap(([own, field]) => {
+      const { names } = spellingsOf(field);
+      return names ? [{ title: `${own} of ${endpoint.path}`, path: endpoint.path, own, names }] : [];
+    }),
+  );
+
+const CONFIGS: { [type in (typeof GUARDRAIL_TYPES)[number]]: object } = {
+  prompt: { forbidden_patterns: ['secret'] },
+  request: { json_schema: { type: 'object', required: ['a'] } },
+  output: { pii_detection: true, action: 'block' },
+};
+
+/** New records of a path, one of each kind, with a value for every field that has other names. */
+const RECORDS: Record<string, () => object[]> = {
+  '/api/guardrails/{id}': () =>
+    GUARDRAIL_TYPES.map((guardrail_type) => ({
+      name: `known ${guardrail_type}`,
+      guardrail_type,
+      config: CONFIGS[guardrail_type],
+    })),
+  '/api/knowledge-items/{id}': () => [{ source_id: world.ids['knowledge-sources'], name: 'known item', content: 'Some text.' }],
+};
+
+/** The record, with the text that is read separately. */
+async function readOf(path: string): Promise<Record<string, any>> {
+  const record = await here.alice.ok(here.alice.get(path));
+  const content = await here.alice.get(`${path}/content`);
+  return content.status === 200 ? { ...record, ...content.body } : record;
+}
+
+async function madeOf(path: string): Promise<string[]> {
+  const bodies = RECORDS[path]?.() ?? [];
+  expect(bodies.length, `no record of ${path} to try`).toBeGreaterThan(0);
+  const made = bodies.map((body) => here.alice.ok(here.alice.post(path.replace('/{id}', ''), body), 201));
+  return (await Promise.all(made)).map(({ id }) => path.replace('{id}', id));
+}
+
+const without = (record: Record<string, any>, names: string[]) =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
+
+describe.each(ALIASED.map((aliased) => [aliased.title, aliased] as const))('%s', (_, { path, own, names }) => {
+  it('is lost by no client that reads and writes only the other names', async () => {
+    for (const one of await madeOf(path)) {
+      const before = await readOf(one);
+      expect(names.map((name) => before[name]).filter((value) => value !== null)).toEqual([before[own]]);
+      const saved = await here.alice.put(one, without(before, [own]), { prefer: 'handling=strict' });
+      expect([saved.status, saved.body.errors]).toEqual([200, undefined]);
+      expect((await readOf(one))[own]).toEqual(before[own]);
+      const renamed = await here.alice.ok(here.alice.put(one, { ...without(before, [own]), name: `${before.name} again` }));
+      expect(renamed.warnings).toBeUndefined();
+      expect((await readOf(one))[own]).toEqual(before[own]);
+      await here.alice.ok(here.alice.send('DELETE', one), 204);
+    }
+  });
+
+  it('takes the edit of a client that sends back everything it has read, or refuses it', async () => {
+    for (const one of await madeOf(path)) {
+      const before = await readOf(one);
+      const other = names.find((candidate) => before[candidate] !== null) as string;
+      const edited = typeof before[own] === 'string' ? 'Other text.' : { ...before[own], ...OTHERWISE[before.guardrail_type] };
+      // Where the record itself does not show the field, nothing tells which of the two was edited.
+      const shows = own in (await here.alice.ok(here.alice.get(one)));
+      for (const name of shows ? [other, own] : [other]) {
+        const was = await readOf(one);
+        const saved = await here.alice.put(one, { ...was, [name]: name === other ? edited : before[own] });
+        expect([name, saved.status]).toEqual([name, shows ? 200 : 422]);
+        const is = await readOf(one);
+        expect(is[own]).toEqual(shows ? (name === other ? edited : before[own]) : was[own]);
+      }
+      const torn = await here.alice.put(one, {
+        [own]: edited,
+        [other]: typeof edited === 'string' ? 'Third.' : { action: 'warn' },
+      });
+      expect([torn.status, torn.body.errors?.[0]?.message]).toEqual([422, expect.stringContaining('are one field')]);
+      expect((await readOf(one))[own]).toEqual(before[own]);
+      await here.alice.ok(here.alice.send('DELETE', one), 204);
+    }
+  });
+});
+
+const OTHERWISE: Record<string, object> = {
+  prompt: { max_length: 7 },
+  request: { json_schema: { type: 'array' } },
+  output: { max_length: 7 },
+};
+
+it('a workflow is switched by whichever of status and enabled a client has changed', async () => {
+  const path = `/api/workflows/${(await here.alice.ok(here.alice.post('/api/workflows', { agent_id: world.ids.agents }), 201)).id}`;
+  for (const change of [{ enabled: false }, { enabled: true }, { status: 'inactive' }, { status: 'active' }]) {
+    const saved = await here.alice.ok(here.alice.put(path, { ...(await here.alice.get(path)).body, ...change }));
+    const on = Object.values(change)[0] === true || change.status === 'active';
+    expect([change, saved.enabled, saved.status]).toEqual([change, on, on ? 'active' : 'inactive']);
+  }
+});
