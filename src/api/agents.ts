@@ -1,4 +1,4 @@
-import { type Agent, agents } from '../contracts/agents.ts';
+import { type Agent, agents, unresolved } from '../contracts/agents.ts';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
 import type { FieldError } from '../domain/errors.ts';
@@ -30,7 +30,7 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
     list,
     shared_write,
     check: (values) => agentFaults(store, values),
-    doubts: async (agent) => toolDoubts(agent, builtin_tools),
+    doubts: async (agent) => [...unresolved(agent), ...toolDoubts(agent, builtin_tools)],
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }

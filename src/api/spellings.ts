@@ -107,8 +107,8 @@ export function underOtherNames<R>(schema: z.ZodType, record: R): R {
   const named = [...foreignNames(shape)].flatMap(([own, names]) => {
     const { nameFor } = spellingsOf(shape[own] as z.ZodType);
     const value = (record as Fields)[own];
-    const valueOf = (name: string) => (nameFor && nameFor(record as Fields) !== name ? null : value);
-    return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, valueOf(name)] as const);
+    const shownAs = (name: string) => (nameFor && nameFor(record as Fields) !== name ? null : value);
+    return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, shownAs(name)] as const);
   });
   return named.length > 0 ? { ...record, ...Object.fromEntries(named) } : record;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags } from './common.ts';
+import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
 
 const Ids = z.array(Id).default([]);
@@ -41,6 +41,29 @@ export const AgentCreate = z
   .meta({ id: 'AgentCreate' });
 
 export const AgentUpdate = patchOf(AgentCreate).meta({ id: 'AgentUpdate' });
+
+/** An id that no record has. An import sets it for a required reference that it had to drop, so that runs are refused. */
+export const NO_RECORD = '00000000-0000-7000-8000-000000000000';
+
+/** Warns about required references that an import had to drop. */
+export const unresolved = ({ provider_id, required_mcp_servers = [] }: Partial<Agent>): Warning[] => [
+  ...(provider_id === NO_RECORD
+    ? [
+        {
+          path: 'provider_id',
+          message: 'The imported provider does not exist here; runs are refused until you set `provider_id`',
+        },
+      ]
+    : []),
+  ...(required_mcp_servers.includes(NO_RECORD)
+    ? [
+        {
+          path: 'required_mcp_servers',
+          message: 'A required MCP server does not exist here; runs are refused until you set `required_mcp_servers`',
+        },
+      ]
+    : []),
+];
 
 /** An imported record may name things that this installation does not have. */
 const StoredIds = z.array(z.string());

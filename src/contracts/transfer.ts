@@ -57,7 +57,11 @@ export type ResourceType = keyof typeof EXPORTED;
 export const ImportResult = z
   .object({
     created: z.int(),
-    errors: z.array(z.string()).meta({ description: 'One message for each item that was not created' }),
+    errors: z
+      .array(z.string())
+      .meta({
+        description: 'One message for each item that was not created, and for each reference that was dropped from an item',
+      }),
     ids: z.array(z.string()),
     warnings: z.array(Warning).meta({ description: 'What was ignored, such as unknown fields' }),
   })

@@ -45,6 +45,7 @@ interface AgentRow {
   builtin_tools: string[];
   tool_definitions: DefinedTool[];
   approval_tools: string[];
+  required_mcp_servers: string[];
 }
 
 interface WorkflowRow extends Omit<RunSettings, keyof CallSettings>, CallSettings {
@@ -100,6 +101,7 @@ export function pinnedDefinition(
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider)
     throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
+  refuseMissingServer(agent, mcp_servers);
   const limits = exchangeLimitsOf(workflow, provider);
   const own_tools = pinnedTools({ workflow, agent, tools });
   const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
@@ -140,6 +142,13 @@ export function pinnedDefinition(
     ...(forced_tools ? { forced_tools } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
   };
+}
+
+/** An imported agent may require a server that is not here. */
+function refuseMissingServer({ name, required_mcp_servers }: AgentRow, mcp_servers: readonly PinnedMcpServer[]): void {
+  if (required_mcp_servers.every((id) => mcp_servers.some((server) => server.id === id))) return;
+  const message = `An MCP server that the agent ${name} requires does not exist; change its required_mcp_servers`;
+  throw conflict(message, 'required_mcp_server_missing');
 }
 
 function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {

@@ -1,3 +1,4 @@
+import { NO_RECORD, unresolved } from '../contracts/agents.ts';
 import { SOURCE_TYPES } from '../contracts/knowledge.ts';
 import { MASK } from '../contracts/mcps.ts';
 import type { FullImport } from '../contracts/transfer.ts';
@@ -28,6 +29,8 @@ export interface Draft {
   values: object | null;
   error: string | null;
   warnings: string[];
+  /** A sentence for each reference that the record was created without. */
+  dropped: string[];
 }
 
 export type DraftMaker = (items: object[]) => Promise<Draft[]>;
@@ -42,12 +45,13 @@ export type FaultOf = (item: object) => string | null;
 /** Accepted aliases of source types. */
 const ALIASES: Record<string, string> = { mongo_db: 'builtin' };
 
-const refusal = (title: string | null, error: string): Draft => ({ title, values: null, error, warnings: [] });
-const draft = (title: string | null, values: object, warnings: string[] = []): Draft => ({
+const refusal = (title: string | null, error: string): Draft => ({ title, values: null, error, warnings: [], dropped: [] });
+const draft = (title: string | null, values: object, warnings: string[] = [], dropped: string[] = []): Draft => ({
   title,
   values,
   error: null,
   warnings,
+  dropped,
 });
 
 interface Making {
@@ -82,38 +86,40 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
         return fault ? refusal(item.name, fault) : draft(item.name, { ...item, created_by });
       });
     },
-    async agents(items: Items<'agents'>) {
-      const absent = await absentIn(tx, items, AGENT_REFERENCES);
-      return items.map((given, index) => {
-        const { id: _, ...item } = given;
-        const fault = faultOf(given);
+    async agents(given: Items<'agents'>) {
+      const { items, dropped } = withoutForeignIds(given, AGENT_REFERENCES);
+      const absent = await absentIn(tx, items.map(withoutStandIns), AGENT_REFERENCES);
+      return items.map(({ id: _, ...item }, index) => {
+        const fault = faultOf(given[index] as object);
         if (fault) return refusal(item.name, fault);
-        if (item.provider_id !== null && !isUuid(item.provider_id))
-          return refusal(item.name, `provider_id: ${item.provider_id} is not a valid id`);
-        return draft(item.name, { ...item, created_by }, absent[index]);
+        const foreign = dropped[index] ?? [];
+        const warnings = [
+          ...(absent[index] ?? []),
+          ...droppedWarning(foreign),
+          ...unresolved(item).map(({ message }) => message),
+        ];
+        return draft(item.name, { ...item, created_by }, warnings, foreign);
       });
     },
-    async workflows(items: Items<'workflows'>) {
-      const agents = await existingAgents(
-        tx,
-        items.map(({ agent_id }) => agent_id),
-      );
+    async workflows(given: Items<'workflows'>) {
+      const { items, dropped } = withoutForeignIds(given, WORKFLOW_REFERENCES);
+      const agents = await agentsNamed(tx, items);
       const tokens = await ownTokens(tx, created_by);
       const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
-      return items.map((given, index) => {
-        const { id: _, ...item } = given;
-        const fault = faultOf(given);
+      return items.map(({ id: _, ...item }, index) => {
+        const fault = faultOf(given[index] as object);
         if (fault) return refusal(item.title, fault);
-        if (!agents.has(item.agent_id))
-          return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
+        const lacks = agents.get(item.agent_id);
+        if (!lacks) return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
         const unknown = tokensOf(item).filter((name) => !tokens.has(name));
         const warnings = unknown.map((name) => `You have no stored token named ${name} here yet`);
-        const unsafe = absent[index] ?? [];
+        const foreign = dropped[index] ?? [];
+        const unsafe = [...droppedWarning(foreign), ...(absent[index] ?? []), ...lacks];
         // Without its guardrails or skills it would not do what its author meant.
         const off = unsafe.length > 0 ? { status: 'inactive' } : {};
         if (unsafe.length > 0)
           warnings.push(...unsafe, 'It was created inactive because of this; set its status to active when it is complete');
-        return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings);
+        return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings, foreign);
       });
     },
     async scheduled_agents(items: Items<'scheduled_agents'>) {
@@ -153,9 +159,13 @@ function maskedIn(config: unknown): string[] {
   return paths.map((path) => `connection_config.${path} was masked in the bundle; set its value again`);
 }
 
-async function existingAgents(tx: Tables, ids: string[]): Promise<Set<string>> {
-  const possible = [...new Set(ids.filter(isUuid))];
-  return new Set((await tx.agent.findMany({ where: { id: { in: possible } }, select: { id: true } })).map(({ id }) => id));
+/** The agents that workflows name, each with what its runs would lack, as sentences. */
+async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<Map<string, string[]>> {
+  const ids = [...new Set(items.map(({ agent_id }) => agent_id).filter(isUuid))];
+  const select = { id: true, name: true, required_mcp_servers: true };
+  const found = await tx.agent.findMany({ where: { id: { in: ids } }, select });
+  const absent = await absentIn(tx, found, { required_mcp_servers: 'mcpServer' });
+  return new Map(found.map(({ id, name }, index) => [id, (absent[index] ?? []).map((lack) => `Of its agent ${name}, ${lack}`)]));
 }
 
 const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
@@ -172,11 +182,63 @@ async function absentIn(tx: Tables, items: object[], references: Record<string, 
       (ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true } }) : []).map(({ id }) => id),
     );
     for (const [index, asked] of named.entries())
-      for (const id of asked.filter((one) => !found.has(one)))
-        sentences[index]?.push(`${field}: ${id} is not in this installation`);
+      sentences[index]?.push(
+        ...summed(
+          asked.filter((one) => !found.has(one)),
+          (id) => `${field}: ${id === NO_RECORD ? 'one' : id} is not in this installation`,
+        ),
+      );
   }
   return sentences;
 }
+
+const MOST_SENTENCES = 20;
+const LONGEST_ID = 80;
+
+/** A sentence for each id, and one for those beyond a number of them. */
+function summed(ids: readonly string[], sentence: (id: string) => string): string[] {
+  const first = ids.slice(0, MOST_SENTENCES).map((id) => sentence(id.slice(0, LONGEST_ID)));
+  return ids.length > MOST_SENTENCES ? [...first, `${ids.length - MOST_SENTENCES} more like these`] : first;
+}
+
+/**
+ * The items without references that cannot be ids of this service, such as those of another product, and a sentence for each. What a
+ * run must not go without refers to no record instead, so that runs are refused until someone sets it.
+ */
+function withoutForeignIds<T extends object>(
+  items: T[],
+  references: Record<string, Referred>,
+): { items: T[]; dropped: string[][] } {
+  const dropped: string[][] = [];
+  const kept = items.map((item) => {
+    const sentences: string[] = [];
+    const changed: Record<string, unknown> = {};
+    for (const field of Object.keys(references)) {
+      const value = (item as Record<string, unknown>)[field] ?? [];
+      const foreign = ([value].flat() as string[]).filter((id) => !isUuid(id));
+      if (foreign.length === 0) continue;
+      sentences.push(
+        ...summed(foreign, (id) => `${field}: ${id} cannot be an id here, so the reference was dropped; choose it again`),
+      );
+      const own = ([value].flat() as string[]).filter(isUuid);
+      const stand_in = field in REQUIRED_REFERENCES ? [NO_RECORD] : [];
+      changed[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);
+    }
+    dropped.push(sentences);
+    return { ...item, ...changed };
+  });
+  return { items: kept, dropped };
+}
+
+/** `unresolved` warns about the others. */
+const withoutStandIns = ({ provider_id, required_mcp_servers, ...item }: Items<'agents'>[number]) => ({
+  ...item,
+  provider_id: provider_id === NO_RECORD ? null : provider_id,
+  required_mcp_servers: required_mcp_servers.filter((id) => id !== NO_RECORD),
+});
+
+const droppedWarning = ({ length }: string[]) =>
+  length > 0 ? ['It was created without references that cannot be ids here; `errors` names them'] : [];
 
 const AGENT_REFERENCES: Record<string, Referred> = {
   provider_id: 'provider',
@@ -185,4 +247,6 @@ const AGENT_REFERENCES: Record<string, Referred> = {
   required_mcp_servers: 'mcpServer',
   knowledge_source_ids: 'knowledgeSource',
 };
+/** What a run of an agent is refused without. */
+const REQUIRED_REFERENCES: Record<string, Referred> = { provider_id: 'provider', required_mcp_servers: 'mcpServer' };
 const WORKFLOW_REFERENCES: Record<string, Referred> = { skill_ids: 'skill', guardrail_ids: 'guardrail' };

@@ -122,10 +122,13 @@ async function createAll(
     table,
     drafts.filter(({ values }) => values),
   );
-  for (const { id, label, values, error, warnings } of drafts) {
+  for (const { id, label, values, error, warnings, dropped } of drafts) {
     if (error) result.errors.push(`${label}: ${error}`);
     else if (values && !created.has(id)) result.errors.push(`${label}: There is already ${one(noun)} with this name`);
-    else result.ids.push(id);
+    else {
+      result.ids.push(id);
+      result.errors.push(...dropped.map((sentence) => `${label}: ${sentence}`));
+    }
     const path = label.split(' ')[0] as string;
     result.warnings.push(...warnings.map((warning) => ({ path, message: `${label}: ${warning}` })));
   }

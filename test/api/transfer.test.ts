@@ -128,12 +128,13 @@ it('reports which items failed and keeps the others', async () => {
     { name: unique('agent'), mcp_server_ids: ['srv-1'] },
   ];
   const result = await alice.ok(alice.post('/api/agents/import', { items }), 201);
-  expect(result.created).toBe(2);
+  expect(result.created).toBe(3);
   expect(result.errors).toEqual([
     expect.stringContaining(`agents.1 (${name}): There is already`),
-    expect.stringContaining('provider_id'),
+    expect.stringMatching(/^agents\.2 .*provider_id: p-1/),
+    expect.stringMatching(/^agents\.3 .*mcp_server_ids: srv-1/),
   ]);
-  expect((await alice.ok(alice.get(`/api/agents/${result.ids[1]}`))).mcp_server_ids).toEqual(['srv-1']);
+  expect((await alice.ok(alice.get(`/api/agents/${result.ids[2]}`))).mcp_server_ids).toEqual([]);
   const workflows = await alice.ok(
     alice.post('/api/workflows/import', { items: [{ agent_id: 'agent-1' }, { agent_id: NOWHERE }, { agent_id: result.ids[0] }] }),
     201,

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { EXPORTED } from '../../src/contracts/transfer.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+let here: TestInstallation;
+let agent_id: string;
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+  agent_id = (await here.alice.ok(here.alice.post('/api/agents', { name: 'known' }), 201)).id;
+});
+afterAll(() => here.stop());
+
+const FOREIGN = '507f1f77bcf86cd799439011';
+const ABSENT = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be999';
+
+/** Fields of an item that hold ids of other records. */
+const referencesOf = (schema: z.ZodObject) =>
+  Object.entries(schema.shape as Record<string, z.ZodType>)
+    .filter(([name, field]) => (/_ids?$/.test(name) || name === 'required_mcp_servers') && takesText(field))
+    .map(([name, field]) => ({ name, many: field.safeParse([FOREIGN]).success }));
+const takesText = (field: z.ZodType) => field.safeParse(FOREIGN).success || field.safeParse([FOREIGN]).success;
+
+/** What an item cannot be created without; it is skipped. */
+const SKIPPED = ['workflow.agent_id', 'scheduled_agent.workflow_id'];
+/** References without which a run would do what its author excluded. */
+const UNSAFE = ['agent.provider_id', 'agent.required_mcp_servers', 'workflow.skill_ids', 'workflow.guardrail_ids'];
+
+const PATHS = { agent: '/api/agents', workflow: '/api/workflows', scheduled_agent: '/api/scheduled-agents' };
+const REFERENCES = (Object.keys(PATHS) as (keyof typeof PATHS)[]).flatMap((type) =>
+  referencesOf(EXPORTED[type]).map(({ name, many }) => ({ type, name, many, title: `${type}.${name}` })),
+);
+
+let made = 0;
+const itemOf = (type: keyof typeof PATHS): object =>
+  ({
+    agent: { name: `imported ${++made}` },
+    workflow: { agent_id, title: `imported ${++made}` },
+    scheduled_agent: { name: `imported ${++made}`, workflow_id: FOREIGN, prompt: 'x', cron: '@daily' },
+  })[type];
+
+it('finds the references of every kind of item', () => {
+  expect(REFERENCES.map(({ title }) => title).sort()).toEqual(
+    [
+      ...['agent.custom_tool_ids', 'agent.knowledge_source_ids', 'agent.mcp_server_ids', 'agent.provider_id'],
+      ...['agent.required_mcp_servers', 'scheduled_agent.workflow_id', 'workflow.agent_id', 'workflow.guardrail_ids'],
+      'workflow.skill_ids',
+    ].sort(),
+  );
+});
+
+describe.each(REFERENCES)('$title that names an id of another product', ({ type, name, many, title }) => {
+  const imported = (dry = false) => {
+    const items = [{ ...itemOf(type), [name]: many ? [FOREIGN] : FOREIGN }];
+    return here.alice.ok(here.alice.post(`${PATHS[type]}/import${dry ? '?dry_run=true' : ''}`, { items }), 201);
+  };
+
+  it('is reported, and so it is in a dry run', async () => {
+    for (const dry of [true, false]) {
+      const { errors, created, warnings } = await imported(dry);
+      expect(errors).toEqual([expect.stringMatching(new RegExp(`^\\w+\\.0 .*${name}: .*${FOREIGN}`))]);
+      expect(created).toBe(SKIPPED.includes(title) ? 0 : 1);
+      if (!SKIPPED.includes(title)) expect(warnings[0]?.message).toContain('without references');
+    }
+  });
+
+  it.skipIf(SKIPPED.includes(title))('leaves a record that can be saved, or that runs refuse until it is set', async () => {
+    const path = `${PATHS[type]}/${(await imported()).ids[0]}`;
+    const record = await here.alice.ok(here.alice.get(path));
+    expect(JSON.stringify(record)).not.toContain(FOREIGN);
+    const workflow = type === 'agent' ? await here.alice.post('/api/workflows', { agent_id: record.id }) : { body: record };
+    const prompted = await here.alice.post(`/api/workflows/${workflow.body.id}/prompt`, { prompt: 'x' });
+    if (!UNSAFE.includes(title)) {
+      expect(prompted.status).toBe(201);
+      expect((await here.alice.put(path, record)).status).toBe(200);
+      return;
+    }
+    expect(prompted.status).toBe(409);
+    if (type === 'workflow') return expect(record).toMatchObject({ status: 'inactive', enabled: false });
+    expect(record.warnings).toMatchObject([{ path: name, message: expect.stringContaining(`set \`${name}\``) }]);
+    await here.alice.ok(here.alice.put(path, { [name]: many ? [] : null }));
+    expect((await here.alice.get(path)).body.warnings).toBeUndefined();
+    expect((await here.alice.post(`/api/workflows/${workflow.body.id}/prompt`, { prompt: 'x' })).status).toBe(201);
+  });
+});
+
+it.each([
+  ['provider_id', ABSENT, 'provider_missing'],
+  ['required_mcp_servers', [ABSENT], 'required_mcp_server_missing'],
+])('a run is refused while the %s of its agent is not here', async (name, value, code) => {
+  const items = [{ ...itemOf('agent'), [name]: value }];
+  const { ids } = await here.alice.ok(here.alice.post('/api/agents/import', { items }), 201);
+  expect((await here.alice.get(`/api/agents/${ids[0]}`)).body[name]).toEqual(value);
+  const { id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id: ids[0] }), 201);
+  const { status, body } = await here.alice.post(`/api/workflows/${id}/prompt`, { prompt: 'x' });
+  expect([status, body.code]).toEqual([409, code]);
+});
+
+it.each([ABSENT, FOREIGN])('a workflow whose agent requires the MCP server %s is imported inactive', async (server) => {
+  const agents = [{ ...itemOf('agent'), id: crypto.randomUUID(), required_mcp_servers: [server] }];
+  const workflows = [{ agent_id: agents[0]?.id, title: 'of an incomplete agent' }];
+  const result = await here.alice.ok(here.alice.post('/api/import', { version: '1.0', agents, workflows }), 201);
+  expect(result.workflows.warnings[0].message).toContain('required_mcp_servers: ');
+  expect((await here.alice.get(`/api/workflows/${result.workflows.ids[0]}`)).body.status).toBe('inactive');
+});
+
+it('a reference with thousands of such ids is reported shortly', async () => {
+  const skill_ids = Array.from({ length: 20_000 }, (_, index) => `${index}`);
+  const result = await here.alice.ok(here.alice.post('/api/workflows/import', { items: [{ agent_id, skill_ids }] }), 201);
+  expect(result.created).toBe(1);
+  expect(result.errors).toHaveLength(21);
+  expect(result.errors[20]).toContain('19980 more');
+});
