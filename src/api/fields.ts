@@ -63,6 +63,12 @@ export function bare(schema: z.ZodType, value?: unknown): z.ZodType {
   return bare(options.find((option) => option.safeParse(value).success) ?? (options[0] as z.ZodType), value);
 }
 
+/** The fields of a query that take an id. */
+export const idFields = (query: z.ZodType): [string, z.ZodType][] =>
+  query instanceof z.ZodObject
+    ? Object.entries(query.shape as Shape).filter(([, field]) => bare(field) instanceof z.ZodUUID)
+    : [];
+
 const takesAnything = ({ def: { catchall } }: z.ZodObject) => catchall !== undefined && !(catchall instanceof z.ZodNever);
 
 const isStrict = ({ def: { catchall } }: z.ZodObject) => catchall instanceof z.ZodNever;

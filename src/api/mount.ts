@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type Endpoint, isUpload, type ReplyKind, storesInput } from '../contracts/endpoint.ts';
+import { carriesWarnings, type Endpoint, isUpload, type ReplyKind, storesInput } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { StreamBudget } from '../events/waiting.ts';
 import { type AuditTrail, madeBy, noteMade } from './audit-trail.ts';
@@ -149,8 +149,11 @@ export function mount<
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
       if (streams)
         return send(endpoint, { request, reply, closing, waiting }, await recorded(api, { endpoint, request }, await work()));
-      const { value, replayed } = await input.once(async (reserved_id) => withWarnings(await work(reserved_id), input));
-      if (endpoint.kind !== 'value' || Array.isArray(value)) headWarnings(reply, input);
+      const { value, replayed } = await input.once(async (reserved_id) => {
+        const answer = await work(reserved_id);
+        return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;
+      });
+      if (!carriesWarnings(endpoint)) headWarnings(reply, input);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
     },
   });

@@ -38,5 +38,5 @@ export function tokenNeeds<N extends object>(store: Pick<Store, 'tokens'>, names
   };
 }
 
-const missingToken = (name: string) =>
+export const missingToken = (name: string) =>
   `You have no stored token named ${name}: it is used once you store one, or its owner grants theirs`;

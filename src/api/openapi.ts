@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { Problem } from '../contracts/common.ts';
-import type { Endpoint } from '../contracts/endpoint.ts';
+import { carriesWarnings, type Endpoint } from '../contracts/endpoint.ts';
+import { idFields } from './fields.ts';
 
 const REASONS: Record<number, string> = {
   304: 'Unchanged since the ETag in If-None-Match',
@@ -41,12 +42,9 @@ export function describeApi(endpoints: Endpoint[], version: string) {
     security: [{ access_token: [] }],
     paths,
   });
-  for (const endpoint of endpoints.filter(warns)) describeWarnings(document, endpoint);
+  for (const endpoint of endpoints.filter(carriesWarnings)) describeWarnings(document, endpoint);
   return document;
 }
-
-/** Whether an operation's reply is an object that may carry warnings about its request. */
-const warns = ({ kind, reply, path }: Endpoint) => path.startsWith('/api/') && kind === 'value' && reply instanceof z.ZodObject;
 
 const WARNINGS = {
   type: 'array',
@@ -178,8 +176,8 @@ const problems = (statuses: number[], refusal?: z.ZodType): Record<number, objec
 const unready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
 
-function refusalsOf({ refuses, params, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
-  const named = Object.keys((params as z.ZodObject).shape).length > 0;
+function refusalsOf({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
+  const named = Object.keys((params as z.ZodObject).shape).length > 0 || idFields(query).length > 0;
   const statuses = new Set([
     401,
     403,

@@ -8,6 +8,7 @@ const STATUS: Record<ErrorKind, number> = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
+  not_acceptable: 406,
   conflict: 409,
   timeout: 408,
   precondition: 412,
@@ -25,6 +26,7 @@ const TITLES: Record<number, string> = {
   403: 'Not allowed',
   404: 'Not found',
   405: 'Method not allowed',
+  406: 'Not acceptable',
   408: 'Too slow',
   409: 'Conflict',
   412: 'Changed meanwhile',
@@ -58,13 +60,21 @@ export interface ProblemFacts {
   retry_after_s?: number | undefined;
 }
 
+/** The headers of a refusal, whatever its body. */
+export function headRefusal(
+  reply: FastifyReply,
+  { status, retry_after_s }: Pick<ProblemFacts, 'status' | 'retry_after_s'>,
+): void {
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
+}
+
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, code, detail, errors, retry_after_s }: ProblemFacts,
 ): FastifyReply {
-  if (status === 401) reply.header('www-authenticate', 'Bearer');
-  if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
+  headRefusal(reply, { status, retry_after_s });
   const title = TITLES[status] ?? 'Error';
   const body = {
     type: `urn:perdura:problem:${code}`,

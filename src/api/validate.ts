@@ -1,9 +1,8 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { isStorable, type Warning } from '../contracts/common.ts';
-import { type FieldError, unprocessable } from '../domain/errors.ts';
-import { unknownFields } from './fields.ts';
+import { AppError, type FieldError, unprocessable } from '../domain/errors.ts';
+import { idFields, unknownFields } from './fields.ts';
 import { respelt } from './spellings.ts';
-import { shapeOf } from './warnings.ts';
 
 const DEEPEST = 64;
 
@@ -40,11 +39,15 @@ export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: 
   const { keeps_nulls = false, now } = judging;
   const value = respelt(schema, given, { keeps_nulls, now, refuse: (fault) => conflicts.push(fault) });
   const result = schema.safeParse(value);
-  const unknown = unknownFields(schema, value).filter(({ path }) => !(path in shapeOf(judging.settled ?? null)));
+  const unknown = unknownFields(schema, value).filter(({ path }) => !isSetByService(path, judging.settled));
   const errors = [...conflicts, ...errorsOf(result, judging.what), ...unknown.filter((field) => field.refused)];
   if (!result.success || errors.length > 0) throw unprocessable(errors.map(placed));
   return { value: result.data, warnings: unknown.map(placed) };
 }
+
+/** Whether a client may have read the field in a reply. */
+const isSetByService = (path: string, reply: z.ZodType | null | undefined) =>
+  reply instanceof z.ZodObject && (path in reply.shape || path === 'warnings');
 
 /** Names that filter some list. Ignoring one on a list without that filter would return everything. */
 const FILTERS = new Set(
@@ -60,10 +63,20 @@ const FILTERS = new Set(
 
 /** Warns about an unknown query parameter; refuses one that filters another list or looks like a misspelled filter. */
 export function judgedQuery<S extends z.ZodType>(schema: S, value: unknown): Judged<z.output<S>> {
+  refuseImpossibleIds(schema, value);
   const { value: query, warnings } = judged(schema, value, { what: 'query' });
   const meant = warnings.filter(({ path, message }) => FILTERS.has(path) || message.includes('did you mean'));
   if (meant.length > 0) throw unprocessable(meant);
   return { value: query, warnings };
+}
+
+/** A malformed id names nothing that exists, as in a path. */
+function refuseImpossibleIds(schema: z.ZodType, query: unknown): void {
+  for (const [name, field] of idFields(schema)) {
+    const given = Object(query)[name];
+    if (typeof given === 'string' && !field.safeParse(given).success)
+      throw new AppError('not_found', `\`${name}\` of the query is not a valid id, so nothing has it`);
+  }
 }
 
 function errorsOf(result: z.ZodSafeParseResult<unknown>, what: string): FieldError[] {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Warning } from '../contracts/common.ts';
 import { unprocessable } from '../domain/errors.ts';
+import { missingToken } from './needs.ts';
 import { isOtherName } from './spellings.ts';
 
 /** Collects warnings about a request that succeeds. */
@@ -12,6 +13,8 @@ export interface Warnings {
    * before writing anything.
    */
   warn(...warnings: Warning[]): void;
+  /** Adds to the reply's `warnings` what is no fault of the request; strict handling does not refuse it. */
+  note(...warnings: Warning[]): void;
   /** Whether a warning must fail the request; for callers that find warnings only while they write. */
   readonly strict: boolean;
   readonly warnings: readonly Warning[];
@@ -19,18 +22,37 @@ export interface Warnings {
 
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?=$|[,;\s])/i;
 
-export function warningsOf({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>, reply: FastifyReply): Warnings {
+/**
+ * The warnings of a request. A client that sends back a record with its `warnings` and `needs` knows them, so strict handling does not
+ * refuse them again.
+ */
+export function warningsOf(
+  { method, headers, body }: Pick<FastifyRequest, 'method' | 'headers' | 'body'>,
+  reply: FastifyReply,
+): Warnings {
   const strict = method !== 'GET' && STRICT.test([headers.prefer ?? []].flat().join(', '));
   if (strict) reply.header('preference-applied', 'handling=strict');
   const warnings: Warning[] = [];
+  const known = strict ? messagesIn(body) : new Set();
   return {
     strict,
     warnings,
     warn(...more) {
       warnings.push(...more);
-      if (strict && warnings.length > 0) throw unprocessable(warnings, 'strict_handling');
+      const refused = more.filter(({ message }) => !known.has(message));
+      if (strict && refused.length > 0) throw unprocessable(refused, 'strict_handling');
     },
+    note: (...more) => void warnings.push(...more),
   };
+}
+
+function messagesIn(body: unknown): Set<unknown> {
+  if (!isObject(body)) return new Set();
+  const { warnings, needs } = body;
+  return new Set([
+    ...(Array.isArray(warnings) ? warnings.map((warning) => Object(warning).message) : []),
+    ...(Array.isArray(needs) ? needs.map((name) => missingToken(String(name))) : []),
+  ]);
 }
 
 /** The reply with its warnings, if it is an object. They are part of what a repeated Idempotency-Key returns. */
@@ -60,7 +82,7 @@ export function settled(body: unknown, schemas: { body: z.ZodType | null; reply:
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }
 
-const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in']);
+const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in', 'needs']);
 
 /** The fields of the record in a reply. */
 export const shapeOf = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

@@ -111,6 +111,13 @@ export function otherNames(shape: z.ZodRawShape): Record<string, z.ZodOptional<z
 export const QueryInt = (min: number, max: number, fallback: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
 
+/** A boolean in a query string. */
+export const QueryFlag = (description: string) =>
+  z
+    .stringbool()
+    .default(false)
+    .meta({ description, override: { type: 'boolean', default: false } });
+
 export const ListQuery = z.object({
   limit: QueryInt(1, 1000, 1000).meta({ description: 'Items per page' }),
   cursor: z.string().optional().meta({ description: 'Opaque; from the Link header of the previous page' }),

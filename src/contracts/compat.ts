@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { QueryFlag } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { THUMBS } from './scores.ts';
 
@@ -256,7 +257,7 @@ export const compat = {
     summary: 'Read a run as a response, or resume its stream',
     params: RunId,
     query: AnyQuery.extend({
-      stream: z.enum(['true', 'false']).optional(),
+      stream: QueryFlag('Answer with a stream of events'),
       starting_after: z.coerce.number().int().optional().meta({ description: 'Events up to this number are left out' }),
     }),
     reply: ModelResponse,

@@ -122,6 +122,10 @@ export const isUpload = ({ upload, large }: Pick<Endpoint, 'upload' | 'large'>) 
 export const storesInput = ({ stores = false, ...endpoint }: Endpoint, body: unknown) =>
   isUpload(endpoint) || (typeof stores === 'function' ? stores(body) : stores);
 
+/** Whether an operation's reply is an object that may carry warnings about its request; the others have them in a header. */
+export const carriesWarnings = ({ kind, reply, path }: Endpoint) =>
+  path.startsWith('/api/') && kind === 'value' && reply instanceof z.ZodObject;
+
 interface CrudFacts {
   /** Path of the collection, such as `/api/skills`. */
   path: string;

@@ -181,7 +181,7 @@ export const knowledgeItems = {
     summary: 'Create an item from a file: pdf, docx, html, md, csv, txt, json',
     description:
       'The text is extracted from the file, split into chunks and embedded. Send `source_id`, `name` (default: the name of the file) and `tags` (comma separated) as further fields of the form or in the query.',
-    query: z.object({ source_id: z.string().optional(), name: z.string().optional(), tags: z.string().optional() }),
+    query: z.object({ source_id: Id.optional(), name: z.string().optional(), tags: z.string().optional() }),
     upload: true,
     form: UploadForm,
     reply: KnowledgeItem,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentCreate } from './agents.ts';
-import { Warning } from './common.ts';
+import { QueryFlag, Warning } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { GuardrailCreate } from './guardrails.ts';
 import { KnowledgeSourceCreate } from './knowledge.ts';
@@ -57,11 +57,9 @@ export type ResourceType = keyof typeof EXPORTED;
 export const ImportResult = z
   .object({
     created: z.int(),
-    errors: z
-      .array(z.string())
-      .meta({
-        description: 'One message for each item that was not created, and for each reference that was dropped from an item',
-      }),
+    errors: z.array(z.string()).meta({
+      description: 'One message for each item that was not created, and for each reference that was dropped from an item',
+    }),
     ids: z.array(z.string()),
     warnings: z.array(Warning).meta({ description: 'What was ignored, such as unknown fields' }),
   })
@@ -69,7 +67,7 @@ export const ImportResult = z
 export type ImportResult = z.output<typeof ImportResult>;
 
 const ImportQuery = z.object({
-  dry_run: z.stringbool().default(false).meta({ description: 'Report what would be done, and do nothing' }),
+  dry_run: QueryFlag('Report what would be done, and do nothing'),
 });
 
 const head = { version: Version, exported_at: z.iso.datetime({ offset: true }) };

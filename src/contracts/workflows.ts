@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { AttachmentOrders } from './attachments.ts';
 import { Budget } from './budgets.ts';
-import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
+import {
+  ExchangeLimitFields,
+  FilterQuery,
+  Id,
+  Needs,
+  patchOf,
+  protective,
+  QueryFlag,
+  Tags,
+  Timestamp,
+  WebUrl,
+} from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 import { OutputSchema } from './output-schema.ts';
@@ -127,7 +138,6 @@ export const UsageTotals = z.preprocess(
   }).meta({ id: 'Usage' }),
 );
 type Counts = z.output<typeof UsageCounts>;
-
 export const TranscriptEntry = z
   .object({
     role: z.string(),
@@ -163,7 +173,6 @@ export const WorkflowSummary = z
   })
   .meta({ id: 'WorkflowSummary' });
 export type WorkflowSummary = z.output<typeof WorkflowSummary>;
-
 export const Workflow = z
   .object({
     ...WorkflowSummary.shape,
@@ -218,7 +227,7 @@ export const workflows = {
     description: 'Refused with 409 while a run is in progress or one of its schedules is enabled.',
     params: IdParams,
     query: z.object({
-      force: z.stringbool().default(false).meta({ description: 'Halt its runs and delete its schedules first' }),
+      force: QueryFlag('Halt its runs and delete its schedules first'),
     }),
     refuses: [403, 409, 412, 503],
   }),
@@ -229,9 +238,7 @@ export const workflows = {
     query: FilterQuery.extend({
       agent_id: Id.optional(),
       status: z.enum(WORKFLOW_STATUSES).optional(),
-      single_use: z.stringbool().default(false).meta({
-        description: 'List the workflows that were made for one request at /v1 or /mcp instead',
-      }),
+      single_use: QueryFlag('List the workflows that were made for one request at /v1 or /mcp instead'),
     }).omit({ tag: true, tags: true }),
     reply: WorkflowSummary,
     kind: 'page',

@@ -3,6 +3,7 @@ export type ErrorKind =
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
+  | 'not_acceptable'
   | 'conflict'
   | 'precondition'
   | 'timeout'

@@ -34,7 +34,8 @@ describe('queries', () => {
           tried += 1;
           const row = { method: method.toUpperCase(), path, request: '', response: '' } as never;
           const answer = await here.alice.send(method.toUpperCase(), `${await world.pathOf(row)}?${name}=no-such-value`);
-          if (answer.status !== 422) silent.push(`${method} ${path}?${name}: ${answer.status}`);
+          const wanted = judged.find((one) => one.name === name)?.schema.format === 'uuid' ? 404 : 422;
+          if (answer.status !== wanted) silent.push(`${method} ${path}?${name}: ${answer.status}`);
         }
       }
     }

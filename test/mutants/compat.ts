@@ -169,9 +169,9 @@ export default [
   },
   {
     id: 'compat/single-use-listed',
-    file: 'src/contracts/workflows.ts',
-    text: 'single_use: z.stringbool().default(false)',
-    replacement: 'single_use: z.stringbool().optional()',
+    file: 'src/contracts/common.ts',
+    text: '.stringbool()\n    .default(false)',
+    replacement: '.stringbool()\n    .optional()',
     harm: 'A list of workflows is full of those that /v1 made.',
     tests: [{ file: 'test/api/compat.test.ts', name: 'are answered by an agent by its name, with the conversation before' }],
   },

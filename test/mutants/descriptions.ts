@@ -72,8 +72,8 @@ export default [
   {
     id: 'descriptions/warnings-of-reading',
     file: 'src/api/openapi.ts',
-    text: 'const warns = ({ kind, reply, path }: Endpoint) => ',
-    replacement: "const warns = ({ kind, reply, path, method }: Endpoint) => method !== 'GET' && ",
+    text: 'endpoints.filter(carriesWarnings)',
+    replacement: "endpoints.filter((one) => one.method !== 'GET' && carriesWarnings(one))",
     harm: 'A client that validates answers refuses what a query is warned about.',
     tests: [{ file: 'test/unit/contracts/description.test.ts', name: 'may carry warnings about its request' }],
   },

@@ -1268,7 +1268,7 @@ export type HaltRequested = {
 
 export type ImportResult = {
   created: number;
-  /** One message for each item that was not created */
+  /** One message for each item that was not created, and for each reference that was dropped from an item */
   errors: string[];
   ids: string[];
   /** What was ignored, such as unknown fields */
@@ -3769,7 +3769,7 @@ export interface Operations {
       };
       query?: {
         /** Halt its runs and delete its schedules first */
-        force?: string;
+        force?: boolean;
       };
     };
     reply: null;
@@ -4763,7 +4763,7 @@ export interface Operations {
         agent_id?: string;
         status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
         /** List the workflows that were made for one request at /v1 or /mcp instead */
-        single_use?: string;
+        single_use?: boolean;
       };
     };
     reply: WorkflowSummary[];
@@ -4885,7 +4885,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: AgentImport;
     };
@@ -4989,7 +4989,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: GuardrailImport;
     };
@@ -5011,7 +5011,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: FullImport;
     };
@@ -5038,6 +5038,7 @@ export interface Operations {
   'POST /api/knowledge-items/upload': {
     input: {
       query?: {
+        /** Identifier issued by the service (UUIDv7) */
         source_id?: string;
         name?: string;
         tags?: string;
@@ -5053,7 +5054,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: KnowledgeSourceImport;
     };
@@ -5130,7 +5131,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: ScheduledAgentImport;
     };
@@ -5166,7 +5167,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: SkillImport;
     };
@@ -5295,7 +5296,7 @@ export interface Operations {
     input: {
       query?: {
         /** Report what would be done, and do nothing */
-        dry_run?: string;
+        dry_run?: boolean;
       };
       body: WorkflowImport;
     };

@@ -21,7 +21,7 @@ export default async function importAll(config: Config, args: string[]): Promise
 }
 
 const imported = (client: PerduraClient, body: FullImport, dry_run: boolean): Promise<BundleImportResult> =>
-  client.request('POST /api/import', { query: { dry_run: String(dry_run) }, body });
+  client.request('POST /api/import', { query: { dry_run }, body });
 
 const PARTS: Record<string, string> = {
   skill: 'skills',

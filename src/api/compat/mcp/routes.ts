@@ -27,6 +27,8 @@ import { reportProgress } from './progress.ts';
 import { mcpTaskOf, runTasks } from './run-tasks.ts';
 import { listedTool, toolsOf } from './tools.ts';
 
+/** What the protocol wants a client to accept. */
+const ANSWERS = ['application/json', 'text/event-stream'];
 const SESSION = 'mcp-session-id';
 /** The requests that wait for a run. */
 const WAITING = ['tools/call', 'tasks/result', 'tasks/cancel'];
@@ -48,6 +50,10 @@ export function mcpEndpointRoutes(api: Api, services: CompatServices, version: s
       await server.connect(transport);
       await transport.handleRequest(request, response, body);
     });
+  });
+  api.http.addHook('preValidation', async ({ method, routeOptions: { url }, headers: { accept = '' } }) => {
+    if (method === 'POST' && url === '/mcp' && !ANSWERS.every((type) => accept.includes(type)))
+      throw new AppError('not_acceptable', `Send the header Accept: ${ANSWERS.join(', ')}`);
   });
   api.http.route({
     method: ['GET', 'DELETE'],

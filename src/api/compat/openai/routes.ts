@@ -1,4 +1,4 @@
-import type { FastifyError } from 'fastify';
+import type { FastifyError, FastifyReply } from 'fastify';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
 import { INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
@@ -7,7 +7,7 @@ import type { Caller } from '../../auth.ts';
 import { madeOnce } from '../../crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
 import { ownedTask } from '../../owned.ts';
-import { problemOf } from '../../problems.ts';
+import { headRefusal, methodsAt, type ProblemFacts, problemOf, unknownRoute, wrongMethod } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
 import { answerText, callsOfClient, rested } from '../client-calls.ts';
 import {
@@ -67,7 +67,7 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
   mount(api, compat.respond, (input, caller) => respond(services, input, caller));
   mount(api, compat.response, async ({ params: { id }, query, holdOpen }, caller) => {
     const task = await owned(taskIdOfReply(id), caller);
-    if (query.stream !== 'true') return response(task, task.agent_name, await callsOfClient(services, task));
+    if (!query.stream) return response(task, task.agent_name, await callsOfClient(services, task));
     holdOpen();
     return streamResponse(services, { task, model: task.agent_name, after: query.starting_after ?? -1 });
   });
@@ -84,21 +84,33 @@ const TYPES: Record<number, string> = {
   401: 'authentication_error',
   403: 'permission_error',
   404: 'invalid_request_error',
+  405: 'invalid_request_error',
   409: 'conflict_error',
   422: 'invalid_request_error',
   429: 'rate_limit_error',
 };
 
-function refuseInTheirWords({ http }: Api): void {
+function refuseInTheirWords({ http, endpoints }: Api): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
-    const { status, detail, code, errors, retry_after_s } = problemOf(error);
+    const problem = problemOf(error);
+    const { status } = problem;
     if (status >= 500 && !request.raw.destroyed) request.log.error({ err: error }, 'request failed');
-    if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
     // OpenAI's clients repeat a request that ended in 502, which would be another run.
     if (status === 502) reply.header('x-should-retry', 'false');
-    const param = errors?.[0]?.path ?? null;
-    return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param } });
+    return sendRefusal(reply, problem);
   });
+  // Unknown paths require the token first, like known ones.
+  http.all('/v1/*', async (request, reply) => {
+    const allowed = methodsAt(endpoints, request.url);
+    if (allowed.length === 0) return sendRefusal(reply, unknownRoute(request));
+    return sendRefusal(reply.header('allow', allowed.join(', ')), wrongMethod(request, allowed));
+  });
+}
+
+function sendRefusal(reply: FastifyReply, { status, detail, code, errors, retry_after_s }: ProblemFacts): FastifyReply {
+  headRefusal(reply, { status, retry_after_s });
+  const param = errors?.[0]?.path ?? null;
+  return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param } });
 }
 
 /** The parts of a request that starts a run. */
