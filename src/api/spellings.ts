@@ -90,7 +90,7 @@ function chosen({ own, names, field }: Aliased, value: Fields, now: unknown): Ch
 
 const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** Whether a body has a field under several names, so that only the record tells which was edited. */
+/** Whether a body has a field under several names, so that only the record shows which was edited. */
 export function namesTwice(schema: z.ZodType, value: unknown): boolean {
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return false;
   return [...foreignNames(schema.shape)].some(([own, names]) => namesIn(value as Fields, own, names).length > 1);
