@@ -112,6 +112,7 @@ export interface Services {
   schedules: ScheduleServices['schedules'];
   evaluations: EvaluationServices['evaluations'];
   fireNow: ScheduleServices['fireNow'];
+  mayStart: ScheduleServices['mayStart'];
   secrets: RequestSecrets;
   /** Whether so many statements wait for a database connection that a further request would only time out. */
   crowded(): boolean;

@@ -1,11 +1,13 @@
 import { type EvaluationValues, evaluations } from '../contracts/evaluations.ts';
 import { conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
+import type { IdentityCheck } from '../identity/cached-identity.ts';
 import type { Store } from '../store/index.ts';
 import type { Evaluations } from '../temporal/evaluations.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { graderDoubts, graderErrors } from './graders.ts';
+import { keptOf } from './later-starts.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedDataset, ownedWorkflow } from './owned.ts';
 
@@ -13,6 +15,7 @@ export interface EvaluationServices {
   store: Store;
   judge: Judge;
   evaluations: Evaluations;
+  identify: IdentityCheck;
 }
 
 export function evaluationRoutes(api: Api, services: EvaluationServices): void {
@@ -33,7 +36,8 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     const since = new Date();
     await owned(id, caller);
     const evaluation = await madeOnce(reserved_id, store.evaluations.find, async () => {
-      const order = await checked(services, { ...body, dataset_id: id, id: reserved_id }, caller);
+      const { warnings, ...order } = await checked(services, { ...body, dataset_id: id, id: reserved_id }, caller);
+      warn(...warnings);
       warn(...(await graderDoubts(store, body.graders, caller)));
       if (body.definition_hash === undefined) await store.versions.note(body.workflow_id, caller, 'run');
       return store.evaluations.create(order);
@@ -79,6 +83,9 @@ async function checked(services: EvaluationServices, order: Ordered, caller: Cal
   if (baseline_id !== undefined && baseline?.dataset_id !== dataset_id)
     errors.push({ path: 'baseline_id', message: `No evaluation of this dataset with id ${baseline_id}` });
   if (errors.length > 0 || !version) throw unprocessable(errors);
-  const { key: created_by, login: owner_login, access_token } = caller;
-  return { ...values, version, created_by, owner_login, access_token };
+  const { key: created_by, login: owner_login } = caller;
+  const judged = graders.some((grader) => grader.type === 'model' && grader.provider_id === null);
+  const uses_token = version.body.provider === null || judged;
+  const kept = await keptOf(services.identify, caller, { noun: 'evaluation', path: 'workflow_id', uses_token });
+  return { ...values, version, created_by, owner_login, ...kept };
 }

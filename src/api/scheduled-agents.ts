@@ -1,20 +1,25 @@
-import type { Warning } from '../contracts/common.ts';
 import { MOST_DUE_TIMES, scheduledAgents } from '../contracts/scheduled-agents.ts';
 import { type Cadence, cadenceOf, upcoming } from '../domain/cadence.ts';
-import { conflict, unprocessable } from '../domain/errors.ts';
+import { AppError, conflict, unprocessable } from '../domain/errors.ts';
 import { timeOfUuid } from '../domain/uuid.ts';
+import type { IdentityCheck } from '../identity/cached-identity.ts';
+import type { LaterStarts } from '../identity/later-starts.ts';
 import type { Store } from '../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../store/scheduled-agents.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
+import { keptOf } from './later-starts.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedSchedule, refuseForeignWorkflow } from './owned.ts';
 import { cadenceOfRequest, changedRecurrence, checkedRecurrence, recurrenceIn, refuseLongJitter } from './recurrence.ts';
+import type { Warnings } from './warnings.ts';
 
 export interface ScheduleServices {
   store: Store;
   schedules: Schedules;
+  identify: IdentityCheck;
+  mayStart: LaterStarts;
   /** Serves a due time of the schedule now, as its owner. */
   fireNow(row: ScheduleRow, fire: { due_at: Date; outcome: 'triggered' | 'backfilled' }): Promise<void>;
 }
@@ -24,13 +29,16 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   const owned = ownedSchedule(store);
   const answer = store.scheduledAgents.shown;
   const change = changer(services);
+  const keep = keeper(services);
+  const standstill = standstillOf(services);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     scheduledAgents.get.reply?.parse(answer(await owned((params as { id: string }).id, caller)));
 
   mount(api, scheduledAgents.list, ({ query }, caller) => store.scheduledAgents.list({ ...query, owner: caller.key }));
   mount(api, scheduledAgents.get, async ({ params: { id }, warn }, caller) => {
     const row = await owned(id, caller);
-    if (row.disabled_reason !== null) warn({ path: 'enabled', message: row.disabled_reason });
+    const reasons = [row.disabled_reason, await standstill(row)];
+    warn(...reasons.flatMap((message) => (message === null ? [] : { path: 'enabled', message })));
     return answer(row);
   });
   mount(api, scheduledAgents.create, async ({ body, reserved_id: id, warn }, caller) => {
@@ -39,7 +47,9 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       const recurrence = checkedRecurrence(changedRecurrence(recurrenceIn(body), {}));
       refuseLongJitter(body.jitter_seconds, recurrence);
       const values = { ...body, ...recurrence, id, owner: caller.key, owner_login: caller.login };
-      return store.scheduledAgents.create(values, caller.access_token);
+      const { warnings, ...kept } = await keep(body.workflow_id, caller);
+      warn(...warnings);
+      return store.scheduledAgents.create(values, kept);
     });
     try {
       await schedules.save(row);
@@ -47,22 +57,13 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       await store.scheduledAgents.remove(row.id);
       throw error;
     }
-    warn(...endsWithSession(caller));
     return answer(row);
   });
-  mount(
-    api,
-    scheduledAgents.update,
-    ({ params: { id }, body, warn }, caller) => {
-      warn(...endsWithSession(caller));
-      return change(id, body, caller).then(answer);
-    },
-    { current },
+  mount(api, scheduledAgents.update, ({ params: { id }, body, warn }, caller) => change(id, body, { caller, warn }), { current });
+  mount(api, scheduledAgents.enable, ({ params: { id }, warn }, caller) =>
+    change(id, { enabled: true, disabled_reason: null }, { caller, warn }),
   );
-  mount(api, scheduledAgents.enable, ({ params: { id } }, caller) =>
-    change(id, { enabled: true, disabled_reason: null }, caller).then(answer),
-  );
-  mount(api, scheduledAgents.disable, ({ params: { id } }, caller) => change(id, { enabled: false }, caller).then(answer));
+  mount(api, scheduledAgents.disable, ({ params: { id }, warn }, caller) => change(id, { enabled: false }, { caller, warn }));
   mount(
     api,
     scheduledAgents.remove,
@@ -108,32 +109,51 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   });
 }
 
-/** A schedule starts its runs with the token that it was saved with. */
-function endsWithSession({ browser_session, valid_until }: Caller): Warning[] {
-  if (!browser_session || valid_until === undefined) return [];
-  const until = new Date(valid_until).toISOString();
-  const message = `The schedule starts runs until you sign out, at most until ${until}; to continue after that, save it with a service key`;
-  return [{ path: 'enabled', message }];
-}
+const NOUN = 'schedule';
+
+/** Decides what a schedule of a workflow keeps of its caller. */
+const keeper =
+  ({ store, identify }: ScheduleServices) =>
+  async (workflow_id: string, caller: Caller, before?: ScheduleRow) =>
+    keptOf(identify, caller, {
+      ...{ noun: NOUN, path: 'workflow_id', uses_token: await store.workflows.usesCallerToken(workflow_id) },
+      kept_before: before ? store.scheduledAgents.tokenOf(before) : null,
+    });
+
+/** Why the runs of a schedule that are due next will not start; null: they will, or that is not known now. */
+const standstillOf =
+  ({ store, mayStart }: ScheduleServices) =>
+  async (row: ScheduleRow): Promise<string | null> => {
+    const left = { ...row, access_token: store.scheduledAgents.tokenOf(row) };
+    const asked = { noun: NOUN, uses_token: await store.workflows.usesCallerToken(row.workflow_id) };
+    return mayStart(left, asked).catch((error: unknown) => {
+      if (error instanceof AppError) return null;
+      throw error;
+    });
+  };
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, the row is restored. */
-function changer({ store, schedules }: ScheduleServices) {
+function changer(services: ScheduleServices) {
+  const { store, schedules } = services;
   const owned = ownedSchedule(store);
-  return async (id: string, values: ScheduleValues, caller: Caller): Promise<ScheduleRow> => {
+  const keep = keeper(services);
+  return async (id: string, values: ScheduleValues, { caller, warn }: { caller: Caller } & Pick<Warnings, 'warn'>) => {
     const before = await owned(id, caller);
     const recurrence = checkedRecurrence(
       changedRecurrence(recurrenceIn(values), recurrenceIn(store.scheduledAgents.shown(before))),
     );
     refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
     await store.scheduledAgents.noteMissed(before, Date.now());
-    const row = await store.scheduledAgents.update(id, { ...values, ...recurrence }, caller.access_token);
+    const { warnings, ...kept } = await keep(before.workflow_id, caller, before);
+    const row = await store.scheduledAgents.update(id, { ...values, ...recurrence }, kept);
     try {
       await schedules.save(row, { resumes: values.enabled === true });
     } catch (error) {
       await store.scheduledAgents.restore(before);
       throw error;
     }
-    return row;
+    warn(...warnings);
+    return store.scheduledAgents.shown(row);
   };
 }
 

@@ -46,7 +46,7 @@ interface Kept {
 interface CacheOptions {
   now?: () => number;
   /** Called each time a provider has confirmed a principal again. */
-  on_seen?: (principal: Principal) => void;
+  on_seen?: (principal: Identity) => void;
   lasting?: Lasting;
   /** The refusal while no provider answers. */
   unreachable?: string;

@@ -4,6 +4,7 @@ import type { Egress } from '../egress/places.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity, IdentityCheck } from '../identity/cached-identity.ts';
+import type { LaterStarts } from '../identity/later-starts.ts';
 import type { AuthorityOf } from '../identity/roles.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { Meters } from '../observe/meters.ts';
@@ -73,6 +74,8 @@ export interface SharedServices {
   knowledge: Knowledge;
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
+  /** Checks the owner of what was saved to run later. */
+  mayStart: LaterStarts;
   quotas: Quotas;
   starts: Starts;
   meters: Meters;

@@ -17,6 +17,7 @@ import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
 import { withBrowserSessions } from '../identity/browser-sessions.ts';
 import { cachedIdentity } from '../identity/cached-identity.ts';
+import { laterStarts } from '../identity/later-starts.ts';
 import { authorities } from '../identity/roles.ts';
 import { withServiceKeys } from '../identity/service-keys.ts';
 import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
@@ -35,7 +36,7 @@ import { noteActiveKey, requireKeys } from '../store/key-check.ts';
 import { keyRing } from '../store/key-ring.ts';
 import { requireOwnSchema } from '../store/migrations.ts';
 import { pinnedDefinition } from '../store/pin.ts';
-import type { Principal } from '../store/principals.ts';
+import type { KnownPrincipal } from '../store/principals.ts';
 import { quotasOf } from '../store/quota-checks.ts';
 import { requireReachable } from '../store/reachable.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
@@ -121,7 +122,8 @@ export async function openSharedServices(
     resources.hold(await openToolRunner(config, tools), (it) => it.close()),
     meters,
   );
-  const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
+  const on_seen = (principal: KnownPrincipal) =>
+    void store.principals.seen(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
   const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
   const people = withBrowserSessions(cachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
   const identify = withServiceKeys(people, (key) => store.serviceKeys.known(key, noteFailure));
@@ -131,6 +133,15 @@ export async function openSharedServices(
     secrets,
     embeddings: setting.embeddings,
     embeddingFetch: egress.installation,
+  });
+  const authorityOf = authorities(rolesOf(config));
+  const mayStart = laterStarts({
+    principal: store.principals.find,
+    keyOf: store.serviceKeys.valid,
+    identify,
+    authorityOf,
+    providers: config.IDENTITY_PROVIDERS,
+    claims_roles: config.OIDC_ROLE_CLAIM !== undefined,
   });
   return {
     setting,
@@ -148,7 +159,8 @@ export async function openSharedServices(
     starts: startsInTurn(STARTS_AT_ONCE),
     knowledge,
     identify,
-    authorityOf: authorities(rolesOf(config)),
+    authorityOf,
+    mayStart,
     meters,
     tracing,
     log,
@@ -215,7 +227,7 @@ export async function openApi(
   driver: RunControl,
   { resources, dashboards = DASHBOARDS, log_to = requestLog() }: ApiOptions,
 ): Promise<FastifyInstance> {
-  const { setting, store, bus, runner, identify, authorityOf } = core;
+  const { setting, store, bus, runner, identify, authorityOf, mayStart } = core;
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
@@ -228,6 +240,7 @@ export async function openApi(
     ...driver,
     identify,
     authorityOf,
+    mayStart,
     sign_in: browserSignInOf(core),
     audit: auditTrail({ store: auditSent(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
     secrets: core.secrets,

@@ -27,7 +27,9 @@ interface NewEvaluation extends Omit<EvaluationValues, 'definition_hash'> {
   version: Version;
   created_by: string;
   owner_login: string;
-  access_token: string;
+  /** Kept if a run or a judge calls the default runtime. */
+  access_token: string | null;
+  service_key_id: string | null;
 }
 
 /** An item whose run is to begin. */
@@ -79,7 +81,7 @@ interface Place {
   item_id: string;
 }
 
-const wired = ({ caller_token: _token, caller_key_id: _key, owner_login: _login, ...row }: Row) => ({
+const wired = ({ caller_token: _token, caller_key_id: _key, service_key_id: _saver, owner_login: _login, ...row }: Row) => ({
   ...wireAs<Evaluation>()(row),
   pass_rate: row.status === 'completed' && row.items > 0 ? row.passed / row.items : null,
 });
@@ -118,7 +120,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       version: { body, definition_hash },
       ...values
     }: NewEvaluation) {
-      const { sealed, key_id: caller_key_id } = keys.seal(access_token, context(id));
+      const kept = access_token === null ? null : keys.seal(access_token, context(id));
       const pinned = {
         definition_hash,
         definition: JSON.stringify(body),
@@ -128,7 +130,14 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       const written = { ...values, ...pinned, id, baseline_id: baseline_id ?? null, graders: JSON.stringify(graders) };
       const made = await inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id: values.dataset_id }));
-        return row(on, sql.createEvaluation({ ...written, caller_token: Buffer.from(sealed), caller_key_id }));
+        return row(
+          on,
+          sql.createEvaluation({
+            ...written,
+            caller_token: kept && Buffer.from(kept.sealed),
+            caller_key_id: kept?.key_id ?? null,
+          }),
+        );
       });
       if (!made) throw conflict('This dataset has no items; add one first', 'dataset_empty');
       return wired(await table.findUniqueOrThrow({ where: { id } }));
@@ -142,11 +151,18 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
     /** Those that should have an execution. */
     running: () =>
       table.findMany({ where: { status: 'running' }, select: { id: true, created_by: true }, orderBy: { id: 'asc' } }),
-    /** The access token of the person who started it; null once it has ended. */
-    async tokenOf(id: string): Promise<string | null> {
-      const found = await table.findUnique({ where: { id }, select: { caller_token: true, caller_key_id: true } });
-      if (!found?.caller_token || !found.caller_key_id) return null;
-      return keys.open({ sealed: found.caller_token, key_id: found.caller_key_id } as Sealed, context(id));
+    /** In whose name it runs; its access token is deleted once it has ended. Null: there is no such evaluation. */
+    async leftToRun(id: string) {
+      const select = { created_by: true, service_key_id: true, caller_token: true, caller_key_id: true } as const;
+      const found = await table.findUnique({ where: { id }, select });
+      if (!found) return null;
+      const { created_by: owner, service_key_id, ...token } = found;
+      const { caller_token: sealed, caller_key_id: key_id } = token;
+      return {
+        owner,
+        service_key_id,
+        access_token: sealed && key_id ? keys.open({ sealed, key_id } as Sealed, context(id)) : null,
+      };
     },
     /** Ends it, and returns the runs of results that were open, with those of their judges. */
     async end(evaluation_id: string): Promise<string[]> {

@@ -43,6 +43,12 @@ const NO_INTERVAL = { interval_value: 10_000, interval_unit: 'weeks' };
 
 export const scheduleColumns = <V extends ScheduleValues>(values: V) => (values.cron ? { ...values, ...NO_INTERVAL } : values);
 
+/** What a schedule keeps of the request that saved it. */
+interface KeptOfCaller {
+  access_token: string | null;
+  service_key_id: string | null;
+}
+
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
 /** How long after its catch-up window the engine may still fire before a due time counts as missed. */
@@ -55,7 +61,8 @@ export type ScheduleStore = ReturnType<typeof scheduleStore>;
 
 export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: PrismaClient; keys: KeyRing }) {
   const table = prisma.scheduledAgent;
-  const sealed = (id: string, access_token: string) => {
+  const sealed = (id: string, access_token: string | null) => {
+    if (access_token === null) return { caller_token: null, caller_key_id: null };
     const { sealed: caller_token, key_id: caller_key_id } = keys.seal(access_token, context(id));
     return { caller_token, caller_key_id };
   };
@@ -79,17 +86,17 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
     all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
-    create: ({ id = uuid(), ...values }: NewSchedule, access_token: string): Promise<Row> => {
-      const data = { id, ...scheduleColumns(values), ...sealed(id, access_token) };
+    create: ({ id = uuid(), ...values }: NewSchedule, { access_token, service_key_id }: KeptOfCaller): Promise<Row> => {
+      const data = { id, ...scheduleColumns(values), ...sealed(id, access_token), service_key_id };
       return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
-    /** Changes a schedule and replaces its access token with that of the person who changes it. */
-    update: (id: string, values: ScheduleValues, access_token: string): Promise<Row> =>
+    /** Changes a schedule and replaces what was kept of the person who saved it. */
+    update: (id: string, values: ScheduleValues, { access_token, service_key_id }: KeptOfCaller): Promise<Row> =>
       refused(
         NOUN,
         table.update({
           where: { id },
-          data: { ...scheduleColumns(values), ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput,
+          data: { ...scheduleColumns(values), ...sealed(id, access_token), service_key_id } as Prisma.ScheduledAgentUpdateInput,
         }),
       ),
     /** Disables a schedule unless it has changed within that time. False if it has, or is disabled already. */
@@ -108,7 +115,11 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
-    /** The access token of the person who last saved the schedule; null if there is none. */
+    /** Deletes the access token of a schedule whose runs do not need one. */
+    async forgetToken({ id, updated_at }: Row): Promise<void> {
+      await table.updateMany({ where: { id, updated_at }, data: { ...sealed(id, null), updated_at } });
+    },
+    /** The access token kept for the default runtime; null if there is none. */
     tokenOf({ id, caller_token, caller_key_id }: Row): string | null {
       if (!caller_token || !caller_key_id) return null;
       return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, context(id));
@@ -216,7 +227,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
 
 /** The wire format. The next time is computed with the engine's algorithm, so it is correct even if the engine is unreachable. */
 export function scheduleOfRow(row: Row, now: number): Wired {
-  const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, ...rest } = row;
+  const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, service_key_id: _saver, ...rest } = row;
   const next = row.enabled ? nextDue(cadenceOf(row), now) : null;
   const interval = row.cron === null ? {} : { interval_value: null, interval_unit: null };
   return { ...wire(rest), ...interval, next_run_at: next === null ? null : new Date(next).toISOString() } as Wired;

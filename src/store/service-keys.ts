@@ -53,6 +53,11 @@ export function serviceKeyStore(prisma: PrismaClient) {
         paging,
         shown: keyOfRow,
       }),
+    /** The key with an id, if it is valid now. */
+    async valid(id: string): Promise<KnownKey | null> {
+      const found = await table.findFirst({ where: { id, OR: [{ expires_at: null }, { expires_at: { gt: new Date() } }] } });
+      return found && { ...found, role: found.role as CallerRole, scopes: found.scopes as Scope[] };
+    },
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
     async create({ scopes, ...values }: NewKey): Promise<ServiceKey & { key: string }> {
       const { key, ...kept } = freshKey();

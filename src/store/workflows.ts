@@ -36,10 +36,17 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
   granting: Granting;
 }
 
+export type WorkflowStore = ReturnType<typeof workflowStore>;
+
 export function workflowStore({ pool, prisma, granting }: Parts) {
   return {
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
+    },
+    /** Whether its runs call the default runtime, for which they need their owner's access token. False if there is no such workflow. */
+    async usesCallerToken(id: string): Promise<boolean> {
+      const select = { agent: { select: { provider_id: true } } } as const;
+      return (await prisma.workflow.findUnique({ where: { id }, select }))?.agent.provider_id === null;
     },
     list({ limit, cursor, q, ...same }: WorkflowFilter) {
       const where: Prisma.WorkflowWhereInput = {

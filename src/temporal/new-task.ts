@@ -17,7 +17,7 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   scheduled_agent_id?: string | null;
   /** When a schedule meant it to run: if the installation was restored since, it may have run before. */
   due_at?: Date | undefined;
-  /** The caller's access token; sealed with the task and opened only for a model call that uses it. */
+  /** The caller's access token; sealed with the task if its model is the default runtime's, and opened only for a call of that. */
   access_token: string | null;
 }
 
@@ -51,7 +51,8 @@ export function newTask(
     config: config ?? null,
     is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((asked) => asked !== undefined),
     on_busy: order.on_busy ?? on_busy,
-    caller_token: access_token,
+    // No other model is called with it.
+    caller_token: definition.provider === null ? access_token : null,
     seed,
     evaluated,
   };

@@ -280,7 +280,7 @@ describe('the session of a browser', () => {
     expect((await pool.query('SELECT 1 FROM browser_sessions')).rowCount).toBeGreaterThan(0);
   });
 
-  it('is not sent to a model, and starts the runs of a schedule with a warning', async () => {
+  it('is not sent to a model, and a schedule whose agent needs a token warns', async () => {
     const { session, client } = await signIn('ada');
     const agent = await client.ok(client.post('/api/agents', { name: 'without a provider' }), 201);
     const workflow = await client.ok(client.post('/api/workflows', { agent_id: agent.id }), 201);
@@ -299,7 +299,7 @@ describe('the session of a browser', () => {
       start_at,
     };
     const made = await client.ok(client.post('/api/scheduled-agents', body), 201);
-    expect(made.warnings[0].message).toContain('until you sign out');
+    expect(made.warnings[0].message).toContain('runs of this schedule will fail');
   });
 });
 

@@ -27,6 +27,8 @@ const activity = () => {
     evaluations,
     tasks,
     dispatch: here.driver.dispatch,
+    definition: store.definitions.get,
+    tokenOfEvaluation: async () => null,
     reasonsOf: judge.promptReasons,
     public_url: () => null,
     role_queues: false,

@@ -221,7 +221,14 @@ describe('an evaluation', () => {
     const version = await store.evaluations.version(workflow_id, undefined);
     const { id } = await store.evaluations.create({
       ...{ dataset_id: dataset, workflow_id, version: version!, graders: [{ type: 'exact', ignore_case: false }] },
-      ...{ effects: 'stub', parallel: 1, created_by: 'local:alice', owner_login: 'alice', access_token: 'token-of-alice' },
+      ...{
+        effects: 'stub',
+        parallel: 1,
+        created_by: 'local:alice',
+        owner_login: 'alice',
+        access_token: null,
+        service_key_id: null,
+      },
     });
     await reconcileEvaluations(store, here.driver.evaluations);
     expect((await evals.ended(`/api/datasets/${dataset}/runs/${id}`)).evaluation).toMatchObject({ pass_rate: 1 });

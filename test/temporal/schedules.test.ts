@@ -119,12 +119,12 @@ it('skips a run while the previous one is running, and records it; interrupt end
   expect((await here.ended(second.task_id)).status).toBe('completed');
 });
 
-it('records a fire as failed when the identity provider refuses the token it was saved with', async () => {
+it('records a fire as failed when the identity provider refuses the token that the default runtime needs', async () => {
   const token = `fleeting-${randomBytes(4).toString('hex')}`;
   known.delete(token);
-  const workflow_id = await here.workflow();
+  const workflow_id = await here.workflow({ agent: { provider_id: null } });
   const { id } = await create({ start_at: later() }, workflow_id);
-  await here.core.store.scheduledAgents.update(id, {}, 'withdrawn-token');
+  await here.core.store.scheduledAgents.update(id, {}, { access_token: 'withdrawn-token', service_key_id: null });
   await engineSchedule(id).trigger();
   expect(await fired(id)).toMatchObject({ outcome: 'failed', task_id: null, detail: expect.stringContaining('access token') });
   expect((await read(id)).last_run_at).toBeNull();

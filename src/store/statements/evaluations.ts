@@ -51,18 +51,18 @@ export const createEvaluation = statement(
       'effects',
       'parallel',
     ],
-    ...['baseline_id', 'caller_token', 'caller_key_id', 'created_by', 'owner_login'],
+    ...['baseline_id', 'caller_token', 'caller_key_id', 'service_key_id', 'created_by', 'owner_login'],
   ],
   `WITH definition AS (
       INSERT INTO definitions (hash, body) VALUES (:definition_hash::text, :definition::jsonb) ON CONFLICT DO NOTHING),
     made AS (
       INSERT INTO evaluations (id, dataset_id, workflow_id, workflow_title, definition_hash, model, graders, effects, parallel, baseline_id,
-        items, caller_token, caller_key_id, created_by, owner_login)
+        items, caller_token, caller_key_id, service_key_id, created_by, owner_login)
       SELECT :id::uuid, :dataset_id::uuid, :workflow_id::uuid, :workflow_title, :definition_hash, :model, :graders::jsonb, :effects, :parallel::int,
         coalesce(:baseline_id::uuid, (
           SELECT id FROM evaluations WHERE dataset_id = :dataset_id AND workflow_id = :workflow_id AND status = 'completed'
           ORDER BY id DESC LIMIT 1)),
-        (SELECT count(*) FROM dataset_items WHERE dataset_id = :dataset_id), :caller_token::bytea, :caller_key_id, :created_by, :owner_login
+        (SELECT count(*) FROM dataset_items WHERE dataset_id = :dataset_id), :caller_token::bytea, :caller_key_id, :service_key_id::uuid, :created_by, :owner_login
       WHERE EXISTS (SELECT 1 FROM dataset_items WHERE dataset_id = :dataset_id) RETURNING id),
     results AS (
       INSERT INTO evaluation_results (evaluation_id, item_id)

@@ -1,10 +1,9 @@
 import type { Grade } from '../../contracts/evaluations.ts';
-import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
 import type { TaskStore } from '../../store/tasks.ts';
 import type { Dispatch } from '../dispatch.ts';
-import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy } from './graders.ts';
+import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy, refusalOf } from './graders.ts';
 
 export interface EvaluatePorts extends GraderPorts {
   evaluations: EvaluationStore;
@@ -30,13 +29,14 @@ export const openItemsActivity =
 
 /** Creates the run of an item, once. Null: it has none, and the reason is on record. Throws if the next attempt may succeed. */
 export const beginItemActivity =
-  (ports: Omit<EvaluatePorts, 'callGrader' | 'definition' | 'providerToPin'>) =>
+  (ports: Omit<EvaluatePorts, 'callGrader' | 'providerToPin'>) =>
   async (evaluation_id: string, item_id: string): Promise<BegunItem | null> => {
     const { evaluations, dispatch } = ports;
     const claimed = await evaluations.claim({ evaluation_id, item_id });
     if (!claimed) return null;
     try {
-      const access_token = await evaluations.tokenOf(evaluation_id);
+      const { provider } = await ports.definition(claimed.definition_hash);
+      const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider === null });
       return begunItem(ports, await dispatch.evaluate({ ...claimed, evaluation_id, access_token }));
     } catch (error) {
       const reason = refusalOf(error);
@@ -44,12 +44,6 @@ export const beginItemActivity =
       return null;
     }
   };
-
-/** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
-function refusalOf(error: unknown): string {
-  if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
-  return error.message;
-}
 
 /** Grades the answer of an item's run. `open`: the run has not ended. */
 export const gradeItemActivity =

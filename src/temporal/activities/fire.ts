@@ -1,17 +1,18 @@
+import { isServiceKey } from '../../domain/access.ts';
 import { cadenceOf, isFiller } from '../../domain/cadence.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { IdentityCheck } from '../../identity/cached-identity.ts';
-import type { AuthorityOf } from '../../identity/roles.ts';
+import type { LaterStarts } from '../../identity/later-starts.ts';
 import type { ScheduleRow, ScheduleStore } from '../../store/scheduled-agents.ts';
 import type { TaskStore } from '../../store/tasks.ts';
+import type { WorkflowStore } from '../../store/workflows.ts';
 import type { Dispatch } from '../dispatch.ts';
 
 export interface FirePorts {
   schedules: ScheduleStore;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'prompt'>;
-  identify: IdentityCheck;
-  authorityOf: AuthorityOf;
+  workflows: Pick<WorkflowStore, 'usesCallerToken'>;
+  mayStart: LaterStarts;
   /** Removes a schedule that no longer exists from the engine. */
   forget(schedule_id: string): Promise<void>;
 }
@@ -69,16 +70,13 @@ async function fireOutcome(
   { task_id, due_at, outcome }: Fire & { task_id: string },
 ): Promise<Outcome> {
   if (await ports.tasks.find(task_id)) return { outcome, task_id };
-  const access_token = ports.schedules.tokenOf(row);
-  const identity = access_token ? await ports.identify(access_token) : null;
-  if (!identity || `${identity.provider}:${identity.subject}` !== row.owner) {
-    const detail = 'The access token kept with this schedule is no longer valid; save the schedule again with a new one';
-    return { outcome: 'failed', detail, task_id: null };
-  }
-  if (!ports.authorityOf(identity).scopes.includes('run')) {
-    const whose = identity.service_key ? 'The service key kept with this schedule' : "The role of this schedule's owner";
-    return { outcome: 'failed', detail: `${whose} does not have the scope run, so it starts no runs`, task_id: null };
-  }
+  const uses_token = await ports.workflows.usesCallerToken(row.workflow_id);
+  const kept = ports.schedules.tokenOf(row);
+  const refused = await ports.mayStart({ ...row, access_token: kept }, { noun: 'schedule', uses_token });
+  if (refused !== null) return { outcome: 'failed', detail: refused, task_id: null };
+  // A service key that an earlier version kept is what its runs end with.
+  if (kept !== null && !uses_token && !isServiceKey(kept)) await ports.schedules.forgetToken(row);
+  const access_token = uses_token ? kept : null;
   const detail = await overlapOf(ports, row, task_id);
   if (detail !== null) return { outcome: 'skipped', detail, task_id: null };
   try {

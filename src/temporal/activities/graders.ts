@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { v7 as uuid } from 'uuid';
 import type { Grade, Grader } from '../../contracts/evaluations.ts';
 import type { Definition } from '../../domain/definition.ts';
+import { AppError } from '../../domain/errors.ts';
 import { difference, gradedText } from '../../domain/grading.ts';
 import { type GradingOutcome, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
 import { isTerminal } from '../../domain/statuses.ts';
@@ -14,7 +15,9 @@ import { attributeValues, runTexts } from '../engine.ts';
 import type { RunInput } from '../names.ts';
 
 export interface GraderPorts {
-  evaluations: Pick<EvaluationStore, 'toGrade' | 'note' | 'tokenOf'>;
+  evaluations: Pick<EvaluationStore, 'toGrade' | 'note'>;
+  /** Checks the present rights of an evaluation's owner: an AppError with the reason if it may start nothing. Returns the token for the default runtime. */
+  tokenOfEvaluation(evaluation_id: string, asked: { uses_token: boolean }): Promise<string | null>;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'judge'>;
   definition(hash: string): Promise<Definition>;
@@ -109,7 +112,7 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   const { definition_hash, workflow_id, owner, owner_login } = open;
   const definition = judgeDefinition(await ports.definition(definition_hash), { ...pinned, model }, grader);
   const { evaluation_id } = place;
-  const access_token = await ports.evaluations.tokenOf(evaluation_id);
+  const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider_id === null });
   const caller = { owner, owner_login, access_token };
   const order = { ...caller, evaluation_id, workflow_id, task_id: work.task_id, prompt: judgePrompt(open) };
   return { judge: begunItem(ports, await ports.dispatch.judge(order, definition)) };
@@ -121,9 +124,15 @@ const byTool = (known: OpenResult['grading'][string] | undefined): Graded =>
 const graded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
   'fault' in judged ? judged : { grade: { ...facts, ...judged.verdict } };
 
+/** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
+export function refusalOf(error: unknown): string {
+  if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
+  return error.message;
+}
+
 /** Calls the tool of a grader and writes its verdict, once. */
 export const gradeByToolActivity =
-  ({ evaluations, callGrader }: Pick<GraderPorts, 'evaluations' | 'callGrader'>) =>
+  ({ evaluations, callGrader, tokenOfEvaluation }: Pick<GraderPorts, 'evaluations' | 'callGrader' | 'tokenOfEvaluation'>) =>
   async (evaluation_id: string, item_id: string, at: number): Promise<void> => {
     const place = { evaluation_id, item_id };
     const open = await evaluations.toGrade(place);
@@ -132,5 +141,6 @@ export const gradeByToolActivity =
     const { owner, prompt, answer, expected } = open;
     const call_key = `${evaluation_id}:${item_id}:${at}`;
     const call = { tool_id: grader.tool_id, owner, call_key, given: { prompt, answer, expected } };
-    await evaluations.note(place, at, await callGrader(call, Context.current().cancellationSignal));
+    const fault = await tokenOfEvaluation(evaluation_id, { uses_token: false }).then(() => null, refusalOf);
+    await evaluations.note(place, at, fault === null ? await callGrader(call, Context.current().cancellationSignal) : { fault });
   };

@@ -1,4 +1,5 @@
 import { toolDestination } from '../../domain/destinations.ts';
+import { AppError, notFound } from '../../domain/errors.ts';
 import { gradedText } from '../../domain/grading.ts';
 import { type JudgedAnswer, verdictOfTool } from '../../domain/judging.ts';
 import type { SharedServices } from '../../main/core.ts';
@@ -8,6 +9,16 @@ import { resolveEnv } from '../../tools/python.ts';
 import type { GraderPorts } from '../activities/graders.ts';
 
 type Tool = NonNullable<Awaited<ReturnType<Store['customTools']['find']>>>;
+
+export const evaluationTokens =
+  ({ store, mayStart }: Pick<SharedServices, 'store' | 'mayStart'>): GraderPorts['tokenOfEvaluation'] =>
+  async (evaluation_id, { uses_token }) => {
+    const left = await store.evaluations.leftToRun(evaluation_id);
+    if (!left) throw notFound('evaluation', evaluation_id);
+    const refused = await mayStart(left, { noun: 'evaluation', uses_token });
+    if (refused !== null) throw new AppError('forbidden', refused, { code: 'owner_may_not_run' });
+    return uses_token ? left.access_token : null;
+  };
 
 /** Calls custom tools that grade answers, in the sandbox of tool calls and with the owner's stored tokens. */
 export function graderCaller(core: Pick<SharedServices, 'store' | 'runner' | 'parsers' | 'setting'>): GraderPorts['callGrader'] {

@@ -26,7 +26,7 @@ import { reconcile } from '../reconcile-tasks.ts';
 import { slotsOf } from '../slots.ts';
 import { polledRoles } from '../worker.ts';
 import { contextPorts, knowingPorts } from './context.ts';
-import { graderCaller } from './graders.ts';
+import { evaluationTokens, graderCaller } from './graders.ts';
 import { keyRequest, keyUses } from './key-uses.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
@@ -132,6 +132,7 @@ export async function activityPorts(
     ...firePortsOf(core, driver),
     dispatch: driver.dispatch,
     evaluations: store.evaluations,
+    tokenOfEvaluation: evaluationTokens(core),
     public_url: core.setting.public_url,
     role_queues: core.setting.config.TEMPORAL_ROLE_QUEUES,
     reasonsOf: core.judge.promptReasons,
@@ -197,15 +198,12 @@ const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string)
 };
 
 /** How a due schedule becomes a task. */
-export const firePortsOf = (
-  { store, identify, authorityOf }: SharedServices,
-  { dispatch, schedules }: RunControl,
-): FirePorts => ({
+export const firePortsOf = ({ store, mayStart }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
+  workflows: store.workflows,
   dispatch,
-  identify,
-  authorityOf,
+  mayStart,
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
 
