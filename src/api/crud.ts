@@ -46,6 +46,8 @@ interface CrudRules<T, C, U, Q> {
   users?: (record: T, caller: Caller) => Promise<string[]>;
   /** Throws if the caller may not see the record. */
   maySee?: (record: T, caller: Caller) => Promise<void>;
+  /** Throws if the caller may not write the record, be it new, changed or to be deleted. By default its creator and administrators may. */
+  mayWrite?: (record: T | C, caller: Caller) => Promise<void>;
   /** Throws if the record cannot be deleted for another reason. */
   mayRemove?: (record: T) => Promise<void>;
 }
@@ -80,7 +82,7 @@ export function mountCrud<
   // The parameter types have already checked the records against the schemas.
   const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const { list, doubts = async () => [], needs, maySee = async () => {} } = rules;
+  const { list, doubts = async () => [], needs, maySee = async () => {}, mayWrite } = rules;
   const found = async (id: string, caller: Caller): Promise<T> => {
     const record = await foundIn(store, endpoints.noun)(id);
     await maySee(record, caller);
@@ -88,7 +90,8 @@ export function mountCrud<
   };
   const writable = async (id: string, caller: Caller): Promise<T> => {
     const record = await found(id, caller);
-    refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
+    if (mayWrite) await mayWrite(record, caller);
+    else refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
     return record;
   };
   const doubted = async (record: z.output<C> | T, caller: Caller) => [
@@ -99,6 +102,7 @@ export function mountCrud<
     const errors = await check(values, caller, checking);
     if (errors.length > 0) throw unprocessable(errors);
     const whole = { ...(checking.id ? await found(checking.id, caller) : {}), ...values };
+    await mayWrite?.(whole as z.output<C> | T, caller);
     checking.warn(...(await doubted(whole as z.output<C> | T, caller)));
     return values;
   };

@@ -15,7 +15,8 @@ import type { KnowledgeService } from '../knowledge/service.ts';
 import type { Store } from '../store/index.ts';
 import type { ItemValues } from '../store/knowledge.ts';
 import type { Records } from '../store/resource.ts';
-import { foundIn, mountCrud, type NewRecord, type SharedWrite } from './crud.ts';
+import type { Caller } from './auth.ts';
+import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite } from './crud.ts';
 import { unreadIn } from './fields.ts';
 import { connectionTokens } from './mcps.ts';
 import { type Api, mount } from './mount.ts';
@@ -115,12 +116,19 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     },
     remove: store.knowledgeItems.remove,
   };
-  mountCrud(api, knowledgeItems, { store: resource, list: (query) => store.knowledgeItems.list(query), shared_write, check });
+  /** What is in a source reaches the models of everyone who uses it. */
+  const mayWrite = async ({ source_id }: { source_id: string }, caller: Caller) => {
+    const record = await store.knowledgeSources.find(source_id);
+    if (record) refuseForeign({ record, noun: knowledgeSources.noun, shared_write }, caller);
+  };
+  const list = (query: Parameters<typeof store.knowledgeItems.list>[0]) => store.knowledgeItems.list(query);
+  mountCrud(api, knowledgeItems, { store: resource, list, shared_write, check, mayWrite });
 
   mount(api, knowledgeItems.upload, async ({ file, query }, caller) => {
     const { source_id, tags, name = file.filename } = validated(KnowledgeUpload, { ...file.fields, ...query }, 'form');
     const errors = await check({ source_id });
     if (errors.length > 0) throw unprocessable(errors);
+    await mayWrite({ source_id }, caller);
     const { text: content, content_type } = await knowledge.extract({ ...file, owner: caller.key });
     const facts = { source_id, name, description: '', tags, metadata: { filename: file.filename, bytes: file.content.length } };
     return create({ ...facts, content, content_type, created_by: caller.key });

@@ -4,7 +4,7 @@ import type { IdentityCheck } from '../identity/cached-identity.ts';
 import type { Caller } from './auth.ts';
 
 /** What is kept with something that runs later, of the request that saved it. */
-export interface Kept {
+interface Kept {
   /** Only if its runs call the default runtime. */
   access_token: string | null;
   /** Its runs end with this key; null: it was saved by the owner in person. */
@@ -46,7 +46,7 @@ interface Token {
   valid_until?: number | undefined;
 }
 
-/** The token of the request; if a browser sent it, the one kept before: a browser's session is no token that a model endpoint accepts. */
+/** The token of the request; if a browser sent it, the one kept before: model endpoints do not accept a browser's session. */
 async function personalToken(identify: IdentityCheck, caller: Caller, before: string | null): Promise<Token> {
   const { service_key, browser_session, access_token, valid_until } = caller;
   if (service_key) return { access_token: null };

@@ -10,7 +10,11 @@ export const MemoryCreate = z
     scope: z
       .enum(MEMORY_SCOPES)
       .default('agent')
-      .meta({ description: 'Seen by runs of one workflow (session), of the agent, or of all agents (global)' }),
+      .meta({
+        description:
+          'Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, ' +
+          '`global` an administrator',
+      }),
     workflow_id: Id.nullable().default(null).meta({ description: 'Of a session memory; null otherwise' }),
     key: z.string().min(1).max(500).meta({ example: 'favourite colour' }),
     value: z.string().min(1).max(100_000).meta({ example: 'green' }),
@@ -27,6 +31,9 @@ export const Memory = z
     ...MemoryCreate.shape,
     ttl: Timestamp.nullable(),
     task_id: Id.nullable().meta({ description: 'The run that stored it' }),
+    owner: z.string().nullable().meta({
+      description: 'Whose runs alone recall it, because one of them stored it. Null: everyone’s that its scope includes',
+    }),
   })
   .meta({ id: 'Memory' });
 export type Memory = z.output<typeof Memory>;

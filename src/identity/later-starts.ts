@@ -5,7 +5,7 @@ import type { IdentityCheck } from './cached-identity.ts';
 import type { AuthorityOf } from './roles.ts';
 
 /** In whose name something was left to run later, such as a schedule or an evaluation. */
-export interface LeftToRun {
+interface LeftToRun {
   owner: string;
   /** The service key that it was saved with: it runs within the rights of that key. */
   service_key_id: string | null;
@@ -13,13 +13,13 @@ export interface LeftToRun {
   access_token: string | null;
 }
 
-export interface LaterStartPorts {
+interface LaterStartPorts {
   principal(owner: string): Promise<KnownPrincipal | null>;
   /** The key if it is valid now. */
   keyOf(id: string): Promise<KnownKey | null>;
   identify: IdentityCheck;
   authorityOf: AuthorityOf;
-  /** The names of the providers that people sign in with; empty: whoever signed in once may again. */
+  /** The names of the providers that people sign in with; empty: everyone who has signed in may do so again. */
   providers: readonly string[];
   /** Whether the installation takes roles from tokens. */
   claims_roles: boolean;

@@ -17,7 +17,6 @@ import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
 import { withBrowserSessions } from '../identity/browser-sessions.ts';
 import { cachedIdentity } from '../identity/cached-identity.ts';
-import { laterStarts } from '../identity/later-starts.ts';
 import { authorities } from '../identity/roles.ts';
 import { withServiceKeys } from '../identity/service-keys.ts';
 import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
@@ -64,6 +63,7 @@ import { connectOptions } from './client-connection.ts';
 import { type Config, hasRole, rolesOf } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { homeMark } from './home-mark.ts';
+import { laterStartsOf } from './later-starts.ts';
 import { apiLimitsOf } from './limits.ts';
 import { type ProcessLog, requestLog } from './log.ts';
 import { openMcpPackages } from './mcp-packages.ts';
@@ -135,14 +135,6 @@ export async function openSharedServices(
     embeddingFetch: egress.installation,
   });
   const authorityOf = authorities(rolesOf(config));
-  const mayStart = laterStarts({
-    principal: store.principals.find,
-    keyOf: store.serviceKeys.valid,
-    identify,
-    authorityOf,
-    providers: config.IDENTITY_PROVIDERS,
-    claims_roles: config.OIDC_ROLE_CLAIM !== undefined,
-  });
   return {
     setting,
     database,
@@ -160,7 +152,7 @@ export async function openSharedServices(
     knowledge,
     identify,
     authorityOf,
-    mayStart,
+    mayStart: laterStartsOf({ config, store, identify, authorityOf }),
     meters,
     tracing,
     log,

@@ -19,6 +19,8 @@ interface NewMemory {
   ttl?: string | null | undefined;
   /** The run that writes it. */
   task_id?: string | null;
+  /** Whose runs alone recall it; null: everyone's that its scope includes. */
+  owner?: string | null;
   created_by: string;
 }
 
@@ -33,6 +35,12 @@ interface MemoryQuery {
   limit: number;
 }
 
+/** Who lists memories: administrators see those of every owner, except of workflows. */
+interface Viewer {
+  key: string;
+  is_admin: boolean;
+}
+
 /** A Postgres text query that matches any word of the text; empty if it has no words. */
 const anyWordOf = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
@@ -42,7 +50,7 @@ const anyWordOf = (text: string) =>
 
 const memoryOfRow = <M extends object>(found: M) => ({
   ...wire(found),
-  workflow_id: (found as { workflow_id?: string }).workflow_id || null,
+  workflow_id: (found as { scope?: string }).scope === 'session' ? (found as { workflow_id?: string }).workflow_id : null,
 });
 
 export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
@@ -50,10 +58,11 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   const alive = () => ({ OR: [{ ttl: null }, { ttl: { gt: new Date() } }] });
   const expired = ({ ttl }: Memory) => ttl !== null && Date.parse(ttl) <= Date.now();
 
-  async function upsert({ id = uuid(), workflow_id, metadata, ttl, task_id, ...memory }: NewMemory): Promise<Memory> {
+  async function upsert({ id = uuid(), workflow_id, metadata, ttl, task_id, owner, ...memory }: NewMemory): Promise<Memory> {
     const { agent_id, scope, key, value, created_by } = memory;
     const home = scope === 'session' ? (workflow_id ?? '') : '';
-    const values = { id, agent_id, scope, key, value, created_by, workflow_id: home, ttl: ttl ?? null, task_id: task_id ?? null };
+    const whose = { created_by, workflow_id: home, owner: scope === 'session' ? null : (owner ?? null) };
+    const values = { id, agent_id, scope, key, value, ...whose, ttl: ttl ?? null, task_id: task_id ?? null };
     const written = await row<object>(pool, sql.upsertMemory({ ...values, metadata: JSON.stringify(metadata ?? {}) }));
     if (!written)
       throw conflict(
@@ -66,10 +75,11 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   const ownWorkflows = async (owner: string) =>
     (await prisma.workflow.findMany({ where: { owner }, select: { id: true } })).map(({ id }) => id);
 
-  const crud: Omit<Resource<Memory>, 'list'> & { list(filter: RowFilter, viewer: string): Promise<RowPage<Memory>> } = {
+  const crud: Omit<Resource<Memory>, 'list'> & { list(filter: RowFilter, viewer: Viewer): Promise<RowPage<Memory>> } = {
     async list(filter: RowFilter & { agent_id?: string; scope?: string }, viewer) {
       const { agent_id, scope } = filter;
-      const seen = { OR: [{ scope: { not: 'session' } }, { workflow_id: { in: await ownWorkflows(viewer) } }] };
+      const shared = viewer.is_admin ? {} : { OR: [{ owner: null }, { owner: viewer.key }] };
+      const seen = { OR: [{ scope: { not: 'session' }, ...shared }, { workflow_id: { in: await ownWorkflows(viewer.key) } }] };
       const page = await table.list(filter, { AND: [alive(), seen, agent_id ? { agent_id } : {}, scope ? { scope } : {}] });
       return { ...page, items: page.items.map(memoryOfRow) as Memory[] };
     },

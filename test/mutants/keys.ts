@@ -58,9 +58,9 @@ export default [
   },
   {
     id: 'keys/schedule-without-run',
-    file: 'src/temporal/activities/fire.ts',
-    text: "if (!ports.authorityOf(identity).scopes.includes('run')) {",
-    replacement: "if (!ports.authorityOf(identity).scopes.includes('read')) {",
+    file: 'src/identity/later-starts.ts',
+    text: "if (scopes.includes('run')) return null;",
+    replacement: "if (scopes.includes('read')) return null;",
     harm: 'A key that may only write starts runs by a schedule.',
     tests: [keys('starts the runs of a schedule that was saved with it')],
   },

@@ -35,10 +35,10 @@ export default [
   },
   {
     id: 'schedules/identity',
-    file: 'src/temporal/activities/fire.ts',
-    text: '!identity || `${identity.provider}:${identity.subject}` !== row.owner',
-    replacement: 'false',
-    harm: 'A schedule continues in the name of somebody whose token was withdrawn.',
+    file: 'src/identity/later-starts.ts',
+    text: 'if (identity && principalKey(identity) === owner) return null;',
+    replacement: 'return null;',
+    harm: 'A schedule asks the default runtime with a token that was withdrawn.',
     tests: [{ file: 'test/temporal/schedules.test.ts', name: 'records a fire as failed when the identity provider refuses' }],
   },
 ] satisfies Mutant[];

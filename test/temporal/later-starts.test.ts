@@ -110,6 +110,7 @@ describe('a schedule', () => {
     const token = tokenOf('lin');
     tokens.set(token, { ...oidc('lin'), claimed_role: 'editor' });
     expect((await lin.get(`${PATH}/${id}`)).body.warnings?.[0].message).toBe(refusal);
+    await clientOf(here.url, token).get('/api/me');
     await until(
       'the sign-in is recorded',
       async () => (await here.core.store.principals.find('oidc:lin'))?.claimed_role === 'editor',

@@ -1648,7 +1648,7 @@ export type Memory = {
   updated_at: string;
   /** Identifier issued by the service (UUIDv7) */
   agent_id: string;
-  /** Seen by runs of one workflow (session), of the agent, or of all agents (global) */
+  /** Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, `global` an administrator */
   scope: 'session' | 'agent' | 'global';
   /** Of a session memory; null otherwise */
   workflow_id: string | null;
@@ -1660,6 +1660,8 @@ export type Memory = {
   ttl: string | null;
   /** The run that stored it */
   task_id: string | null;
+  /** Whose runs alone recall it, because one of them stored it. Null: everyone’s that its scope includes */
+  owner: string | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -1667,7 +1669,7 @@ export type Memory = {
 export type MemoryCreate = {
   /** Identifier issued by the service (UUIDv7) */
   agent_id: string;
-  /** Seen by runs of one workflow (session), of the agent, or of all agents (global) */
+  /** Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, `global` an administrator */
   scope?: 'session' | 'agent' | 'global';
   /** Of a session memory; null otherwise */
   workflow_id?: string | null;
@@ -1690,7 +1692,7 @@ export type MemoryFound = {
   updated_at: string;
   /** Identifier issued by the service (UUIDv7) */
   agent_id: string;
-  /** Seen by runs of one workflow (session), of the agent, or of all agents (global) */
+  /** Recalled by runs of one workflow (session), of the agent, or of all agents (global). `agent` needs the right to change the agent, `global` an administrator */
   scope: 'session' | 'agent' | 'global';
   /** Of a session memory; null otherwise */
   workflow_id: string | null;
@@ -1702,6 +1704,8 @@ export type MemoryFound = {
   ttl: string | null;
   /** The run that stored it */
   task_id: string | null;
+  /** Whose runs alone recall it, because one of them stored it. Null: everyone’s that its scope includes */
+  owner: string | null;
   score: number;
 };
 

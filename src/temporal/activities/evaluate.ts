@@ -1,9 +1,10 @@
 import type { Grade } from '../../contracts/evaluations.ts';
+import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
 import type { TaskStore } from '../../store/tasks.ts';
 import type { Dispatch } from '../dispatch.ts';
-import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy, refusalOf } from './graders.ts';
+import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy } from './graders.ts';
 
 export interface EvaluatePorts extends GraderPorts {
   evaluations: EvaluationStore;
@@ -44,6 +45,12 @@ export const beginItemActivity =
       return null;
     }
   };
+
+/** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
+function refusalOf(error: unknown): string {
+  if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
+  return error.message;
+}
 
 /** Grades the answer of an item's run. `open`: the run has not ended. */
 export const gradeItemActivity =

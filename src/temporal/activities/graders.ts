@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import { v7 as uuid } from 'uuid';
 import type { Grade, Grader } from '../../contracts/evaluations.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { AppError } from '../../domain/errors.ts';
 import { difference, gradedText } from '../../domain/grading.ts';
 import { type GradingOutcome, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
 import { isTerminal } from '../../domain/statuses.ts';
@@ -76,7 +75,7 @@ export async function gradedBy(ports: GraderPorts, grading: Grading): Promise<Gr
   const { open, at } = grading;
   const grader = open.graders[at] as Grader;
   if (grader.type === 'model') return byModel(ports, grading, grader);
-  if (grader.type === 'python') return byTool(open.grading[at]);
+  if (grader.type === 'python') return byTool(ports, grading);
   const [reason = null] =
     grader.type === 'exact'
       ? [difference(open.answer, open.expected, grader) ?? []].flat()
@@ -118,21 +117,19 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   return { judge: begunItem(ports, await ports.dispatch.judge(order, definition)) };
 }
 
-const byTool = (known: OpenResult['grading'][string] | undefined): Graded =>
-  known && !('task_id' in known) ? graded(known, { grader: 'python' }) : { tool: true };
+async function byTool({ tokenOfEvaluation }: GraderPorts, { place, open, at }: Grading): Promise<Graded> {
+  const known = open.grading[at];
+  if (known && !('task_id' in known)) return graded(known, { grader: 'python' });
+  await tokenOfEvaluation(place.evaluation_id, { uses_token: false });
+  return { tool: true };
+}
 
 const graded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
   'fault' in judged ? judged : { grade: { ...facts, ...judged.verdict } };
 
-/** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
-export function refusalOf(error: unknown): string {
-  if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
-  return error.message;
-}
-
 /** Calls the tool of a grader and writes its verdict, once. */
 export const gradeByToolActivity =
-  ({ evaluations, callGrader, tokenOfEvaluation }: Pick<GraderPorts, 'evaluations' | 'callGrader' | 'tokenOfEvaluation'>) =>
+  ({ evaluations, callGrader }: Pick<GraderPorts, 'evaluations' | 'callGrader'>) =>
   async (evaluation_id: string, item_id: string, at: number): Promise<void> => {
     const place = { evaluation_id, item_id };
     const open = await evaluations.toGrade(place);
@@ -141,6 +138,5 @@ export const gradeByToolActivity =
     const { owner, prompt, answer, expected } = open;
     const call_key = `${evaluation_id}:${item_id}:${at}`;
     const call = { tool_id: grader.tool_id, owner, call_key, given: { prompt, answer, expected } };
-    const fault = await tokenOfEvaluation(evaluation_id, { uses_token: false }).then(() => null, refusalOf);
-    await evaluations.note(place, at, fault === null ? await callGrader(call, Context.current().cancellationSignal) : { fault });
+    await evaluations.note(place, at, await callGrader(call, Context.current().cancellationSignal));
   };

@@ -29,15 +29,11 @@ export function contextPorts({
     },
     lookUp: ({ prompt, owner, task_id }, { knowledge_source_ids: source_ids = [] }) =>
       knowledge.search({ query: prompt, source_ids, limit: PASSAGES, principal: owner, task_id }),
-    async remember({ task_id, workflow_id, owner }, { agent: { id: agent_id } }, { key, value }) {
-      const fact = { agent_id, key, value, task_id, created_by: owner };
+    async remember({ task_id, owner }, { agent: { id: agent_id } }, { key, value }) {
+      const fact = { agent_id, key, value, task_id, created_by: owner, owner };
       const full = await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, sentenceOf);
       if (full) return full;
-      await store.memories.upsert({ ...fact, scope: 'agent' }).catch((error) => {
-        if (!(error instanceof AppError)) throw error;
-        // The key belongs to someone else: store the fact for this workflow only.
-        return store.memories.upsert({ ...fact, scope: 'session', workflow_id });
-      });
+      await store.memories.upsert({ ...fact, scope: 'agent' });
       return null;
     },
   };
@@ -61,7 +57,7 @@ export function knowingPorts({
   return {
     async storeMemory({ agent_id, workflow_id, task_id, owner }, memory) {
       await quotas.admitBytes(owner, Buffer.byteLength(memory.value));
-      await store.memories.upsert({ ...memory, agent_id, workflow_id, task_id, created_by: owner });
+      await store.memories.upsert({ ...memory, agent_id, workflow_id, task_id, created_by: owner, owner });
     },
     searchMemory: ({ agent_id, workflow_id, owner: viewer }, query, limit) =>
       store.memories.search({ agent_id, workflow_id, viewer, query, limit }),

@@ -7,6 +7,8 @@ interface Schema {
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];
+  enum?: unknown[];
+  required?: string[];
 }
 interface Described {
   parameters?: { in: string; name: string }[];
@@ -26,6 +28,10 @@ export interface Operation {
   headers: string[];
   /** Paths of the body's fields; `[]` is an item of a list, `{}` a value of a map. */
   fields: string[];
+  /** The values of fields that take only some. */
+  choices: Record<string, string[]>;
+  /** The fields that a body must have. */
+  required: string[];
 }
 
 export function operationsOf(api: Description): Operation[] {
@@ -45,14 +51,30 @@ export function operationsOf(api: Description): Operation[] {
       yield* fieldsOf(inner, field, seen);
     }
   }
+  const choicesOf = (given: Schema): string[] => {
+    const schema = given.$ref ? resolved(given) : given;
+    const inner = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(choicesOf);
+    return [...(schema.enum ?? []).filter((value) => typeof value === 'string'), ...inner] as string[];
+  };
+  /** Of the body itself; a choice within a list is the caller's business. */
+  const ownFields = (given: Schema): [string, Schema][] => {
+    const schema = given.$ref ? resolved(given) : given;
+    return [...Object.entries(schema.properties ?? {}), ...(schema.allOf ?? []).flatMap(ownFields)];
+  };
   return Object.entries(api.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      method: method.toUpperCase(),
-      path,
-      query: parameters.filter((one) => one.in === 'query').map(({ name }) => name),
-      headers: parameters.filter((one) => one.in === 'header').map(({ name }) => name),
-      fields: [...new Set(Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => [...fieldsOf(schema, '')]))],
-    })),
+    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => {
+      const schemas = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
+      const choices = schemas.flatMap(ownFields).map(([name, schema]) => [name, choicesOf(schema)] as const);
+      return {
+        name: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        query: parameters.filter((one) => one.in === 'query').map(({ name }) => name),
+        headers: parameters.filter((one) => one.in === 'header').map(({ name }) => name),
+        fields: [...new Set(schemas.flatMap((schema) => [...fieldsOf(schema, '')]))],
+        choices: Object.fromEntries(choices.filter(([, values]) => values.length > 1)),
+        required: schemas.flatMap((schema) => (schema.$ref ? resolved(schema) : schema).required ?? []),
+      };
+    }),
   );
 }

@@ -1,3 +1,5 @@
+import { bareName } from './requests.ts';
+
 /**
  * The expected statuses for a caller who does not own the record in the path: `b` for another principal, `admin` for an
  * administrator. `own` operations have no record in the path and act only for the caller.
@@ -138,7 +140,17 @@ export const POLICY = new Map(
 /** What a field of a request refers to, by its last name. A field that is neither here nor plain fails the test. */
 export const REFERENCES: Record<
   string,
-  'shared' | 'private' | 'token' | 'unique' | 'import_id' | 'memory_key' | 'granted' | 'door_model' | 'response' | 'conversation'
+  | 'shared'
+  | 'private'
+  | 'token'
+  | 'unique'
+  | 'import_id'
+  | 'memory_key'
+  | 'granted'
+  | 'door_model'
+  | 'response'
+  | 'conversation'
+  | 'parent'
 > = {
   ...{ agent_id: 'shared', provider_id: 'shared', source_id: 'shared', source_ids: 'shared', skill_ids: 'shared' },
   ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
@@ -153,7 +165,7 @@ export const REFERENCES: Record<
 };
 
 /** Fields that refer to nothing: texts, numbers, switches, and what holds the fields above. */
-export const PLAIN = new Set(
+const PLAIN = new Set(
   [
     'description system_prompt model builtin_tools tool_definitions type function parameters provider_type base_url auth_type',
     'azure_api_version azure_deployment default_model requests_per_minute price_table input output cache_read cache_write',
@@ -175,7 +187,9 @@ export const PLAIN = new Set(
 );
 
 /** Operations whose field means something else than its name says elsewhere. */
-export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'door_model'> = {
+const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
+  'POST /api/knowledge-items source_id': 'parent',
+  'PUT /api/knowledge-items/{id} source_id': 'parent',
   'POST /v1/chat/completions model': 'door_model',
   'POST /v1/responses model': 'door_model',
   'PUT /api/me/settings views[].name': 'plain',
@@ -190,3 +204,7 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };
+
+/** What a field of an operation refers to; undefined: the policy does not know the field. */
+export const kindOf = ({ name }: { name: string }, field: string) =>
+  EXCEPTIONS[`${name} ${field}`] ?? REFERENCES[bareName(field)] ?? (PLAIN.has(bareName(field)) ? 'plain' : undefined);
