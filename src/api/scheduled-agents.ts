@@ -116,7 +116,9 @@ const keeper =
   ({ store, identify }: ScheduleServices) =>
   async (workflow_id: string, caller: Caller, before?: ScheduleRow) =>
     keptOf(identify, caller, {
-      ...{ noun: NOUN, path: 'workflow_id', uses_token: await store.workflows.usesCallerToken(workflow_id) },
+      noun: NOUN,
+      path: 'workflow_id',
+      uses_token: await store.workflows.usesCallerToken(workflow_id),
       kept_before: before ? store.scheduledAgents.tokenOf(before) : null,
     });
 

@@ -88,7 +88,7 @@ describe('a memory that all share', () => {
     }
   });
 
-  it('is not overwritten by a create of someone else, unless it has expired', async () => {
+  it('is never overwritten by a create of someone else, unless it has expired', async () => {
     const values = remember();
     await here.alice.ok(here.alice.post('/api/memories', values), 201);
     const refused = await carol.post('/api/memories', { ...values, value: 'taken over' });
