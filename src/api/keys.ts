@@ -3,6 +3,7 @@ import { keys, MOST_KEYS, type ServiceKey } from '../contracts/keys.ts';
 import { isWithin, SCOPES_OF } from '../domain/access.ts';
 import { AppError, conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
+import type { PresentedKey } from '../store/service-keys.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 
@@ -22,6 +23,16 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
   const own = (id: string, { key }: Caller) => one(id, (owner) => owner === key);
   const ownOrAdmin = (id: string, { key, is_admin }: Caller) => one(id, (owner) => is_admin || owner === key);
 
+  /** Who rotates a key gets one that lives as long: a key must not outlive itself by way of another. */
+  async function refuseUnrelated(found: ServiceKey, { service_key }: Caller): Promise<void> {
+    if (!service_key || found.id === service_key.id || (await store.wasMadeWith(found, service_key.id))) return;
+    throw new AppError(
+      'forbidden',
+      'A service key may rotate only itself and the keys made with it; sign in yourself to rotate this one',
+      { code: 'key_not_yours_to_rotate' },
+    );
+  }
+
   mount(api, keys.list, ({ query }, { key, is_admin }) => store.list({ ...query, owner: is_admin ? null : key }));
   mount(api, keys.get, ({ params: { id } }, caller) => ownOrAdmin(id, caller));
   mount(api, keys.create, async ({ body: { name, role, scopes, expires_at } }, caller) => {
@@ -34,21 +45,25 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
     if (errors.length > 0) throw unprocessable(errors);
     if ((await store.countOf(caller.key)) >= MOST_KEYS)
       throw conflict(`You have ${MOST_KEYS} service keys, the most that one person may have; delete one first`, 'keys_limit');
-    const { key: owner, login: owner_login, service_key } = caller;
-    return store.create({ name, ...values, owner, owner_login, made_with: service_key?.id ?? null });
+    const { key: owner, login: owner_login } = caller;
+    return store.create({ name, ...values, owner, owner_login }, presentedKey(caller));
   });
   mount(api, keys.rotate, async ({ params: { id }, body: { grace_seconds } }, caller) => {
     const found = await own(id, caller);
     refuseStronger(found, caller);
+    await refuseUnrelated(found, caller);
     if (found.expires_at && Date.parse(found.expires_at) <= Date.now())
       throw conflict('This service key has expired; create a new one', 'key_expired');
-    return store.rotate(id, new Date(Date.now() + grace_seconds * 1_000));
+    return store.rotate(id, new Date(Date.now() + grace_seconds * 1_000), presentedKey(caller));
   });
   mount(api, keys.remove, async ({ params: { id } }, caller) => {
     refuseStronger(await ownOrAdmin(id, caller), caller);
     await store.remove(id);
   });
 }
+
+const presentedKey = ({ service_key, access_token }: Caller): PresentedKey | null =>
+  service_key ? { id: service_key.id, key: access_token } : null;
 
 interface Asked {
   role: CallerRole;

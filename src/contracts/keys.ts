@@ -28,7 +28,7 @@ export const ServiceKey = z
     scopes: z.array(ScopeName),
     hint: z.string().meta({ description: 'The first and the last characters of the key', example: 'pk_Zk9…x7Qa' }),
     made_with: Id.nullable().meta({
-      description: 'The key that made it, and is deleted together with it; null: a person made it',
+      description: 'The key that made it. It ends and is deleted together with that key; null: a person made it',
     }),
     expires_at: Timestamp.nullable(),
     last_used_at: Timestamp.nullable().meta({ description: 'To the minute' }),
@@ -44,6 +44,18 @@ const NewServiceKey = ServiceKey.extend({
     .string()
     .meta({ description: 'Shown only in this reply', example: 'pk_bm90IGEga2V5IGF0IGFsbCwgb25seSBhbiBleGFtcGxlIG9mIG9uZSEhIQ' }),
 }).meta({ id: 'NewServiceKey' });
+
+const EndingKey = z
+  .object({ id: Id, name: z.string(), expires_at: Timestamp })
+  .meta({ id: 'EndingKey', description: 'A key made with a key that was rotated; it ends with the replaced one' });
+export type EndingKey = z.output<typeof EndingKey>;
+
+const RotatedServiceKey = NewServiceKey.extend({
+  ending_keys: z.array(EndingKey).meta({
+    description: 'The keys made with it, directly or not. They end with the replaced key, at the latest at this `expires_at`',
+  }),
+}).meta({ id: 'RotatedServiceKey' });
+export type RotatedServiceKey = z.output<typeof RotatedServiceKey>;
 
 const ServiceKeyRotate = z
   .object({
@@ -74,7 +86,7 @@ export const keys = {
     body: ServiceKeyCreate,
     reply: NewServiceKey,
     status: 201,
-    refuses: [409],
+    refuses: [403, 409],
   }),
   get: endpoint('GET /api/keys/{id}', {
     operation: 'get_service_key',
@@ -89,11 +101,12 @@ export const keys = {
     tag,
     summary: 'Replace a key by a new one with the same rights',
     description:
-      'Only this reply contains the new key. Scheduled agents that were saved with the old one need to be saved again.',
+      'Only this reply contains the new key. Keys made with the old one end when it does. Scheduled agents that were saved with it need to be ' +
+      'saved again. A key rotates only itself and the keys made with it.',
     access: 'keys',
     params: IdParams,
     body: ServiceKeyRotate,
-    reply: NewServiceKey,
+    reply: RotatedServiceKey,
     status: 201,
     refuses: [403, 409],
   }),

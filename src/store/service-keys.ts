@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import type { CallerRole, Scope } from '../contracts/access.ts';
-import type { ServiceKey } from '../contracts/keys.ts';
+import type { EndingKey, RotatedServiceKey, ServiceKey } from '../contracts/keys.ts';
 import { OWN_TOKEN_BYTES } from '../domain/access.ts';
-import type { PrismaClient, ServiceKey as Row } from '../generated/prisma/client.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Prisma, PrismaClient, ServiceKey as Row } from '../generated/prisma/client.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 
@@ -29,7 +30,12 @@ interface NewKey {
   role: CallerRole;
   scopes: readonly Scope[];
   expires_at: string | null;
-  made_with: string | null;
+}
+
+/** The key with which a person makes or rotates keys, as the request presents it. */
+export interface PresentedKey {
+  id: string;
+  key: string;
 }
 
 /** Keys have so many random bits that a plain hash cannot be searched. */
@@ -40,8 +46,47 @@ function freshKey() {
   return { key, hash: hashOf(key), hint: `${key.slice(0, SHOWN_START)}…${key.slice(-SHOWN_END)}` };
 }
 
+type Transaction = Prisma.TransactionClient;
+
+/** A rotation or deletion at the same time is before or after this one: processes know for seconds what a key was. */
+async function requirePresent(on: Transaction, { id, key }: PresentedKey): Promise<void> {
+  const found = await on.$queryRaw<object[]>`
+    SELECT FROM service_keys WHERE id = ${id}::uuid AND hash = ${hashOf(key)} AND (expires_at IS NULL OR expires_at > now()) FOR UPDATE`;
+  if (found.length === 0) throw new AppError('forbidden', 'This service key was replaced, or has ended', { code: 'key_ended' });
+}
+
+/** Limits the life of the keys made with a key, directly or not. Locks them oldest first, as every rotation does. */
+async function endMade(on: Transaction, id: string, until: Date): Promise<EndingKey[]> {
+  const ending = await on.$queryRaw<{ id: string; name: string; expires_at: Date }[]>`
+    WITH RECURSIVE made AS (
+      SELECT id FROM service_keys WHERE made_with = ${id}::uuid
+      UNION ALL SELECT k.id FROM service_keys k JOIN made m ON k.made_with = m.id),
+    held AS MATERIALIZED (SELECT id FROM service_keys WHERE id IN (SELECT id FROM made) ORDER BY id FOR UPDATE)
+    UPDATE service_keys k SET expires_at = least(k.expires_at, ${until}) FROM held WHERE k.id = held.id
+    RETURNING k.id, k.name, k.expires_at`;
+  return ending
+    .sort((one, other) => (one.id < other.id ? -1 : 1))
+    .map(({ expires_at, ...key }) => ({ ...key, expires_at: expires_at.toISOString() }));
+}
+
+const earliest = (...times: (Date | null)[]): Date | null => {
+  const known = times.filter((time) => time !== null).map((time) => time.getTime());
+  return known.length === 0 ? null : new Date(Math.min(...known));
+};
+
 export function serviceKeyStore(prisma: PrismaClient) {
   const table = prisma.serviceKey;
+
+  /** When the first of the keys that a key was made with ends, directly or not. */
+  async function endOfMakers(made_with: string): Promise<Date | null> {
+    const [found] = await prisma.$queryRaw<{ ends: Date | null }[]>`
+      WITH RECURSIVE makers AS (
+        SELECT made_with, expires_at FROM service_keys WHERE id = ${made_with}::uuid
+        UNION ALL SELECT k.made_with, k.expires_at FROM service_keys k JOIN makers m ON k.id = m.made_with)
+      SELECT min(expires_at) AS ends FROM makers`;
+    return found?.ends ?? null;
+  }
+
   return {
     async find(id: string): Promise<ServiceKey | null> {
       const found = await table.findUnique({ where: { id } });
@@ -59,20 +104,35 @@ export function serviceKeyStore(prisma: PrismaClient) {
       return found && { ...found, role: found.role as CallerRole, scopes: found.scopes as Scope[] };
     },
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
-    async create({ scopes, ...values }: NewKey): Promise<ServiceKey & { key: string }> {
-      const { key, ...kept } = freshKey();
-      const data = { id: uuid(), ...values, scopes: [...scopes], ...kept };
-      return { ...keyOfRow(await refused(NOUN, table.create({ data }))), key };
+    /** Whether a key was made with another one, directly or not. */
+    async wasMadeWith({ made_with }: Pick<ServiceKey, 'made_with'>, id: string): Promise<boolean> {
+      const found = await prisma.$queryRaw<object[]>`
+        WITH RECURSIVE makers AS (
+          SELECT id, made_with FROM service_keys WHERE id = ${made_with}::uuid
+          UNION ALL SELECT k.id, k.made_with FROM service_keys k JOIN makers m ON k.id = m.made_with)
+        SELECT FROM makers WHERE id = ${id}::uuid`;
+      return found.length > 0;
     },
-    /** The key that was valid until now stays so until a time; one before it ends. */
-    async rotate(id: string, previous_until: Date): Promise<ServiceKey & { key: string }> {
+    async create({ scopes, ...values }: NewKey, by: PresentedKey | null): Promise<ServiceKey & { key: string }> {
+      const { key, ...kept } = freshKey();
+      const data = { id: uuid(), ...values, scopes: [...scopes], made_with: by?.id ?? null, ...kept };
+      const making = prisma.$transaction(async (on) => {
+        if (by) await requirePresent(on, by);
+        return on.serviceKey.create({ data });
+      });
+      return { ...keyOfRow(await refused(NOUN, making)), key };
+    },
+    /** The key that was valid until now stays so until a time, and so do the keys made with it; one before it ends. */
+    async rotate(id: string, previous_until: Date, by: PresentedKey | null): Promise<RotatedServiceKey> {
       const { key, ...kept } = freshKey();
       const replacing = prisma.$transaction(async (on) => {
+        if (by) await requirePresent(on, by);
         const { hash } = await on.serviceKey.findUniqueOrThrow({ where: { id } });
         const data = { ...kept, previous_hash: hash, previous_until, rotated_at: new Date() };
-        return on.serviceKey.update({ where: { id, hash }, data });
+        const replaced = await on.serviceKey.update({ where: { id, hash }, data });
+        return { ...keyOfRow(replaced), ending_keys: await endMade(on, id, previous_until) };
       });
-      return { ...keyOfRow(await refused(NOUN, replacing)), key };
+      return { ...(await refused(NOUN, replacing)), key };
     },
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
@@ -90,10 +150,16 @@ export function serviceKeyStore(prisma: PrismaClient) {
         },
       });
       if (!found) return null;
-      const { id, last_used_at } = found;
+      const { id, last_used_at, made_with } = found;
+      const was_replaced = Buffer.compare(found.hash, hash) !== 0;
+      const ends_with = made_with === null ? null : await endOfMakers(made_with);
+      const expires_at = earliest(found.expires_at, ends_with, was_replaced ? found.previous_until : null);
+      if (expires_at && expires_at <= now) return null;
       if (!last_used_at || now.getTime() - last_used_at.getTime() > USE_NOTED_MS)
         table.updateMany({ where: { id }, data: { last_used_at: now } }).catch(onFailure);
-      return { ...found, role: found.role as CallerRole, scopes: found.scopes as Scope[] };
+      // A key that was replaced makes nothing that would outlive it.
+      const scopes = (found.scopes as Scope[]).filter((scope) => !(was_replaced && scope === 'keys'));
+      return { ...found, role: found.role as CallerRole, scopes, expires_at };
     },
   };
 }

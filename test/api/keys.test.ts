@@ -103,6 +103,80 @@ describe('a service key', () => {
     expect((await strong.client.post('/api/keys', { name: 'none' })).body.code).toBe('scope_missing');
   });
 
+  it('rotates itself and the keys made with it, directly or not, and no other', async () => {
+    const values = { scopes: ['read', 'keys'] };
+    const [parent, stranger] = [await keyOf(values), await keyOf(values, here.bob)];
+    const self = await keyOf(values, parent.client);
+    const sibling = await keyOf(values, parent.client);
+    const child = await keyOf(values, self.client);
+    const grandchild = await keyOf(values, child.client);
+    const rotated = async ({ id }: { id: string }) =>
+      (await self.client.post(`/api/keys/${id}/rotate`, { grace_seconds: 600 })).status;
+    const statuses: Record<string, number> = {};
+    // Itself last: a key that was replaced rotates nothing.
+    for (const [name, key] of Object.entries({ sibling, parent, stranger, grandchild, child, self }))
+      statuses[name] = await rotated(key);
+    expect(statuses).toEqual({ sibling: 403, parent: 403, stranger: 403, grandchild: 201, child: 201, self: 201 });
+    const fresh = await keyOf(values);
+    expect((await problem(fresh.client.post(`/api/keys/${parent.id}/rotate`, {})))[2]).toContain(
+      'only itself and the keys made with it',
+    );
+    expect((await here.alice.post(`/api/keys/${sibling.id}/rotate`, {})).status).toBe(201);
+  });
+
+  it('takes the keys made with it along when it is rotated: they end with the replaced key', async () => {
+    const values = { scopes: ['read', 'keys'] };
+    const parent = await keyOf(values);
+    const child = await keyOf(values, parent.client);
+    const grandchild = await keyOf(values, child.client);
+    const graced = await here.alice.ok(here.alice.post(`/api/keys/${parent.id}/rotate`, { grace_seconds: 600 }), 201);
+    made.push(graced.key);
+    const until_then = graced.previous_valid_until;
+    expect(graced.ending_keys).toEqual([child, grandchild].map(({ id, name }) => ({ id, name, expires_at: until_then })));
+    expect(await Promise.all([child, grandchild].map(({ client }) => status(client)))).toEqual([200, 200]);
+    const ended = await here.alice.ok(here.alice.post(`/api/keys/${parent.id}/rotate`, {}), 201);
+    made.push(ended.key);
+    expect(ended.ending_keys.map(({ id }: { id: string }) => id)).toEqual([child.id, grandchild.id]);
+    await Promise.all([child, grandchild].map(({ client }) => refused(client)));
+    expect(await status(clientOf(here.url, ended.key))).toBe(200);
+    const kept = await here.alice.ok(here.alice.get(`/api/keys/${grandchild.id}`));
+    expect(Date.parse(kept.expires_at)).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('may not manage keys once it was replaced, also while it is still valid', async () => {
+    const values = { scopes: ['read', 'keys'] };
+    const key = await keyOf(values);
+    const child = await keyOf(values, key.client);
+    made.push((await here.alice.ok(here.alice.post(`/api/keys/${key.id}/rotate`, { grace_seconds: 600 }), 201)).key);
+    const rotated = () => key.client.post(`/api/keys/${key.id}/rotate`, {});
+    await until('the loss of the scope', async () => (await rotated()).body.code === 'scope_missing');
+    expect(await status(key.client)).toBe(200);
+    expect((await problem(key.client.post(`/api/keys/${child.id}/rotate`, {})))[1]).toBe('scope_missing');
+    expect((await problem(key.client.post('/api/keys', { name: 'late', scopes: ['read'] })))[1]).toBe('scope_missing');
+  });
+
+  it('makes no key in the seconds in which another process still takes it for valid', async () => {
+    const values = { scopes: ['read', 'keys'] };
+    const key = await keyOf(values);
+    expect(await status(key.client)).toBe(200);
+    await here.core.database.pool.query(
+      `UPDATE service_keys SET previous_hash = hash, previous_until = now() + interval '1 hour', hash = sha256('other') WHERE id = $1`,
+      [key.id],
+    );
+    const late = [await key.client.post('/api/keys', { name: 'late', scopes: ['read'] })];
+    late.push(await key.client.post(`/api/keys/${key.id}/rotate`, {}));
+    // Slow machines look the key up again in between.
+    for (const { body } of late) expect(['key_ended', 'scope_missing']).toContain(body.code);
+  });
+
+  it('does not outlive the key that made it, whatever its row says', async () => {
+    const parent = await keyOf({ scopes: ['read', 'keys'] });
+    const child = await keyOf({ scopes: ['read', 'keys'] }, parent.client);
+    const grandchild = await keyOf({ scopes: ['read'] }, child.client);
+    await here.core.database.pool.query('UPDATE service_keys SET expires_at = now() WHERE id = $1', [parent.id]);
+    await Promise.all([parent, child, grandchild].map(({ client }) => refused(client)));
+  });
+
   it('ends with its deletion, its rotation or its time, within seconds, and takes along the keys made with it', async () => {
     const parent = await keyOf({ scopes: ['read', 'keys'] });
     const child = await keyOf({ scopes: ['read'] }, parent.client);

@@ -592,6 +592,15 @@ export type DueTimes = {
   warnings?: Warning[];
 };
 
+/** A key made with a key that was rotated; it ends with the replaced one */
+export type EndingKey = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  name: string;
+  /** ISO 8601, UTC */
+  expires_at: string;
+};
+
 export type EnvConfig = {
   [name: string]: {
     token_name?: string | null;
@@ -1806,7 +1815,7 @@ export type NewServiceKey = {
   scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
   /** The first and the last characters of the key */
   hint: string;
-  /** The key that made it, and is deleted together with it; null: a person made it */
+  /** The key that made it. It ends and is deleted together with that key; null: a person made it */
   made_with: string | null;
   expires_at: string | null;
   /** To the minute */
@@ -2067,6 +2076,36 @@ export type RestoredVersion = {
   exact: boolean;
   /** What the next run has differently, because it belongs to a skill, a tool or another shared resource */
   differences: VersionChange[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type RotatedServiceKey = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** The principal that it acts as, as `provider:subject` */
+  owner: string;
+  owner_login: string;
+  name: string;
+  /** viewer: reads; editor: also runs and changes; administrator: also what ADMIN_SUBJECTS may */
+  role: 'viewer' | 'editor' | 'administrator';
+  scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
+  /** The first and the last characters of the key */
+  hint: string;
+  /** The key that made it. It ends and is deleted together with that key; null: a person made it */
+  made_with: string | null;
+  expires_at: string | null;
+  /** To the minute */
+  last_used_at: string | null;
+  rotated_at: string | null;
+  /** Until then the key before the last rotation works, too */
+  previous_valid_until: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** Shown only in this reply */
+  key: string;
+  /** The keys made with it, directly or not. They end with the replaced key, at the latest at this `expires_at` */
+  ending_keys: EndingKey[];
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -2556,7 +2595,7 @@ export type ServiceKey = {
   scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
   /** The first and the last characters of the key */
   hint: string;
-  /** The key that made it, and is deleted together with it; null: a person made it */
+  /** The key that made it. It ends and is deleted together with that key; null: a person made it */
   made_with: string | null;
   expires_at: string | null;
   /** To the minute */
@@ -5032,7 +5071,7 @@ export interface Operations {
       };
       body: ServiceKeyRotate;
     };
-    reply: NewServiceKey;
+    reply: RotatedServiceKey;
   };
   /** Create a knowledge item */
   'POST /api/knowledge-items': { input: { body: KnowledgeItemCreate }; reply: KnowledgeItem };

@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { keys } from '../../../contracts/keys.ts';
+import { keys, type RotatedServiceKey } from '../../../contracts/keys.ts';
 import { useAct } from '../../api/queries.ts';
 import { CopyableId } from '../../ui/copy.tsx';
 import { DialogButton } from '../../ui/dialog-button.tsx';
@@ -42,11 +42,14 @@ const GRACES = [
 function Rotate({ id }: { id: string }) {
   const act = useAct(keys.rotate);
   const [grace, setGrace] = useState('0');
-  if (act.data) return <NewKey of={act.data.key} />;
+  if (act.data) return <Rotated of={act.data} />;
   const rotate = () => act.mutate({ params: { id }, body: { grace_seconds: Number(grace) } });
   return (
     <Stack>
-      <Text>A new key replaces the present one. Scheduled agents that were saved with it need to be saved again.</Text>
+      <Text>
+        A new key replaces the present one. Keys made with it end when it does, and scheduled agents that were saved with it need
+        to be saved again.
+      </Text>
       <NativeSelect
         label="The present key"
         value={grace}
@@ -59,6 +62,17 @@ function Rotate({ id }: { id: string }) {
           Rotate
         </Button>
       </Group>
+    </Stack>
+  );
+}
+
+function Rotated({ of: { key, ending_keys } }: { of: RotatedServiceKey }) {
+  return (
+    <Stack>
+      <NewKey of={key} />
+      {ending_keys.length > 0 && (
+        <Text>Keys made with the replaced one end with it: {ending_keys.map(({ name }) => name).join(', ')}.</Text>
+      )}
     </Stack>
   );
 }
