@@ -8,16 +8,18 @@ const MOST_CHARACTERS = 8_192;
 /**
  * Where an MCP server's authorization server sends the browser back to. It takes no access token, since a browser sends none here,
  * and does nothing but pass on what it got: the dashboard finishes the sign-in in the name of the person who uses it. In the fragment,
- * which no server gets and no log holds.
+ * which no server gets and no log holds. Each MCP server has a separate address, so that an answer that comes back for one server is never
+ * taken for another's.
  */
 export function mcpSignInCallback(http: FastifyInstance): void {
-  http.get('/api/mcps/sign-in/callback', { logSerializers: { req: withoutQuery } }, async ({ query }, reply) => {
+  http.get('/api/mcps/:id/sign-in/callback', { logSerializers: { req: withoutQuery } }, async ({ params, query }, reply) => {
     const sent = query as Record<string, unknown>;
+    const { id } = params as { id: string };
     const passed = PASSED_ON.flatMap((name) => {
       const value = sent[name];
-      return typeof value === 'string' && value.length <= MOST_CHARACTERS ? [[name, value]] : [];
+      return typeof value === 'string' && value.length <= MOST_CHARACTERS ? [[name, value] as [string, string]] : [];
     });
-    return reply.header('cache-control', 'no-store').redirect(`${PAGE}#${new URLSearchParams(passed)}`);
+    return reply.header('cache-control', 'no-store').redirect(`${PAGE}#${new URLSearchParams([['server_id', id], ...passed])}`);
   });
 }
 

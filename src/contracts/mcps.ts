@@ -110,6 +110,25 @@ export const McpImport = z
   .object({ mcpServers: z.record(z.string(), McpEntry) })
   .meta({ id: 'McpImport', example: { mcpServers: { files: { command: 'npx', args: ['-y', 'files-mcp'] } } } });
 
+const McpSignInBegun = z
+  .object({
+    authorization_url: z.string(),
+    origins: z
+      .object({
+        server: z.string(),
+        authorization: z.string().meta({ description: 'Where the person consents' }),
+        token: z.string().meta({ description: 'Which server gets the code and issues the tokens' }),
+      })
+      .meta({
+        id: 'McpSignInOrigins',
+        description: 'Who takes part. If they differ, show them to the person before the browser opens `authorization_url`',
+      }),
+    redirect_url: z.string().meta({ description: 'Where the browser is sent back to: an address of this server alone' }),
+    expires_at: Timestamp.meta({ description: 'Until when the sign-in can be finished' }),
+  })
+  .meta({ id: 'McpSignInBegun' });
+export type McpSignInBegun = z.output<typeof McpSignInBegun>;
+
 const tag = 'MCP servers';
 
 export const mcps = {
@@ -169,12 +188,7 @@ export const mcps = {
       'For servers that take only people who signed in (OAuth). Open `authorization_url` in a browser: the server asks for consent and ' +
       'sends the browser back to the dashboard, which calls `finish_mcp_sign_in`. Only the caller’s own runs and requests use the sign-in.',
     params: IdParams,
-    reply: z
-      .object({
-        authorization_url: z.string(),
-        expires_at: Timestamp.meta({ description: 'Until when the sign-in can be finished' }),
-      })
-      .meta({ id: 'McpSignInBegun' }),
+    reply: McpSignInBegun,
     status: 201,
     refuses: [409, 502],
   }),
@@ -187,11 +201,19 @@ export const mcps = {
       'Takes what the server sent the browser back with. A `state` is taken once, and only from the person and access token that began.',
     body: z
       .object({
+        server_id: Id.meta({ description: 'The server that the address of the answer names: `/api/mcps/{id}/sign-in/callback`' }),
         state: z.string().min(1).max(200),
         code: z.string().min(1).max(8_192),
         iss: z.string().max(2_000).optional().meta({ description: 'The issuer, if the server sent it' }),
       })
-      .meta({ id: 'McpSignInAnswer', example: { state: 'as-the-browser-got-it', code: 'as-the-browser-got-it' } }),
+      .meta({
+        id: 'McpSignInAnswer',
+        example: {
+          server_id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001',
+          state: 'as-the-browser-got-it',
+          code: 'as-the-browser-got-it',
+        },
+      }),
     reply: McpSignIn.extend({ server_id: Id }).meta({ id: 'McpSignInFinished' }),
     refuses: [403, 409, 502],
   }),

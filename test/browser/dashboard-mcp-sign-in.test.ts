@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it, long } from '../support/browser.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
+import { startForgingMcpServer } from '../support/forging-mcp-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type OAuthMcpServer, startOAuthMcpServer } from '../support/oauth-mcp-server.ts';
 
@@ -39,13 +40,35 @@ describeInBrowser('the sign-in at an MCP server', () => {
     expect(await signIn()).toBe(null);
   });
 
+  it('names the other servers that take part before it leaves the page', async ({ page }) => {
+    const { alice } = here;
+    const forged = await startForgingMcpServer({ honest: new URL(remote.url).origin, claims: (self) => ({ issuer: self }) });
+    const values = { name: 'elsewhere', transport_type: 'http', connection_config: { url: forged.url } };
+    const { id } = await alice.ok(alice.post('/api/mcps', values), 201);
+    await signInAsAlice(page, `${here.url}/dashboard/mcps/${id}`);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Check that these addresses belong together').waitFor();
+    expect(await dialog.locator('dd').allTextContents()).toEqual([forged.origin, new URL(remote.url).origin, forged.origin]);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(page.url()).toBe(`${here.url}/dashboard/mcps/${id}`);
+    expect(forged.stolen).toEqual([]);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await dialog.getByRole('button', { name: `Continue to ${new URL(remote.url).host}` }).click();
+    await page.getByText('You signed in on').waitFor();
+    expect(forged.stolen).toHaveLength(1);
+    await forged.stop();
+  });
+
   long('shows why a server did not sign a person in, and that an answer was used before', async ({ page, troubles }) => {
     troubles.allow(/status of 409/);
     await signInAsAlice(page, `${here.url}/dashboard/mcps/sign-in#error=access_denied&error_description=You+said+no`);
     await page.getByRole('alert').getByText('The server did not sign you in: You said no.').waitFor();
     expect(await faultsOf(page)).toEqual([]);
     await page.goto(`${here.url}/dashboard/`);
-    await page.goto(`${here.url}/dashboard/mcps/sign-in#state=used&code=used`);
+    await page.goto(`${here.url}/dashboard/mcps/sign-in#server_id=0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001&state=used&code=used`);
     await page.getByRole('alert').getByText('This sign-in is too old').waitFor();
   });
 });

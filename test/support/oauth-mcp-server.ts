@@ -157,13 +157,13 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
 }
 
 /** Consents as a person does in their browser; returns what the dashboard gets from it. */
-export async function consent(authorization_url: string): Promise<{ state: string; code: string }> {
+export async function consent(authorization_url: string): Promise<{ server_id: string; state: string; code: string }> {
   const back = await fetch(authorization_url, { redirect: 'manual' });
   const callback = new URL(back.headers.get('location') ?? '');
   const passed = await fetch(callback, { redirect: 'manual' });
   const page = new URL(passed.headers.get('location') ?? '', callback);
-  const { state = '', code = '' } = Object.fromEntries(new URLSearchParams(page.hash.slice(1)));
-  return { state, code };
+  const { server_id = '', state = '', code = '' } = Object.fromEntries(new URLSearchParams(page.hash.slice(1)));
+  return { server_id, state, code };
 }
 
 /** Signs a person in to a server, in the dashboard's way. */

@@ -118,7 +118,7 @@ it('a state is taken once, and only from the person who began', async () => {
   const second = await consent(await begin());
   expect((await finish(second))[0]).toBe(200);
   expect(await finish(second)).toEqual(expired);
-  expect(await finish({ state: 'made-up', code: 'made-up' })).toEqual(expired);
+  expect(await finish({ server_id: server, state: 'made-up', code: 'made-up' })).toEqual(expired);
   const late = await consent(await begin());
   await here.core.database.pool.query(`UPDATE mcp_sign_in_attempts SET expires_at = now() - interval '1 second'`);
   expect(await finish(late)).toEqual(expired);
@@ -129,7 +129,7 @@ it('a code from another sign-in does not fit the verifier, and is refused', asyn
   const begin = async () =>
     (await here.alice.ok(here.alice.post(`/api/mcps/${server}/sign-in`), 201)).authorization_url as string;
   const [mine, planted] = [await consent(await begin()), await consent(await begin())];
-  const { status, body } = await here.alice.post('/api/mcps/sign-in', { state: mine.state, code: planted.code });
+  const { status, body } = await here.alice.post('/api/mcps/sign-in', { ...mine, code: planted.code });
   expect([status, body.code]).toEqual([502, 'mcp_sign_in_failed']);
   expect(await seenBy()).toBe(null);
 });
@@ -255,15 +255,10 @@ it('a server that moves gets no tokens of its old address', async () => {
 });
 
 it('a configured client is used instead of a registered one', async () => {
-  const client = {
-    client_id: 'known',
-    client_secret: 'secret-of-the-client',
-    redirect_uris: [`${here.url}/api/mcps/sign-in/callback`],
-  };
-  remote.clients.set('known', client);
-  const registered = remote.clients.size;
   const oauth = { client_id: 'known', client_secret: 'secret-of-the-client' };
   const id = await serverAt(remote.url, { connection_config: { url: remote.url, oauth } });
+  remote.clients.set('known', { ...oauth, redirect_uris: [`${here.url}/api/mcps/${id}/sign-in/callback`] });
+  const registered = remote.clients.size;
   expect(JSON.stringify(await here.alice.ok(here.alice.get(`/api/mcps/${id}`)))).not.toContain('secret-of-the-client');
   await as('alice@remote', here.alice, id);
   expect(await tested(here.alice, id)).toMatchObject({ success: true });
@@ -313,7 +308,7 @@ it('no token leaves its place', async () => {
   const hex = (text: string) => Buffer.from(text).toString('hex');
   const leaked = [...remote.issued].filter((token) => said.some((text) => [token, hex(token)].some((one) => text.includes(one))));
   expect([remote.issued.size > 0, leaked]).toEqual([true, []]);
-  expect(lines.some((line) => line.includes('/api/mcps/sign-in/callback'))).toBe(true);
+  expect(lines.some((line) => line.includes('/sign-in/callback'))).toBe(true);
   expect(lines.filter((line) => /code=/.test(line))).toEqual([]);
 });
 

@@ -1572,6 +1572,8 @@ export type McpSignIn = {
 };
 
 export type McpSignInAnswer = {
+  /** The server that the address of the answer names: `/api/mcps/{id}/sign-in/callback` */
+  server_id: string;
   state: string;
   code: string;
   /** The issuer, if the server sent it */
@@ -1580,6 +1582,9 @@ export type McpSignInAnswer = {
 
 export type McpSignInBegun = {
   authorization_url: string;
+  origins: McpSignInOrigins;
+  /** Where the browser is sent back to: an address of this server alone */
+  redirect_url: string;
   /** Until when the sign-in can be finished */
   expires_at: string;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -1597,6 +1602,15 @@ export type McpSignInFinished = {
   server_id: string;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
+};
+
+/** Who takes part. If they differ, show them to the person before the browser opens `authorization_url` */
+export type McpSignInOrigins = {
+  server: string;
+  /** Where the person consents */
+  authorization: string;
+  /** Which server gets the code and issues the tokens */
+  token: string;
 };
 
 export type McpTest = {

@@ -12,22 +12,23 @@ export default function McpSignIn() {
   const [answer] = useState(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
   const navigate = useNavigate();
   const begun = useRef(false);
-  const { state, code, iss, error: refused, error_description: reason = refused } = answer;
+  const { server_id, state, code, iss, error: refused, error_description: reason = refused } = answer;
+  const is_complete = server_id && state && code;
   useEffect(() => {
     if (begun.current) return;
     begun.current = true;
     // The code is used once, and has no place in the browser's history.
     history.replaceState(history.state, '', location.pathname);
-    if (!state || !code) return;
-    const body = { state, code, ...(iss === undefined ? {} : { iss }) };
-    mutate({ body }, { onSuccess: ({ server_id }) => void navigate(`/mcps/${server_id}`, { replace: true }) });
-  }, [state, code, iss, mutate, navigate]);
+    if (!server_id || !state || !code) return;
+    const body = { server_id, state, code, ...(iss === undefined ? {} : { iss }) };
+    mutate({ body }, { onSuccess: () => void navigate(`/mcps/${server_id}`, { replace: true }) });
+  }, [server_id, state, code, iss, mutate, navigate]);
   return (
     <Page title="Signing in to an MCP server" parent={{ to: '/mcps', title: 'MCP servers' }}>
       <Stack>
         {error && <Failure problem={error} />}
-        {!error && state && code && <Loading what="Finishing the sign-in" />}
-        {!(state && code) && (
+        {!error && is_complete && <Loading what="Finishing the sign-in" />}
+        {!is_complete && (
           <Alert color="red" variant="outline" role="alert">
             The server did not sign you in{reason ? `: ${reason}` : ''}. Open the server and choose Sign in to try again.
           </Alert>

@@ -14,8 +14,18 @@ import { oauthFetch, signInUrlOf } from './oauth.ts';
 
 type Fetch = typeof globalThis.fetch;
 
+/** Who takes part in a sign-in. */
+interface SignInOrigins {
+  server: string;
+  /** Where the person consents. */
+  authorization: string;
+  /** Where the code is exchanged for tokens. */
+  token: string;
+}
+
 interface Begun {
   authorization_url: string;
+  origins: SignInOrigins;
   secrets: McpAttemptSecrets;
 }
 
@@ -49,6 +59,7 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
     },
     codeVerifier: () => found.verifier ?? '',
     saveDiscoveryState: (discovery) => {
+      requireOwnMetadata(discovery);
       found.discovery = discovery;
     },
     redirectToAuthorization: (address) => {
@@ -68,6 +79,7 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
       ...(await challengeOf(url, target.endpoint.headers, watched.fetch)),
     });
   } catch (error) {
+    if (error instanceof AppError) throw error;
     throw new AppError('upstream', notOffered(target, watched.failure() ?? error), { code: 'mcp_sign_in_failed' });
   }
   const { authorization_url, client, verifier, discovery } = found;
@@ -75,8 +87,31 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
     throw new AppError('upstream', notOffered(target, new Error('its authorization server has no usable address')), {
       code: 'mcp_sign_in_failed',
     });
-  return { authorization_url: authorization_url.href, secrets: { url, client, verifier, discovery } };
+  const { authorizationServerUrl, authorizationServerMetadata: metadata } = discovery;
+  const origins = {
+    server: new URL(url).origin,
+    authorization: authorization_url.origin,
+    token: new URL(metadata?.token_endpoint ?? authorizationServerUrl).origin,
+  };
+  return { authorization_url: authorization_url.href, origins, secrets: { url, client, verifier, discovery } };
 }
+
+/**
+ * Metadata speaks only for the address that it was fetched from (RFC 8414, 3.3). Otherwise a server could name an honest one as issuer and
+ * itself as token endpoint, and would get the honest one's codes together with their verifiers.
+ */
+function requireOwnMetadata({ authorizationServerUrl, authorizationServerMetadata: metadata }: OAuthDiscoveryState): void {
+  if (!metadata || issuerAt(metadata.issuer) === issuerAt(authorizationServerUrl)) return;
+  throw new AppError(
+    'upstream',
+    `The metadata of the authorization server ${authorizationServerUrl} names another issuer, ${shortened(metadata.issuer)}; ` +
+      'nobody can sign in until its operator corrects it',
+    { code: 'mcp_sign_in_metadata' },
+  );
+}
+
+/** Addresses with and without a slash at their end are the same issuer: metadata that is looked for at an origin has none to compare. */
+const issuerAt = (address: string) => (URL.canParse(address) ? new URL(address).href : address).replace(/\/$/, '');
 
 const notOffered = ({ name }: McpTarget, error: unknown) =>
   `The sign-in at the MCP server ${name} cannot begin: ${shortened(reasonOf(error))}`;
@@ -134,6 +169,7 @@ export async function finishSignIn(
   { verifier, ...known }: McpAttemptSecrets,
   { code, issuer, redirect_url, fetch }: Finish,
 ): Promise<McpSignInSecrets> {
+  requireOwnMetadata(known.discovery);
   requireIssuer(known.discovery, issuer);
   let tokens: OAuthTokens | undefined;
   let { client } = known;

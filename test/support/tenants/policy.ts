@@ -201,6 +201,8 @@ const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
   'POST /api/import scheduled_agents[].workflow_id': 'shared',
   'POST /api/scheduled-agents/import items[].workflow_id': 'shared',
   'POST /v1/responses conversation.id': 'conversation',
+  // Compared with the server of the sign-in that was begun.
+  'POST /api/mcps/sign-in server_id': 'plain',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };

@@ -1,10 +1,13 @@
-import { Button, Group, Text } from '@mantine/core';
-import type { McpServer } from '../../../contracts/mcps.ts';
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { McpServer, McpSignInBegun } from '../../../contracts/mcps.ts';
 import { mcps } from '../../../contracts/mcps.ts';
 import { useClient } from '../../api/context.tsx';
 import { useAct, useWork } from '../../api/queries.ts';
+import { Facts } from '../../ui/show.tsx';
 import { FailureBelow } from '../../ui/states.tsx';
 import { When } from '../../ui/time.tsx';
+import { GuardedDialog } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
 
 /** The reader's own sign-in at a remote server. */
@@ -14,7 +17,8 @@ export function McpSignInLine({ record }: { record: Stored }) {
   const begin = useAct(mcps.beginSignIn);
   const end = useWork(() => call(mcps.endSignIn, { params }), { needs: mcps.endSignIn.access ?? undefined });
   const sign_in = record.sign_in as McpServer['sign_in'];
-  const leave = () => begin.mutate({ params }, { onSuccess: ({ authorization_url }) => location.assign(authorization_url) });
+  const [asked, ask] = useState<McpSignInBegun | null>(null);
+  const leave = () => begin.mutate({ params }, { onSuccess: (begun) => (staysAtServer(begun) ? open(begun) : ask(begun)) });
   return (
     <Group gap="xs">
       <Button variant="default" loading={begin.isPending} data-needs={begin.needs} onClick={leave}>
@@ -28,9 +32,35 @@ export function McpSignInLine({ record }: { record: Stored }) {
       <Text size="sm" c="dimmed">
         {sign_in ? <SignedIn sign_in={sign_in} /> : 'For servers that take only people who signed in. Only your own runs use it.'}
       </Text>
+      <GuardedDialog opened={asked !== null} onClose={() => ask(null)} title="You are about to leave for another server">
+        {asked && <Elsewhere of={asked} />}
+      </GuardedDialog>
       {begin.error && <FailureBelow problem={begin.error} />}
       {end.error && <FailureBelow problem={end.error} />}
     </Group>
+  );
+}
+
+const open = ({ authorization_url }: McpSignInBegun) => location.assign(authorization_url);
+
+const staysAtServer = ({ origins: { server, authorization, token } }: McpSignInBegun) =>
+  authorization === server && token === server;
+
+/** A server of an attacker sends people to one that they trust, and has what they allow there sent to itself. */
+function Elsewhere({ of }: { of: McpSignInBegun }) {
+  const { server, authorization, token } = of.origins;
+  return (
+    <Stack>
+      <Text>Check that these addresses belong together before you allow anything:</Text>
+      <Facts of={{ 'MCP server': server, 'You sign in at': authorization, 'What you allow goes to': token }} />
+      <Text size="sm" c="dimmed">
+        Whoever operates these addresses may use the account that you sign in with. If you do not know one of them, close this
+        dialog.
+      </Text>
+      <Group justify="flex-end">
+        <Button onClick={() => open(of)}>Continue to {new URL(authorization).host}</Button>
+      </Group>
+    </Stack>
   );
 }
 
