@@ -54,7 +54,7 @@ function Elsewhere({ of }: { of: McpSignInBegun }) {
       <Text>Check that these addresses belong together before you allow anything:</Text>
       <Facts of={{ 'MCP server': server, 'You sign in at': authorization, 'What you allow goes to': token }} />
       <Text size="sm" c="dimmed">
-        Whoever operates these addresses may use the account that you sign in with. If you do not know one of them, close this
+        The operators of these addresses can use the account that you sign in with. If you do not know one of them, close this
         dialog.
       </Text>
       <Group justify="flex-end">
