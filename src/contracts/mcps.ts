@@ -201,7 +201,10 @@ export const mcps = {
       'Takes what the server sent the browser back with. A `state` is taken once, and only from the person and access token that began.',
     body: z
       .object({
-        server_id: Id.meta({ description: 'The server that the address of the answer names: `/api/mcps/{id}/sign-in/callback`' }),
+        server_id: Id.optional().meta({
+          description:
+            'The server in the address of the answer, `/api/mcps/{id}/sign-in/callback`. An answer for another server is refused',
+        }),
         state: z.string().min(1).max(200),
         code: z.string().min(1).max(8_192),
         iss: z.string().max(2_000).optional().meta({ description: 'The issuer, if the server sent it' }),

@@ -60,7 +60,7 @@ import { workspacesOf } from '../tools/workspaces.ts';
 import { browserSignInOf } from './browser-sign-in.ts';
 import { checksOf } from './checks.ts';
 import { connectOptions } from './client-connection.ts';
-import { type Config, hasRole, rolesOf } from './config.ts';
+import { type Config, hasRole, onlyCallsTools, rolesOf } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { homeMark } from './home-mark.ts';
 import { laterStartsOf } from './later-starts.ts';
@@ -110,6 +110,7 @@ export async function openSharedServices(
     database,
     keys,
     admins: config.ADMIN_SUBJECTS,
+    only_tools: onlyCallsTools(config),
     publish: (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }),
   });
   const { parsers, judge } = parsersOf(config, resources);

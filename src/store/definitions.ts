@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Definition } from '../domain/definition.ts';
+import type { IsToolsRole } from './as-tools-role.ts';
 import { type Queryable, row } from './database.ts';
-import { findDefinition } from './statements/definitions.ts';
+import { findCallDefinition, findDefinition } from './statements/definitions.ts';
 
 /** A definition never changes, except for the key that its secrets are sealed with, so each worker caches recent ones. */
 const KEPT = 500;
@@ -21,13 +22,14 @@ export const withDefinition = <T>(attempt: () => Promise<T>): Promise<T> =>
     REFERRING.includes((error as pg.DatabaseError).constraint ?? '') ? attempt() : Promise.reject(error),
   );
 
-export function definitionStore(pool: Queryable) {
+export function definitionStore(pool: Queryable, isToolsRole: IsToolsRole) {
   const kept = new LRUCache<string, Definition>({ max: KEPT });
   async function find(hash: string): Promise<Definition | null> {
     const known = kept.get(hash);
     if (known) return known;
-    const found = await row<{ body: Definition }>(pool, findDefinition({ hash }));
-    if (!found) return null;
+    const finding = (await isToolsRole()) ? findCallDefinition : findDefinition;
+    const found = await row<{ body: Definition | null }>(pool, finding({ hash }));
+    if (!found?.body) return null;
     kept.set(hash, found.body);
     return found.body;
   }

@@ -7,6 +7,7 @@ import { exchangeLimitsOf, type PinnedGuardrail } from '../domain/definition.ts'
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { alertStore } from './alerts.ts';
+import { toolsRole } from './as-tools-role.ts';
 import { attachmentStore } from './attachments.ts';
 import { auditQueueStore, auditStore } from './audit.ts';
 import { browserSessionStore } from './browser-sessions.ts';
@@ -71,12 +72,15 @@ interface StoreOptions {
   publish?: Publish;
   /** Administrators: their shared resources join other users' agents by tag. */
   admins?: readonly string[];
+  /** Whether the process only calls tools, perhaps with the database role made for that. */
+  only_tools?: boolean;
 }
 
 /** The whole store, one part per resource. `publish` receives events after they are written. */
-export function createStore({ database: { pool, prisma }, keys, publish, admins = [] }: StoreOptions) {
+export function createStore({ database: { pool, prisma }, keys, publish, admins = [], only_tools = false }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
   const quick = within(pool, RUN_STATEMENT_MS);
+  const isToolsRole = toolsRole(quick, only_tools);
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
   const granting = createGranting({ prisma, keys, fingerprints });
@@ -113,7 +117,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore({ prisma, keys, granting }),
-    definitions: definitionStore(quick),
+    definitions: definitionStore(quick, isToolsRole),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),
@@ -131,7 +135,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     serviceKeys: serviceKeyStore(prisma),
     audit: auditStore({ pool: quick, prisma }),
     auditQueue: auditQueueStore({ pool, prisma }),
-    quotas: quotaStore(pool),
+    quotas: quotaStore(pool, isToolsRole),
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),
     retention: retentionStore({ pool }),

@@ -1,11 +1,13 @@
 import type pg from 'pg';
+import type { IsToolsRole } from './as-tools-role.ts';
 import { row } from './database.ts';
 import * as sql from './statements/quotas.ts';
 
-export const quotaStore = (pool: pg.Pool) => ({
+export const quotaStore = (pool: pg.Pool, isToolsRole: IsToolsRole) => ({
   /** Bytes of text that a principal has stored. */
   async storedBytes(created_by: string): Promise<number> {
-    return (await row<{ bytes: number }>(pool, sql.storedBytes({ created_by })))?.bytes ?? 0;
+    const stored = (await isToolsRole()) ? sql.storedBytesOf : sql.storedBytes;
+    return (await row<{ bytes: number }>(pool, stored({ created_by })))?.bytes ?? 0;
   },
   /** A principal's tasks that have not ended; counted up to `most`. */
   async openTasks(owner: string, most: number): Promise<number> {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { connectTo } from './reachable.ts';
-import { countedColumns, STORED_TEXTS } from './statements/quotas.ts';
+import { CALL_DEFINITION } from './statements/definitions.ts';
+import { STORED_BYTES, STORED_BYTES_OF } from './statements/quotas.ts';
 
 /**
  * What the calls of tools read and write, by table. Not in it: access tokens of callers and schedules, webhook secrets, chats,
@@ -31,7 +32,7 @@ const PRIVILEGES: Record<string, readonly string[]> = {
     'UPDATE (status, todos, record_behind, behind_run_id, continuity)',
   ],
   workflows: ['SELECT (id, owner, active_task_id, status)', 'UPDATE (status)'],
-  definitions: ['SELECT'],
+  definitions: ['SELECT (hash)'],
   tool_calls: ['SELECT', 'UPDATE'],
   task_messages: ['SELECT', 'INSERT'],
   workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
@@ -59,11 +60,27 @@ const PRIVILEGES: Record<string, readonly string[]> = {
 
 const SEQUENCES = ['workspace_layers_number_seq'];
 
-/** The lengths of what a principal has stored, for the limit of what a tool may store. */
-const LENGTHS = Object.keys(STORED_TEXTS).filter((table) => !(table in PRIVILEGES));
+/** The rows that the role reads and writes; the others do not exist for it. */
+const ROWS: Record<string, string> = {
+  // Tokens that their owner granted to a tool, a connection or a workflow: anyone may write a token's name into a resource.
+  stored_tokens: `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = stored_tokens.name
+    AND g.granted_by = stored_tokens.created_by AND g.resource_kind <> 'provider')`,
+  // Results, which forks repeat. Prompts and replies of models are not for tools.
+  task_messages: `role = 'tool'`,
+};
 
-/** A token that no tool, connection or workflow was granted is not there for the role. `name` is a column of stored_tokens. */
-const GRANTED = `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = name AND g.resource_kind <> 'provider')`;
+/** What the role may know about what it may not read. They run with the rights of their owner, who owns the tables. */
+const FUNCTIONS: Record<string, { returns: string; query: string }> = {
+  // A pinned definition without what is meant for models and for others: instructions, skills, guardrails and webhooks.
+  [`${CALL_DEFINITION}(text)`]: {
+    returns: 'jsonb',
+    query: `SELECT d.body - '{guardrails,output_schema}'::text[] || jsonb_build_object('skills', '[]'::jsonb,
+      'webhooks', '{"completed": null, "error": null}'::jsonb, 'agent', d.body -> 'agent' || '{"system_prompt": ""}'::jsonb)
+      FROM definitions d WHERE d.hash = $1`,
+  },
+  // How much somebody has stored, for the limit of what their tools may store.
+  [`${STORED_BYTES_OF}(text)`]: { returns: 'float8', query: STORED_BYTES.replaceAll(':created_by', '$1') },
+};
 
 /**
  * Gives an existing role of the server what a worker with the role `tools` needs in this database, and nothing else. Throws a
@@ -120,12 +137,19 @@ async function statementsFor(client: pg.Client, name: string): Promise<string[]>
     `REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${role}`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
     ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),
-    ...LENGTHS.map((table) => `GRANT SELECT (${['created_by', ...countedColumns(table)].join(', ')}) ON ${table} TO ${role}`),
     ...SEQUENCES.map((sequence) => `GRANT USAGE ON SEQUENCE ${sequence} TO ${role}`),
-    'ALTER TABLE stored_tokens ENABLE ROW LEVEL SECURITY',
-    'DROP POLICY IF EXISTS everyone ON stored_tokens',
-    'CREATE POLICY everyone ON stored_tokens USING (true) WITH CHECK (true)',
-    `DROP POLICY IF EXISTS ${policy} ON stored_tokens`,
-    `CREATE POLICY ${policy} ON stored_tokens AS RESTRICTIVE TO ${role} USING (${GRANTED})`,
+    ...Object.entries(FUNCTIONS).flatMap(([signature, { returns, query }]) => [
+      `CREATE OR REPLACE FUNCTION ${signature} RETURNS ${returns} LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
+        AS $$ ${query} $$`,
+      `REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`,
+      `GRANT EXECUTE ON FUNCTION ${signature} TO ${role}`,
+    ]),
+    ...Object.entries(ROWS).flatMap(([table, condition]) => [
+      `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
+      `DROP POLICY IF EXISTS everyone ON ${table}`,
+      `CREATE POLICY everyone ON ${table} USING (true) WITH CHECK (true)`,
+      `DROP POLICY IF EXISTS ${policy} ON ${table}`,
+      `CREATE POLICY ${policy} ON ${table} AS RESTRICTIVE TO ${role} USING (${condition})`,
+    ]),
   ];
 }

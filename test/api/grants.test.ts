@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRET_HOLDERS } from '../../src/domain/destinations.ts';
 import { doctorChecks } from '../../src/main/doctor-checks.ts';
+import { rows } from '../../src/store/database.ts';
 import { createStore } from '../../src/store/index.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
 import { rotateKeys } from '../../src/store/rotation.ts';
+import { tokensOfRun } from '../../src/store/statements/tokens.ts';
 import type { Client } from '../support/client.ts';
 import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/secret-world.ts';
 
@@ -23,6 +26,22 @@ async function tokenOf(as: Client, more: object = {}) {
 const listOf = async (as: Client, path: string) => (await as.get(path)).body as unknown as Record<string, any>[];
 
 describe('a stored token', () => {
+  it('that takes the name of one that a run used before is not one of those of the run', async () => {
+    const { pool } = world.here.core.database;
+    const [before, later] = [await tokenOf(world.alice), unique('later')];
+    const task_id = await world.here.prompt(await world.here.workflow());
+    const met = async () =>
+      (await rows<{ met: boolean }>(pool, tokensOfRun({ task_id, names: [], principal: 'local:alice' }))).length;
+    await pool.query(
+      `INSERT INTO token_uses (id, token_name, principal, purpose, task_id, granted) VALUES ($1, $2, 'local:alice', 'x', $3, true)`,
+      [uuid(), before.name, task_id],
+    );
+    expect(await met()).toBe(1);
+    await world.alice.ok(world.alice.del(before.path), 204);
+    await world.bob.ok(world.bob.post('/api/tokens', { name: before.name, value: later }), 201);
+    expect(await met()).toBe(0);
+  });
+
   it('is read, changed, shared and deleted by its owner alone, even where everyone may change what is shared', async () => {
     const { alice, bob } = world;
     const { id, path, name } = await tokenOf(alice);

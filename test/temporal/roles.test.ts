@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { SECRET_HOLDERS, type SecretHolder } from '../../src/domain/destinations.ts';
 import { evaluationIdOf, ROLES } from '../../src/temporal/names.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';
@@ -97,12 +98,104 @@ describe('workers of one role each', () => {
 });
 
 describe('the database role of tools workers', () => {
+  let made = 0;
+  const saved = async (path: string, body: object) =>
+    (await here.bob.ok(here.bob.post(path, { name: `of bob ${++made}`, ...body }), 201)).id as string;
+  /** Bob's resources that name a token. */
+  const named: Record<SecretHolder, (token: string) => Promise<unknown>> = {
+    provider: (api_key_token_name) =>
+      saved('/api/providers', { provider_type: 'openai_compatible', base_url: here.model.url, api_key_token_name }),
+    custom_tool: (token_name) =>
+      saved('/api/custom-tools', {
+        ...{ name: `of_bob_${++made}`, source_code: `ENV = {"KEY": "x"}\ndef of_bob_${made}() -> str:\n    return ""\n` },
+        env_config: { KEY: { token_name } },
+      }),
+    mcp_server: (token) =>
+      saved('/api/mcps', {
+        transport_type: 'http',
+        connection_config: { url: 'http://127.0.0.1:9', headers: { 'x-key': `{{token:${token}}}` } },
+      }),
+    knowledge_source: (token) =>
+      saved('/api/knowledge-sources', {
+        source_type: 'vector_db',
+        connection_config: { url: 'http://127.0.0.1:9', collection: 'x', api_key: `{{token:${token}}}` },
+      }),
+    workflow: async (repo_token_name) =>
+      saved('/api/workflows', {
+        agent_id: await saved('/api/agents', {}),
+        repo_url: 'https://example.com/x.git',
+        repo_token_name,
+      }),
+  };
   const as = (sql: string) => asOperator(limited_url, (operator) => operator.query(sql));
 
   it('sees stored tokens that tools were granted, and no other', async () => {
     await workflowOf();
     expect((await as('SELECT name FROM stored_tokens')).rows).toEqual([{ name: TOKENS.tool }]);
     expect((await as(`SELECT sealed FROM stored_tokens WHERE name = '${TOKENS.provider}'`)).rows).toEqual([]);
+  });
+
+  it.each(SECRET_HOLDERS)('sees no token of a provider that somebody else names in a %s', async (kind) => {
+    await workflowOf();
+    for (const shared of [false, true]) {
+      const found = (await here.alice.ok(here.alice.get('/api/tokens'))).find(
+        ({ name }: { name: string }) => name === TOKENS.provider,
+      );
+      await here.alice.ok(here.alice.put(`/api/tokens/${found.id}`, { shared }));
+      await named[kind](TOKENS.provider);
+      expect((await as('SELECT name FROM stored_tokens')).rows).toEqual([{ name: TOKENS.tool }]);
+    }
+    const { rows } = await here.core.database.pool.query(
+      'SELECT 1 FROM secret_grants WHERE token_name = $1 AND resource_kind = $2 AND granted_by = $3',
+      [TOKENS.provider, kind, 'local:bob'],
+    );
+    expect(rows.length).toBeGreaterThan(0);
+  });
+
+  it('reads no prompt, item of a conversation, skill, system prompt or guardrail, in no column and by no function', async () => {
+    const canary = (what: string) => `canary-${what}`;
+    const skill = await here.alice.ok(
+      here.alice.post('/api/skills', { name: canary('name'), instructions: canary('skill') }),
+      201,
+    );
+    const guardrail = { name: 'g', guardrail_type: 'prompt', config: { forbidden_patterns: [canary('guardrail')] } };
+    const { id: guardrail_id } = await here.alice.ok(here.alice.post('/api/guardrails', guardrail), 201);
+    const { workflow_id } = await workflowOf();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const agent = { system_prompt: canary('system'), skill_ids: [skill.id], guardrail_ids: [guardrail_id] };
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, agent));
+    const items = [{ type: 'message', role: 'user', content: canary('item') }];
+    await here.alice.ok(here.alice.post('/v1/conversations', { items }), 200);
+    const task_id = await here.prompt(workflow_id, canary('prompt'));
+    const written = async () =>
+      (await here.core.database.pool.query('SELECT 1 FROM task_messages WHERE task_id = $1', [task_id])).rowCount;
+    here.model.script(says(canary('reply')));
+    await start('runs');
+    await start('models');
+    await until('the step is on record', async () => ((await written()) ?? 0) > 1);
+    const columns = await as(
+      `SELECT table_name AS at, column_name AS name FROM information_schema.columns c WHERE table_schema = current_schema()
+        AND has_column_privilege(c.table_name::regclass, c.column_name::text, 'SELECT') AND has_schema_privilege('public', 'USAGE')`,
+    );
+    expect(columns.rows.length).toBeGreaterThan(100);
+    const leaks: string[] = [];
+    for (const { at, name } of columns.rows) {
+      const { rows } = await as(`SELECT ${name}::text AS text FROM ${at} WHERE ${name}::text LIKE '%canary-%'`);
+      if (rows.length > 0) leaks.push(`${at}.${name}: ${rows[0].text.slice(0, 100)}`);
+    }
+    const bodies = await as('SELECT definition_for_calls(hash)::text AS text FROM definitions');
+    expect(bodies.rows.length).toBeGreaterThan(0);
+    leaks.push(...bodies.rows.map(({ text }) => text).filter((text) => text.includes('canary-')));
+    // The answer of a run is for graders.
+    expect(leaks.filter((leak) => !leak.startsWith('tasks.response: '))).toEqual([]);
+    expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed' });
+  }, 120_000);
+
+  it('writes no message but results of tools', async () => {
+    const values = `SELECT id, 1, 99, 'user', 'prompt', 'forged' FROM tasks LIMIT 1`;
+    await expect(as(`INSERT INTO task_messages (task_id, step, position, role, kind, content) ${values}`)).rejects.toThrow(
+      /row-level security/,
+    );
   });
 
   it('reads sealed values in no column but those of its tokens, of sign-ins at MCP servers and of the key of fingerprints', async () => {
@@ -125,6 +218,11 @@ describe('the database role of tools workers', () => {
   it.each([
     'SELECT caller_token FROM tasks',
     'SELECT prompt FROM tasks',
+    'SELECT body FROM definitions',
+    'SELECT system_prompt FROM agents',
+    'SELECT instructions FROM skills',
+    'SELECT item FROM conversation_items',
+    'SELECT config FROM guardrails',
     'SELECT * FROM providers',
     'SELECT * FROM scheduled_agents',
     'SELECT * FROM events',

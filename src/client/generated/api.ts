@@ -1572,8 +1572,8 @@ export type McpSignIn = {
 };
 
 export type McpSignInAnswer = {
-  /** The server that the address of the answer names: `/api/mcps/{id}/sign-in/callback` */
-  server_id: string;
+  /** The server in the address of the answer, `/api/mcps/{id}/sign-in/callback`. An answer for another server is refused */
+  server_id?: string;
   state: string;
   code: string;
   /** The issuer, if the server sent it */

@@ -1,3 +1,8 @@
 import { statement } from '../statement.ts';
 
 export const findDefinition = statement('find_definition', ['hash'], `SELECT body FROM definitions WHERE hash = :hash`);
+
+/** A function of the database, made for the role of tools workers (../tools-role.ts): it may not read whole definitions. */
+export const CALL_DEFINITION = 'definition_for_calls';
+
+export const findCallDefinition = statement('find_call_definition', ['hash'], `SELECT ${CALL_DEFINITION}(:hash) AS body`);

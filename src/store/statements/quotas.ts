@@ -32,20 +32,19 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
 /** Columns whose length another column of their row says: counting does not read them, and needs no right to. */
 const SIZE_OF: Record<string, string> = { 'attachments.content': 'size' };
 
-/** What is read to know how much a table's texts take. */
-export const countedColumns = (table: string): string[] =>
-  STORED_TEXTS[table]!.map((column) => SIZE_OF[`${table}.${column}`] ?? column);
-
 const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {
   const size = columns.map((column) => SIZE_OF[`${table}.${column}`] ?? `coalesce(octet_length(${column}::text), 0)`).join(' + ');
   return `SELECT sum(${size}) AS bytes FROM ${table} WHERE created_by = :created_by`;
 });
 
-export const storedBytes = statement(
-  'stored_bytes',
-  ['created_by'],
-  `SELECT coalesce(sum(bytes), 0)::float8 AS bytes FROM (${sums.join(' UNION ALL ')}) t`,
-);
+export const STORED_BYTES = `SELECT coalesce(sum(bytes), 0)::float8 AS bytes FROM (${sums.join(' UNION ALL ')}) t`;
+
+export const storedBytes = statement('stored_bytes', ['created_by'], STORED_BYTES);
+
+/** A function of the database, made for the role of tools workers (../tools-role.ts): it may not read the texts that are counted. */
+export const STORED_BYTES_OF = 'stored_bytes_of';
+
+export const storedBytesOf = statement('stored_bytes_of', ['created_by'], `SELECT ${STORED_BYTES_OF}(:created_by) AS bytes`);
 
 export const openTasks = statement(
   'open_tasks',

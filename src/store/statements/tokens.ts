@@ -38,7 +38,8 @@ export const openToken = statement(
 
 /**
  * The stored tokens whose values a run may see: those that it and the runs it was forked from have used (`met`), and those of these
- * names that its owner may use. One statement, because every run executes it.
+ * names that its owner may use. A token that somebody stored later under the name of a used one is not among the former. One statement,
+ * because every run executes it.
  */
 export const tokensOfRun = statement(
   'tokens_of_run',
@@ -46,9 +47,11 @@ export const tokensOfRun = statement(
   `WITH RECURSIVE runs AS (
       SELECT id, forked_from FROM tasks WHERE id = :task_id
       UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from),
-    used AS (SELECT DISTINCT u.token_name AS name FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted)
-    SELECT s.name, s.sealed, s.key_id, true AS met FROM used JOIN stored_tokens s ON s.name = used.name
+    used AS (
+      SELECT DISTINCT s.id FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted
+        JOIN stored_tokens s ON s.name = u.token_name AND s.created_at <= u.used_at)
+    SELECT s.name, s.sealed, s.key_id, true AS met FROM used JOIN stored_tokens s ON s.id = used.id
     UNION ALL SELECT s.name, s.sealed, s.key_id, false FROM stored_tokens s
       WHERE s.name = ANY (:names::text[]) AND (s.shared OR s.created_by = :principal)
-        AND NOT EXISTS (SELECT 1 FROM used WHERE used.name = s.name)`,
+        AND NOT EXISTS (SELECT 1 FROM used WHERE used.id = s.id)`,
 );
