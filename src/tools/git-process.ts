@@ -34,7 +34,7 @@ export async function git<T = string>(
     killGroup(child);
   };
   const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
-  const watching = watchSize(directory, max_bytes, () => stop(`it is larger than ${max_bytes} bytes`));
+  const watching = watchSize(directory, max_bytes, stop);
   const abort = () => stop('it was stopped');
   signal.addEventListener('abort', abort, { once: true });
   const output = read(child.stdout).catch((error: Error) => {

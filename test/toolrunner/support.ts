@@ -35,6 +35,11 @@ export const CONFINED: Record<string, ToolRunnerOptions> = {
   ...(HAS_LANDLOCK &&
     IS_ROOT && { 'landlock of an ordinary user': { tier: 'landlock', python: SYSTEM_PYTHON, run_as: ORDINARY_USER } }),
 };
+const UNSCOPED = CONFINED['landlock of an ordinary user'] ?? (IS_ROOT ? undefined : CONFINED.landlock);
+/** With Landlock as in Linux 6.2 to 6.11, where it confines no signals. */
+export const OLD_LANDLOCK: Record<string, ToolRunnerOptions> = Object.fromEntries(
+  UNSCOPED ? [3, 4, 5].map((level) => [`landlock ${level} of an ordinary user`, { ...UNSCOPED, landlock_level: level }]) : [],
+);
 /** Without the variants for an ordinary user, which differ in rights to files and processes and not in the rest. */
 export const MAIN_TIERS = Object.fromEntries(Object.entries(CONFINED).filter(([name]) => !name.includes(' ')));
 export const TIERS: Record<string, ToolRunnerOptions> = { process: { isolation: 'none' }, ...CONFINED };

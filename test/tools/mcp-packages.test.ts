@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { targetOf } from '../../src/tools/mcp/config.ts';
 import { connect } from '../../src/tools/mcp/connection.ts';
 import { clearPackages, installedPackages, mcpPackages } from '../../src/tools/mcp/packages/cache.ts';
 import { type PackageRegistry, startPackageRegistry } from '../support/package-registry.ts';
+import { STORM } from '../toolrunner/attacks/storm.ts';
 import { openToken, SERVERS, serverOf } from './support.ts';
 
 // The machine that runs the tests may be busy.
@@ -74,6 +75,25 @@ async function reached(line: string, packages: ReturnType<typeof mcpPackages>): 
 const tarballs = (name: string) => registry.requests.filter((path) => path === `/${name}.tgz`).length;
 
 describe('a server that npx starts', () => {
+  it('changes nothing outside while it is installed, measured and removed', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'outside-'));
+    await mkdir(join(outside, 'inner'));
+    const files = ['private', 'inner/0'].map((name) => join(outside, name));
+    for (const file of files) await writeFile(file, 'secret', { mode: 0o604 });
+    const code = Buffer.from(STORM).toString('base64');
+    const postinstall = `echo ${code} | base64 -d > storm.py; PERDURA_WORKSPACE=$PWD timeout 5 /usr/bin/python3 storm.py ${outside} || true`;
+    registry.npm('stormy', `${SERVERS}/reach.mjs`, { postinstall });
+    const folder = join(home, 'stormy');
+    await expect(open('npx stormy', cacheIn('stormy')).then((it) => it.close())).resolves.toBeUndefined();
+    expect(await clearPackages(folder)).toHaveLength(1);
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
+    for (const file of files) {
+      expect(await readFile(file, 'utf8')).toBe('secret');
+      expect((await stat(file)).mode & 0o777).toBe(0o604);
+    }
+    await rm(outside, { recursive: true });
+  });
+
   it('is installed once for all who start it, and runs without network from what it cannot change', async () => {
     registry.npm('once', `${SERVERS}/reach.mjs`);
     const [one, other] = [cacheIn('once'), cacheIn('once')];
@@ -110,6 +130,12 @@ describe('a server that npx starts', () => {
       'head -c 60000000 /dev/zero > big; sleep 600',
       { max_bytes: 40 * MIB },
       /it is larger than 41943040 bytes/,
+    ],
+    [
+      'nobody can measure it',
+      `node -e "for (let n = 0; n < 200; n++) { fs.mkdirSync('d'.repeat(40)); process.chdir('d'.repeat(40)) }"`,
+      {},
+      /its size cannot be measured: .*… lies more than 128 levels deep/,
     ],
   ])('fails with a sentence, and keeps nothing, if %s', async (what, postinstall, options, reason) => {
     const name = what.replaceAll(' ', '-');

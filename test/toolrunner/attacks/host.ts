@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ToolAnswer, ToolRun, ToolRunnerOptions } from '../../../src/toolrunner/index.ts';
-import { type Bench, CONFINED, openBench } from '../support.ts';
+import { type Bench, CONFINED, OLD_LANDLOCK, openBench } from '../support.ts';
 
 /** A service worth attacking: the same secret in its environment, on its disk, behind its sockets and in its processes. */
 export interface Host {
@@ -175,8 +175,10 @@ const PATIENCE_MS = 60_000;
 /** Mistakes of an attack, as opposed to its defeat. */
 const MISTAKE = /NameError|SyntaxError|AttributeError|ImportError|UnboundLocalError|IndentationError|TypeError/;
 
+export const ATTACKED = { ...CONFINED, ...OLD_LANDLOCK };
+
 /** Runs every attack in every confined tier; each must fail, change nothing, reveal nothing, and leave the next call unharmed. */
-export function attacks(title: string, table: readonly Attack[], options: ToolRunnerOptions = {}, tiers = CONFINED): void {
+export function attacks(title: string, table: readonly Attack[], options: ToolRunnerOptions = {}, tiers = ATTACKED): void {
   controls(title, table);
   describe.each(Object.entries(tiers))(`${title} in the tier %s`, (_, tier) => {
     let host: Host;

@@ -92,6 +92,40 @@ print(json.dumps(out))`) as number[];
     expect(Math.max(...lengths)).toBeLessThan(4096);
   });
 
+  it.each([
+    ['x86_64', 72, 16],
+    ['aarch64', 25, 29],
+  ])('lets nobody name a process that the kernel signals, and nobody take a lease, for %s', (arch, fcntl, ioctl) => {
+    const answers = ask(`
+import struct
+from perdura_tools.sandbox.seccomp import build_filter, Policy
+from perdura_tools.sandbox.syscall_table import ARCHITECTURES
+
+def run(program, number, argument):
+    data = struct.pack("=IIQ6Q", number, ARCHITECTURES[${JSON.stringify(arch)}][1], 0, 0, argument, 0, 0, 0, 0)
+    at, held = 0, 0
+    while True:
+        code, yes, no, value = struct.unpack("=HBBI", program[at * 8 : at * 8 + 8])
+        at += 1
+        if code == 0x06: return value
+        if code == 0x20: held = struct.unpack_from("=I", data, value)[0]
+        elif code == 0x54: held &= value
+        else: at += yes if {0x15: held == value, 0x35: held >= value, 0x45: bool(held & value)}[code] else no
+
+out = []
+calls = [*((${fcntl}, command) for command in (8, 10, 15, 1024, 1040, 4)), *((${ioctl}, request) for request in (0x8901, 0x8902, 0x5412, 0x541B))]
+for on_host in (True, False):
+    program = build_filter(Policy(on_host=on_host), ${JSON.stringify(arch)})
+    answers = ["refused" if run(program, *call) == 0x00050001 else "allowed" for call in calls]
+    out.append(answers)
+print(json.dumps(out))`);
+    const [yes, no] = ['allowed', 'refused'];
+    expect(answers).toEqual([
+      [no, no, no, no, no, yes, no, no, no, yes],
+      [yes, yes, yes, no, no, yes, yes, yes, no, yes],
+    ]);
+  });
+
   it('knows no number twice', () => {
     expect(
       ask(`

@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -195,3 +196,28 @@ describe.each(Object.entries(MAIN_TIERS))(
     });
   },
 );
+
+/** Without namespaces a call has a private directory on the host, which its supervisor measures and removes. */
+it('a process that is left in the private directory of a call harms nothing outside', { timeout: PATIENCE_MS }, async () => {
+  const outside = openOutside();
+  const home = mkdtempSync(join(tmpdir(), 'slot-'));
+  const left = spawn('python3', ['-c', STORM, outside.dir, 'fast'], { env: { ...process.env, PERDURA_WORKSPACE: home } });
+  await once(left.stdout, 'data');
+  const package_folder = join(import.meta.dirname, '../../../src/toolrunner/python');
+  const supervisor = `
+import sys
+sys.path.insert(0, sys.argv[2])
+from perdura_tools.sandbox.scratch import fits, remove_tree
+for _ in range(1500):
+    try: remove_tree(sys.argv[1] + "/a")
+    except OSError: pass
+    assert fits(sys.argv[1], 1 << 20)`;
+  execFileSync('python3', ['-c', supervisor, home, package_folder], { stdio: 'pipe' });
+  outside.check();
+  left.kill('SIGKILL');
+  await once(left, 'exit');
+  execFileSync('python3', ['-c', supervisor.replace('+ "/a"', ''), home, package_folder], { stdio: 'pipe' });
+  expect(existsSync(home)).toBe(false);
+  outside.check();
+  outside.close();
+});

@@ -50,6 +50,23 @@ time.sleep(0.05)
 return False`,
     answers,
   ),
+  ...Object.entries({
+    F_SETOWN: 'fcntl.fcntl(one, 8, h["neighbour"])',
+    F_SETOWN_EX: 'fcntl.fcntl(one, 15, struct.pack("ii", 1, h["neighbour"]))',
+    FIOSETOWN: 'fcntl.ioctl(one, 0x8901, struct.pack("i", h["neighbour"]))',
+    SIOCSPGRP: 'fcntl.ioctl(one, 0x8902, struct.pack("i", h["neighbour"]))',
+  }).map(([name, owner]) =>
+    attack(
+      `having the kernel signal a neighbour by ${name}`,
+      `
+import fcntl, struct
+one, other = socket.socketpair()
+${owner}
+fcntl.fcntl(one, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+other.send(b"x")
+return True`,
+    ),
+  ),
   attack(
     'signalling everything it may',
     'signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntry: os.kill(-1, signal.SIGTERM)\nexcept OSError: pass\nreturn False',

@@ -2,9 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gate } from '../../../domain/queue.ts';
-import { measureFolder } from '../../../folders/measure.ts';
 import { removeFolder } from '../../../folders/remove.ts';
 import type { ConfinedCommand } from '../../../toolrunner/index.ts';
+import { sizeWithin } from '../../size-watch.ts';
 import { InstallFailed, type InstallPorts, install, programIn } from './install.ts';
 import type { PackageLaunch } from './launch.ts';
 
@@ -95,9 +95,8 @@ export function mcpPackages(options: CacheOptions): McpPackages {
     try {
       const max_bytes = Math.min(ports.max_bytes, total_bytes - used);
       await install({ registry, specs, dir, address }, { ...ports, max_bytes });
-      const { bytes, unmeasured } = await measureFolder(dir, { bytes: max_bytes, files: Infinity });
-      if (unmeasured) throw new InstallFailed(specs, `its size cannot be measured: ${unmeasured}`);
-      if (bytes > max_bytes) throw new InstallFailed(specs, `it is larger than ${max_bytes} bytes`);
+      const { bytes, fault } = await sizeWithin(dir, max_bytes);
+      if (fault) throw new InstallFailed(specs, fault);
       const manifest = { registry, specs, directory, installed_at: new Date().toISOString(), bytes };
       if (await writeOnce(folder, key, manifest)) return manifest;
       await removeFolder(dir);

@@ -102,7 +102,7 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
     limits: LIMITS,
   };
   const stop = AbortSignal.any([deadline, ended.signal]);
-  const watching = watchSize(dir, ports.max_bytes, () => ended.abort());
+  const watching = watchSize(dir, ports.max_bytes, (reason) => ended.abort(reason));
   try {
     const child = await ports.startConfined(command, stop);
     child.stdin.end();
@@ -119,7 +119,7 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
   } catch (error) {
     if (error instanceof InstallFailed) throw error;
     if (deadline.aborted) throw new InstallFailed(specs, `it took longer than ${ports.timeout_ms / 1_000} s`);
-    if (ended.signal.aborted) throw new InstallFailed(specs, `it is larger than ${ports.max_bytes} bytes`);
+    if (ended.signal.aborted) throw new InstallFailed(specs, ended.signal.reason);
     throw new InstallFailed(specs, (error as Error).message);
   } finally {
     watching.abort();

@@ -17,6 +17,8 @@ NUMBER, ARCH, ARGUMENT = 0, 4, 16
 X32 = 0x40000000
 NEW_NAMESPACE = 0x7E020000
 TERMINAL_INJECTION = (0x5412, 0x541C)
+F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_SETDELEG = 8, 10, 15, 1024, 1040
+FIOSETOWN, SIOCSPGRP = 0x8901, 0x8902
 MSG_FASTOPEN = 0x20000000
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 SOCK_STREAM, TYPE_MASK, IPPROTO_TCP = 1, 0xF, 6
@@ -87,7 +89,8 @@ def build_filter(policy: Policy, machine: str = MACHINE) -> bytes:
     # glibc falls back to clone, whose flags a filter can see.
     program.refuse(special["clone3"], errno.ENOSYS)
     _clone(program, special)
-    _ioctl(program, special)
+    _ioctl(program, policy, special)
+    _fcntl(program, policy, special)
     _processes(program, policy, column)
     _sockets(program, policy, special)
     program.add(RETURN, ALLOW)
@@ -111,12 +114,21 @@ def _clone(program: Program, special: dict[str, int]) -> None:
     program.when(special["clone"], body)
 
 
-def _ioctl(program: Program, special: dict[str, int]) -> None:
+def _ioctl(program: Program, policy: Policy, special: dict[str, int]) -> None:
     body = Program()
     body.load_argument(1)
-    for request in TERMINAL_INJECTION:
+    for request in (*TERMINAL_INJECTION, *((FIOSETOWN, SIOCSPGRP) if policy.on_host else ())):
         body.refuse(request)
     program.when(special["ioctl"], body)
+
+
+def _fcntl(program: Program, policy: Policy, special: dict[str, int]) -> None:
+    """The owner of a descriptor receives signals from the kernel, and a process of the host can be named as one. A lease delays who opens a file."""
+    body = Program()
+    body.load_argument(1)
+    for command in (F_SETLEASE, F_SETDELEG, *((F_SETOWN, F_SETSIG, F_SETOWN_EX) if policy.on_host else ())):
+        body.refuse(command)
+    program.when(special["fcntl"], body)
 
 
 def _processes(program: Program, policy: Policy, column: int) -> None:

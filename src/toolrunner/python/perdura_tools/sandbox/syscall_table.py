@@ -62,7 +62,7 @@ SIGNALS: Table = {
 }  # fmt: skip
 
 SPECIAL: Table = {
-    "clone": (56, 220), "ioctl": (16, 29), "socket": (41, 198), "socketpair": (53, 199), "sendto": (44, 206),
+    "clone": (56, 220), "ioctl": (16, 29), "fcntl": (72, 25), "socket": (41, 198), "socketpair": (53, 199), "sendto": (44, 206),
     "sendmsg": (46, 211), "sendmmsg": (307, 269), **_same(clone3=435),
 }  # fmt: skip
 
