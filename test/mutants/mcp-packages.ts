@@ -40,8 +40,8 @@ export default [
   {
     id: 'mcp-packages/size-not-watched',
     file: 'src/tools/mcp/packages/install.ts',
-    text: 'watchSize(dir, ports.max_bytes, () => ended.abort())',
-    replacement: 'watchSize(dir, Number.POSITIVE_INFINITY, () => ended.abort())',
+    text: 'watchSize(dir, ports.max_bytes, (reason) => ended.abort(reason))',
+    replacement: 'watchSize(dir, Number.POSITIVE_INFINITY, (reason) => ended.abort(reason))',
     harm: 'One package fills the disk.',
     tests: [FAILS],
   },
