@@ -13,13 +13,15 @@ interface ChatCompletionsOptions {
   /** Used if the exchange names no model. */
   default_model: string | null;
   dialect: (model: string) => Dialect;
+  /** What to do about a refusal, by its code. */
+  advice?: Record<string, string>;
 }
 
 /** The caller enforces the deadlines of an exchange; the client's own timeout would end a longer one early. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Streamed OpenAI-style chat completions. Each request sends the whole transcript, so there is no cursor. */
-export function chatCompletions({ client, default_model, dialect }: ChatCompletionsOptions): ModelRuntime {
+export function chatCompletions({ client, default_model, dialect, advice }: ChatCompletionsOptions): ModelRuntime {
   return {
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
@@ -39,7 +41,7 @@ export function chatCompletions({ client, default_model, dialect }: ChatCompleti
         return { reply: answer.reply(), cursor: null };
       } catch (error) {
         signal.throwIfAborted();
-        throw modelFailureOf(error);
+        throw modelFailureOf(error, undefined, advice);
       }
     },
   };

@@ -10,8 +10,8 @@ const SERVER_ERRORS = 500;
 /** Node's messages for a connection that ended within a body. */
 const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature close/;
 
-/** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. `expected`: what was asked for. */
-export function modelFailureOf(error: unknown, expected = 'a chat completion'): unknown {
+/** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. `expected`: what was asked for; `advice`: by code. */
+export function modelFailureOf(error: unknown, expected = 'a chat completion', advice = ADVICE): unknown {
   const refused = refusedFailure(error);
   if (refused) return refused;
   if (error instanceof APIConnectionTimeoutError)
@@ -23,7 +23,7 @@ export function modelFailureOf(error: unknown, expected = 'a chat completion'): 
       recoverable: true,
     });
   }
-  if (error instanceof APIError) return modelRefusal(error);
+  if (error instanceof APIError) return modelRefusal(error, advice);
   if (error instanceof TypeError && CUT.test(`${error.message} ${reasonOf(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (MALFORMED.some((kind) => error instanceof kind)) {
@@ -56,7 +56,7 @@ export function refusedFailure(error: unknown, answer?: Answered): ModelFailure 
   });
 }
 
-function modelRefusal({ status, message, headers, code: named }: APIError): ModelFailure {
+function modelRefusal({ status, message, headers, code: named }: APIError, advice: typeof ADVICE): ModelFailure {
   const code =
     status === 401 || status === 403
       ? 'model_unauthorized'
@@ -69,8 +69,7 @@ function modelRefusal({ status, message, headers, code: named }: APIError): Mode
             : 'model_error';
   // An error within a stream has no status: the request itself was accepted.
   const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
-  const advice = ADVICE[code];
-  return new ModelFailure(`The model's endpoint answered: ${message}${advice ? `; ${advice}` : ''}`, {
+  return new ModelFailure(`The model's endpoint answered: ${message}${advice[code] ? `; ${advice[code]}` : ''}`, {
     code,
     recoverable,
     retry_after_ms: retryAfter(headers),

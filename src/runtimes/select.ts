@@ -11,6 +11,7 @@ import { dialectOf } from '../domain/provider-presets.ts';
 import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
+import { ADVICE } from './failures.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
 import { managedSession } from './managed/session.ts';
 import { messagesRuntime } from './messages.ts';
@@ -65,6 +66,15 @@ export async function selectRuntime(
   return { ...selected, runtime: bounded(selected.runtime) };
 }
 
+const USES_TOKEN = "The default runtime is called with the caller's access token";
+const REMEDY = 'start it with a valid access token, or give the agent a provider';
+
+/** A run that waited for its turn, or for a person, may outlive the token that it was started with. */
+const DEFAULT_ADVICE = {
+  ...ADVICE,
+  model_unauthorized: `${USES_TOKEN}, which may have expired since the run was created; ${REMEDY}`,
+};
+
 async function unboundedRuntime(
   definition: Selecting,
   caller: ModelCaller,
@@ -72,12 +82,11 @@ async function unboundedRuntime(
 ): Promise<SelectedRuntime> {
   const { provider } = definition;
   if (!provider) {
-    if (!caller.access_token)
-      throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
+    if (!caller.access_token) throw refusal(`${USES_TOKEN}, and this run has none; ${REMEDY}`, 'no_access_token');
     const client = defaultClient(default_runtime.base_url, caller.access_token, installationFetch);
     const dialect = (model: string) => dialectOf(null, model);
     return {
-      runtime: chatCompletions({ client, default_model: default_runtime.model, dialect }),
+      runtime: chatCompletions({ client, default_model: default_runtime.model, dialect, advice: DEFAULT_ADVICE }),
       prices: {},
       custom_tools: false,
     };

@@ -6,7 +6,7 @@ import { type Client, clientOf } from '../support/client.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startIssuer, type TestIssuer, visitor } from '../support/issuer.ts';
-import { hangs, says } from '../support/model-server.ts';
+import { fails, hangs, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 
 /** What was saved to run later runs for its owner, however the owner signed in. */
@@ -271,4 +271,15 @@ it('a run keeps the token of its caller only if its model is the default runtime
     return is_kept;
   };
   expect([await keeps({}), await keeps({ provider_id: null })]).toEqual([false, true]);
+});
+
+it('a run that outlives the token of its caller reports that, and what to do', async () => {
+  const sam = clientOf(here.url, tokenOf('sam'));
+  const workflow_id = await workflowOf(sam, { provider_id: null });
+  here.model.script(fails(401, { message: 'token expired' }));
+  const { task_id } = await sam.ok(sam.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }), 201);
+  await until('the run has ended', async () => (await sam.get(`/api/tasks/${task_id}`)).body.status === 'failed');
+  const { error } = (await sam.get(`/api/tasks/${task_id}`)).body;
+  expect(error).toMatch(/caller's access token, which may have expired .* give the agent a provider$/);
+  expect(error).not.toContain('stored key');
 });
