@@ -19,7 +19,7 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   mcp_servers: [
     ...['name', 'description', 'transport_type', 'connection_config', 'allowed_tools', 'tags', 'paths', 'status', 'last_error'],
   ],
-  memories: ['scope', 'workflow_id', 'key', 'value', 'metadata'],
+  memories: ['scope', 'workflow_id', 'owner', 'key', 'value', 'metadata'],
   providers: [
     ...['name', 'description', 'provider_type', 'api_key_token_name', 'base_url', 'auth_type', 'azure_api_version'],
     ...['azure_deployment', 'default_model', 'price_table'],
