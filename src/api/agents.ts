@@ -9,6 +9,7 @@ import { mountCrud, type SharedWrite } from './crud.ts';
 import { nearest } from './fields.ts';
 import type { Api } from './mount.ts';
 import { unknownReferences } from './references.ts';
+import { agentTagDoubts } from './unjoined.ts';
 
 interface Services {
   store: Store;
@@ -30,7 +31,11 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
     list,
     shared_write,
     check: (values) => agentFaults(store, values),
-    doubts: async (agent) => [...unresolved(agent), ...toolDoubts(agent, builtin_tools)],
+    doubts: async (agent, caller) => [
+      ...unresolved(agent),
+      ...toolDoubts(agent, builtin_tools),
+      ...(await agentTagDoubts(store, { created_by: caller.key, ...agent })),
+    ],
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }

@@ -12,6 +12,7 @@ import { configCheck, type GuardrailLimits, guardDoubts } from './guardrails.ts'
 import { connectionDoubts } from './knowledge.ts';
 import { type Api, mount } from './mount.ts';
 import { recurrenceFault } from './recurrence.ts';
+import { agentTagDoubts, workflowTagDoubts } from './unjoined.ts';
 import type { Warnings } from './warnings.ts';
 
 interface Services {
@@ -72,7 +73,7 @@ const importOf =
   ({ strict, warn }: Pick<Warnings, 'strict' | 'warn'>) =>
   async (parts: ImportParts, { dry_run, names = {} }: Importing, importer: Caller) => {
     const faults = await faultsOf(parts, importer);
-    warn(...itemDoubts(parts, names));
+    warn(...itemDoubts(parts, names), ...(await tagDoubts(store, parts, { names, importer })));
     const faultOf: FaultOf = (item) => faults.get(item) ?? null;
     if (strict) {
       const tried = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
@@ -80,6 +81,23 @@ const importOf =
     }
     return store.transfer.import(parts, { importer, dry_run, faultOf });
   };
+
+/** Warnings about imported agents and workflows whose tags do not join what other people made here. */
+async function tagDoubts(
+  store: Store,
+  parts: ImportParts,
+  { names = {}, importer }: Pick<Importing, 'names'> & { importer: Caller },
+) {
+  const placed = async <T extends object>(part: PartName, items: readonly T[], doubtsOf: (item: T) => Promise<Warning[]>) =>
+    (await Promise.all(items.map(doubtsOf))).flatMap((found, index) =>
+      found.map(({ path, message }) => ({ path: `${names[part] ?? part}.${index}.${path}`, message })),
+    );
+  const { agents = [], workflows = [] } = parts as { agents?: object[]; workflows?: object[] };
+  return [
+    ...(await placed('agents', agents, (item) => agentTagDoubts(store, { ...item, created_by: importer.key }))),
+    ...(await placed('workflows', workflows, (item) => workflowTagDoubts(store, { ...item, owner: importer.key }))),
+  ];
+}
 
 interface Importing {
   dry_run: boolean;

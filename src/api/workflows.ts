@@ -16,6 +16,7 @@ import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
+import { workflowTagDoubts } from './unjoined.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
@@ -57,11 +58,15 @@ export function workflowRoutes(api: Api, services: Services): void {
     const page = await store.workflows.list({ ...query, owner: caller.key });
     return { ...page, items: await needs.shown(page.items, caller) };
   });
-  mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller), caller));
+  mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
+    const workflow = await owned(id, caller);
+    warn(...(await workflowTagDoubts(store, workflow)));
+    return withLastRun(workflow, caller);
+  });
   mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
     const workflow = await madeOnce(id, store.workflows.find, async () => {
       await refuseInvalid(services, body, { caller });
-      warn(...(await needs.doubts(body, caller)));
+      warn(...(await needs.doubts(body, caller)), ...(await workflowTagDoubts(store, { ...body, owner: caller.key })));
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
       const made = await store.workflows.create(values, caller.key);
       await store.versions.note(made.id, caller);
@@ -75,7 +80,9 @@ export function workflowRoutes(api: Api, services: Services): void {
     async ({ params: { id }, body: { status, enabled, ...values }, warn }, caller) => {
       const before = await owned(id, caller);
       await refuseInvalid(services, values, { caller, before });
-      warn(...(await needs.doubts({ ...before, ...values }, caller)), ...runStatus(status, before));
+      const wanted_values = { ...before, ...values };
+      warn(...(await needs.doubts(wanted_values, caller)), ...(await workflowTagDoubts(store, wanted_values)));
+      warn(...runStatus(status, before));
       const wanted = switched({ status, enabled }, before);
       if (wanted) await store.workflows.switch(id, wanted);
       const after = await store.workflows.update(id, values, caller.key);

@@ -5,6 +5,12 @@ const CONTINUITY = {
   choices: { resume: 'Resume the run', fail: 'Fail the run' },
 };
 
+/** Characters that are not seen or that reorder others, as in src/domain/unseen.ts, which this page cannot import. */
+const UNSEEN = /(?![\n\t]|\r\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
+
+const showUnseen = (text) =>
+  text.replaceAll(UNSEEN, (character) => `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
+
 const RESUMED = 'A resumed run repeats no recorded step and asks about each call that may already have taken effect.';
 
 const APPROVAL = {
@@ -32,7 +38,7 @@ export async function questionsOf(api, task_id, decided) {
   const calls = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => QUESTIONS[status]);
   const ask = { api, path, decided };
   const asked = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ question }) => question);
-  const forms = asked.map(({ name, question }) => `${name} asks: ${question.message} Answer in the full dashboard.`);
+  const forms = asked.map(({ name, question }) => `${name} asks: ${showUnseen(question.message)} Answer in the full dashboard.`);
   const decisions = [...(task.record_behind ? [aboutRecord(task, ask)] : []), ...calls.map((call) => aboutCall(call, ask))];
   const questions = [...decisions, ...forms];
   return questions.length > 0 ? questions : ['The budget is used up. Raise it in the full dashboard to resume the run.'];
@@ -52,7 +58,7 @@ function aboutCall({ call_id, name, arguments: given, status }, { api, path, dec
   const { kind, title, field, note, choices } = QUESTIONS[status];
   const input = make('input', { id: `note-${call_id}` });
   return question(title(name), {
-    details: [make('pre', { tabIndex: 0 }, given), make('label', { htmlFor: input.id }, note), input],
+    details: [make('pre', { tabIndex: 0 }, showUnseen(given)), make('label', { htmlFor: input.id }, note), input],
     choices,
     send(decision) {
       const said = input.value && { [field]: input.value };

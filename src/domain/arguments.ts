@@ -1,12 +1,15 @@
-import { parseExact } from './exact-json.ts';
+import { parseExact, repeatedName } from './exact-json.ts';
 
 type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
-/** Reads the arguments a model wrote, with its integers as they are. An empty text means no arguments. */
+/** Reads the arguments a model wrote, with its integers as they are. A repeated name is refused: a person would see one value and the tool get the other. An empty text means no arguments. */
 export function readArguments(text: string): ReadArguments {
   if (text.trim() === '') return { arguments: {} };
   try {
     const value = parseExact(text);
+    const repeated = repeatedName(text);
+    if (repeated !== null)
+      return { refusal: `The arguments name ${JSON.stringify(repeated)} twice, so the call was not carried out; name it once` };
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { arguments: value as Record<string, unknown> };
     return { refusal: 'The arguments must be a JSON object' };

@@ -65,3 +65,48 @@ export function exactly<T>(converted: T, written: unknown): T {
   if (Array.isArray(converted)) return converted.map((part, index) => exactly(part, originals.get(String(index)))) as T;
   return Object.fromEntries(fieldsOf(converted).map(([key, part]) => [key, exactly(part, originals.get(key))])) as T;
 }
+
+/** The pieces of a valid JSON text: strings, brackets, separators, and numbers and words as they are written. */
+const PIECES = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+const piecesOf = (text: string): string[] => text.match(PIECES) ?? [];
+
+/** The first name that an object in a valid JSON text has twice; null if there is none. Readers differ in which of the two values counts. */
+export function repeatedName(text: string): string | null {
+  const pieces = piecesOf(text);
+  const open: Set<string>[] = [];
+  for (const [at, piece] of pieces.entries()) {
+    if (piece === '{' || piece === '[') open.push(new Set());
+    else if (piece === '}' || piece === ']') open.pop();
+    else if (pieces[at + 1] === ':') {
+      const name = JSON.parse(piece) as string;
+      if (open.at(-1)?.has(name)) return name;
+      open.at(-1)?.add(name);
+    }
+  }
+  return null;
+}
+
+const DEEPEST_INDENT = 40;
+
+/** Formats JSON for people with each number and each repeated name as it is written. Throws as `JSON.parse` does. */
+export function indentExactly(text: string): string {
+  JSON.parse(text);
+  const pieces = piecesOf(text);
+  const line = (depth: number) => `\n${'  '.repeat(Math.min(depth, DEEPEST_INDENT))}`;
+  let depth = 0;
+  return pieces
+    .map((piece, at) => {
+      if (piece === '{' || piece === '[') {
+        depth += 1;
+        return /^[}\]]/.test(pieces[at + 1] ?? '') ? piece : piece + line(depth);
+      }
+      if (piece === '}' || piece === ']') {
+        depth -= 1;
+        return /^[{[]/.test(pieces[at - 1] ?? '') ? piece : line(depth) + piece;
+      }
+      if (piece === ',') return piece + line(depth);
+      if (piece === ':') return ': ';
+      return piece.startsWith('"') ? JSON.stringify(JSON.parse(piece)) : piece;
+    })
+    .join('');
+}

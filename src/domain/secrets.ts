@@ -71,3 +71,18 @@ export function tokensIn(config: unknown): string[] {
 export function filled(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(NAMED, (whole, name: string) => values.get(name) ?? whole);
 }
+
+/** A part of a path that people chose as a name, such as `hooks`, `perdura-runs` or `v2`. Whatever looks random may be a key. */
+const PLAIN_PART = /^(?:[A-Z]?[a-z]{1,14}(?:[-_.][A-Z]?[a-z]{1,14}){0,3}|v\d{1,2}|\d{1,3})$/;
+
+/**
+ * The address of a webhook as others may read it: services put the key that allows to post into the path or the query, so all of it but
+ * the host is masked unless it plainly holds no key.
+ */
+export function maskedWebhook(url: string, mask: string): string {
+  if (!URL.canParse(url)) return mask;
+  const { origin, pathname, search, hash, username, password } = new URL(url);
+  const is_plain =
+    `${search}${hash}${username}${password}` === '' && pathname.split('/').every((part) => part === '' || PLAIN_PART.test(part));
+  return is_plain ? url : `${origin}/${mask}`;
+}

@@ -48,7 +48,7 @@ import { scoreStore } from './scores.ts';
 import { serviceKeyStore } from './service-keys.ts';
 import { sizeStore } from './sizes.ts';
 import { probeWriting } from './statements/installation.ts';
-import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
+import { chatGuardrails, notJoinedByTag, unjoinedOfAgent, unjoinedOfWorkflow } from './statements/snapshots.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
@@ -65,6 +65,30 @@ import { workspaceLayers } from './workspace-layers.ts';
 const PROBE_BYTES = 12_288;
 
 export type Store = ReturnType<typeof createStore>;
+
+interface TaggedAgent {
+  created_by: string;
+  mcp_server_tags: string[];
+  mcp_server_ids: string[];
+  required_mcp_servers: string[];
+  knowledge_tags: string[];
+  knowledge_source_ids: string[];
+}
+
+interface TaggedWorkflow {
+  owner: string;
+  skill_tags: string[];
+  skill_ids: string[];
+  guardrail_tags: string[];
+  guardrail_ids: string[];
+}
+
+/** A resource that has a tag and does not join, such as `guardrail no secrets`. */
+export interface Unjoined {
+  path: string;
+  ids: string;
+  sentence: string;
+}
 
 interface StoreOptions {
   database: Database;
@@ -151,6 +175,11 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     /** Resources that have a tag of an agent or workflow and still do not join it, as sentences. */
     notJoined: async () =>
       (await rows<{ sentence: string }>(pool, notJoinedByTag({ admins: trusted }))).map(({ sentence }) => sentence),
+    /** The same for an agent or a workflow with these values, with the fields of its tags and ids. */
+    unjoined: {
+      agent: (values: TaggedAgent) => rows<Unjoined>(pool, unjoinedOfAgent({ ...values, admins: trusted })),
+      workflow: (values: TaggedWorkflow) => rows<Unjoined>(pool, unjoinedOfWorkflow({ ...values, admins: trusted })),
+    },
     /** What refers to a record, as `agent name` or `workflow title`, limited to what the viewer may see. */
     usersOf: (table: Used, id: string, viewer: string) => usersOf(prisma, { table, id }, viewer),
     /** Deletes an agent with its memories and chats. */

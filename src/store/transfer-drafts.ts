@@ -102,7 +102,8 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
       });
     },
     async workflows(given: Items<'workflows'>) {
-      const { items, dropped } = withoutForeignIds(given, WORKFLOW_REFERENCES);
+      const { items: named, dropped } = withoutForeignIds(given, WORKFLOW_REFERENCES);
+      const { items, masked } = withoutMaskedWebhooks(named);
       const agents = await agentsNamed(tx, items);
       const tokens = await ownTokens(tx, created_by);
       const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
@@ -112,7 +113,10 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
         const lacks = agents.get(item.agent_id);
         if (!lacks) return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
         const unknown = tokensOf(item).filter((name) => !tokens.has(name));
-        const warnings = unknown.map((name) => `You have no stored token named ${name} here yet`);
+        const warnings = [
+          ...unknown.map((name) => `You have no stored token named ${name} here yet`),
+          ...masked[index]!.map((field) => `${field} was masked in the bundle; set its value again`),
+        ];
         const foreign = dropped[index] ?? [];
         const unsafe = [...droppedWarning(foreign), ...(absent[index] ?? []), ...lacks];
         // Without its guardrails or skills it would not do what its author meant.
@@ -140,6 +144,17 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
     },
   };
   return makers as unknown as Record<PartName, DraftMaker>;
+}
+
+const WEBHOOKS = ['webhook_url', 'error_webhook_url'] as const;
+
+/** The items without the addresses that an export has masked, and the fields of these. */
+function withoutMaskedWebhooks(items: Items<'workflows'>) {
+  const masked = items.map((item) => WEBHOOKS.filter((field) => item[field]?.includes(MASK)));
+  return {
+    masked,
+    items: items.map((item, index) => ({ ...item, ...Object.fromEntries(masked[index]!.map((field) => [field, null])) })),
+  };
 }
 
 const tokensOf = ({

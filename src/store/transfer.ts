@@ -1,6 +1,8 @@
 import { v7 as uuid } from 'uuid';
+import { MASK } from '../contracts/mcps.ts';
 import type { ImportResult, ResourceType } from '../contracts/transfer.ts';
 import { one } from '../domain/errors.ts';
+import { maskedWebhook } from '../domain/secrets.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
@@ -53,6 +55,12 @@ type Tables = Pick<Prisma.TransactionClient, Part['model']>;
 const BATCH = 200;
 const TIMEOUT_MS = 60_000;
 
+const WEBHOOKS = ['webhook_url', 'error_webhook_url'];
+const webhooksIn = (record: object) =>
+  Object.entries(record).filter(
+    (entry): entry is [string, string] => WEBHOOKS.includes(entry[0]) && typeof entry[1] === 'string',
+  );
+
 /** Thrown to roll back the transaction of a dry run. */
 class Undone extends Error {}
 
@@ -71,10 +79,14 @@ export function transferStore({ prisma, keys, granting }: Stores) {
       return table.findMany({ where: { ...(owner ? { owner } : {}), ...(id ? { id } : {}) }, orderBy: { id: 'asc' } });
     },
 
-    /** The readable form: secrets of a connection are masked. */
+    /** The readable form: secrets of a connection and keys in addresses of webhooks are masked. */
     masked(record: object): object {
       if ('caller_token' in record) return scheduleOfRow(record as ScheduleRow, Date.now());
-      return 'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record;
+      const masked = {
+        ...record,
+        ...Object.fromEntries(webhooksIn(record).map(([field, url]) => [field, maskedWebhook(url, MASK)])),
+      };
+      return 'connection_config' in record ? { ...masked, connection_config: sealer.mask(record.connection_config) } : masked;
     },
 
     /**

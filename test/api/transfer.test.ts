@@ -193,3 +193,22 @@ it('takes a bundle of 1,000 items', async () => {
   const result = await alice.ok(alice.post('/api/import', bundle), 201);
   expect(PARTS.map((part) => result[part].created)).toEqual([250, 250, 250, 250, 0]);
 });
+
+it('masks keys in the addresses of webhooks, and says which have to be set again', async () => {
+  const { alice } = from;
+  const agent = await alice.ok(alice.post('/api/agents', { name: unique('notified') }), 201);
+  const key = 'https://hooks.example.com/services/T0AB/B0CD/zYxW9876vutSRqp54321';
+  const values = { agent_id: agent.id, webhook_url: key, error_webhook_url: 'https://ops.example.com/hooks/perdura' };
+  const { id } = await alice.ok(alice.post('/api/workflows', values), 201);
+  for (const path of ['/api/export', `/api/workflows/${id}/export`])
+    expect(JSON.stringify(await alice.ok(alice.get(path)))).not.toContain('zYxW9876');
+  const { items } = await alice.ok(alice.get(`/api/workflows/${id}/export`));
+  expect(items[0]).toMatchObject({
+    webhook_url: 'https://hooks.example.com/********',
+    error_webhook_url: values.error_webhook_url,
+  });
+  const imported = await alice.ok(alice.post('/api/workflows/import', { items }), 201);
+  expect(JSON.stringify(imported.warnings)).toContain('webhook_url was masked in the bundle; set its value again');
+  const again = await alice.ok(alice.get(`/api/workflows/${imported.ids[0]}`));
+  expect(again).toMatchObject({ webhook_url: null, error_webhook_url: values.error_webhook_url });
+});

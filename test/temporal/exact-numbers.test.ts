@@ -50,6 +50,12 @@ it('an MCP server gets it, too', async () => {
   expect(await results(workflow_id, { name: 'following', args: `{"id": ${ID}}` })).toEqual([NEXT]);
 });
 
+it('a call that names an argument twice is refused, and nobody is asked to approve one of the two', async () => {
+  const workflow_id = await here.workflow({ agent: { builtin_tools: ['bash'], approval_tools: ['bash'] } });
+  const args = '{"command": "echo safe", "command": "echo other"}';
+  expect(await results(workflow_id, { name: 'bash', args })).toEqual([expect.stringContaining('name "command" twice')]);
+});
+
 it('a fork distinguishes calls by it', async () => {
   const workflow_id = await here.workflow({ tools: [LOOK] });
   const { name } = ((await here.alice.get('/api/custom-tools?limit=1')).body as { name: string }[])[0]!;

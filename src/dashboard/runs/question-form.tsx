@@ -4,6 +4,7 @@ import { questionAnswers } from '../../contracts/answers.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import type { Task } from '../../contracts/tasks.ts';
 import { type AnswerValue, answerFaults, choicesOf, type QuestionField } from '../../domain/questions.ts';
+import { showUnseen } from '../../domain/unseen.ts';
 import { useAct } from '../api/queries.ts';
 import { Failure } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
@@ -42,7 +43,7 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
         <Text fw={600}>
           <span className="mono">{call.name}</span> asks
         </Text>
-        <Text style={{ whiteSpace: 'pre-wrap' }}>{message}</Text>
+        <Text style={{ whiteSpace: 'pre-wrap' }}>{showUnseen(message)}</Text>
         {Object.entries(schema.properties).map(([name, field]) => (
           <Field
             key={name}

@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
+import { showUnseen } from '../../domain/unseen.ts';
 import { duration } from '../ui/figures.ts';
 import { parsedJson } from '../ui/json.ts';
 import { Markdown } from '../ui/markdown.tsx';
@@ -82,7 +83,7 @@ function Call({ call }: { call: CallBlock }) {
       <summary>
         <Status of={status} />
         <strong className="mono">{call.name}</strong>
-        <span className="args mono">{call.arguments}</span>
+        <span className="args mono">{showUnseen(call.arguments)}</span>
         {call.duration_ms !== null && <span className="note">{duration(call.duration_ms)}</span>}
         {call.progress && call.state === 'running' && <span className="note">{call.progress}</span>}
       </summary>

@@ -1,5 +1,7 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { indentExactly } from '../../domain/exact-json.ts';
+import { showUnseen } from '../../domain/unseen.ts';
 import { Copyable } from './copy.tsx';
 import { parsedJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
@@ -68,13 +70,13 @@ export function Facts({ of }: { of: Record<string, ReactNode> }) {
   );
 }
 
-/** Text unchanged, other values as formatted JSON. A long text scrolls, by keyboard too. */
+/** Text as it is, with what nobody would see shown; JSON and other values formatted. A long text scrolls, by keyboard too. */
 export function Code({ children, label }: { children: unknown; label: string }) {
   const text = pretty(children);
   return (
     <Copyable text={text} what={label}>
       <ScrollBox className="code" label={label}>
-        <pre>{text}</pre>
+        <pre>{showUnseen(text)}</pre>
       </ScrollBox>
     </Copyable>
   );
@@ -82,8 +84,8 @@ export function Code({ children, label }: { children: unknown; label: string }) 
 
 function pretty(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
-  return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;
+  const read = /^\s*[{[]/.test(value) ? parsedJson(value, indentExactly) : null;
+  return read && 'value' in read ? (read.value as string) : value;
 }
 
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {

@@ -1,4 +1,5 @@
 import type { ToolCallRecord } from '../../client/index.ts';
+import { showUnseen } from '../../domain/unseen.ts';
 import type { Config } from '../config.ts';
 import { say, sayJson } from '../terminal.ts';
 import { JSON_OPTION, parsed, usageError } from './options.ts';
@@ -22,6 +23,6 @@ export const decideCommand =
 function onlyOne(decision: string, task_id: string, calls: ToolCallRecord[]): string {
   if (calls.length === 1) return calls[0]?.call_id as string;
   if (calls.length === 0) throw new Error(`No tool call of the run ${task_id} waits for approval`);
-  const list = calls.map(({ call_id, name, arguments: given }) => `  ${call_id}  ${name} ${given}`);
+  const list = calls.map(({ call_id, name, arguments: given }) => `  ${call_id}  ${name} ${showUnseen(given)}`);
   throw usageError(decision, `Several calls wait; name one of them:\n${list.join('\n')}`);
 }

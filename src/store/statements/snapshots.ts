@@ -3,17 +3,41 @@ import { statement } from '../statement.ts';
 /** Whether a tagged row joins: its creator is `owner` or an administrator (in `:admins`). */
 const joins = (row: string, owner: string) => `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))`;
 
-/** Rows that have a tag of agent `a` or workflow `w`, were created by someone else, and are not named by id. */
-const NOT_JOINED = `
-    SELECT 'MCP server ' || m.name AS sentence FROM mcp_servers m
+/** Rows that have a tag of agent `a`, were created by someone else, and are not named by id. */
+const NOT_JOINED_AGENT = `
+    SELECT 'mcp_server_tags' AS path, 'mcp_server_ids' AS ids, 'MCP server ' || m.name AS sentence FROM mcp_servers m
       WHERE m.tags && a.mcp_server_tags AND NOT m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers)
         AND NOT ${joins('m', 'a.created_by')}
-    UNION ALL SELECT 'knowledge source ' || k.name FROM knowledge_sources k
-      WHERE k.tags && a.knowledge_tags AND NOT k.id::text = ANY (a.knowledge_source_ids) AND NOT ${joins('k', 'a.created_by')}
-    UNION ALL SELECT 'skill ' || s.name FROM skills s
+    UNION ALL SELECT 'knowledge_tags', 'knowledge_source_ids', 'knowledge source ' || k.name FROM knowledge_sources k
+      WHERE k.tags && a.knowledge_tags AND NOT k.id::text = ANY (a.knowledge_source_ids) AND NOT ${joins('k', 'a.created_by')}`;
+
+/** The same of workflow `w`. */
+const NOT_JOINED_WORKFLOW = `
+    SELECT 'skill_tags' AS path, 'skill_ids' AS ids, 'skill ' || s.name AS sentence FROM skills s
       WHERE s.tags && w.skill_tags AND NOT s.id::text = ANY (w.skill_ids) AND NOT ${joins('s', 'w.owner')}
-    UNION ALL SELECT 'guardrail ' || g.name FROM guardrails g
+    UNION ALL SELECT 'guardrail_tags', 'guardrail_ids', 'guardrail ' || g.name FROM guardrails g
       WHERE g.enabled AND g.tags && w.guardrail_tags AND NOT g.id::text = ANY (w.guardrail_ids) AND NOT ${joins('g', 'w.owner')}`;
+
+const NOT_JOINED = `${NOT_JOINED_AGENT} UNION ALL ${NOT_JOINED_WORKFLOW}`;
+
+/** What would not join an agent with these values, in the columns of its table. */
+export const unjoinedOfAgent = statement(
+  'unjoined_of_agent',
+  ['created_by', 'mcp_server_tags', 'mcp_server_ids', 'required_mcp_servers', 'knowledge_tags', 'knowledge_source_ids', 'admins'],
+  `SELECT DISTINCT path, ids, sentence FROM (
+      SELECT :created_by::text AS created_by, :mcp_server_tags::text[] AS mcp_server_tags, :mcp_server_ids::text[] AS mcp_server_ids,
+        :required_mcp_servers::text[] AS required_mcp_servers, :knowledge_tags::text[] AS knowledge_tags,
+        :knowledge_source_ids::text[] AS knowledge_source_ids) a, LATERAL (${NOT_JOINED_AGENT}) n ORDER BY 1, 3 LIMIT 100`,
+);
+
+export const unjoinedOfWorkflow = statement(
+  'unjoined_of_workflow',
+  ['owner', 'skill_tags', 'skill_ids', 'guardrail_tags', 'guardrail_ids', 'admins'],
+  `SELECT DISTINCT path, ids, sentence FROM (
+      SELECT :owner::text AS owner, :skill_tags::text[] AS skill_tags, :skill_ids::text[] AS skill_ids,
+        :guardrail_tags::text[] AS guardrail_tags, :guardrail_ids::text[] AS guardrail_ids) w,
+      LATERAL (${NOT_JOINED_WORKFLOW}) n ORDER BY 1, 3 LIMIT 100`,
+);
 
 export const notJoinedByTag = statement(
   'not_joined_by_tag',

@@ -67,7 +67,8 @@ export async function callStep(
         await park(ports, call, 'waiting_client');
         return { client_ms: ports.client_wait_ms };
       }
-      return park(ports, call, 'waiting_approval');
+      // Nobody is asked about a call that is refused in any case.
+      return 'refusal' in readArguments(call.arguments) ? run(ports, call, signal) : park(ports, call, 'waiting_approval');
     case 'ask_reconciliation':
       return park(ports, call, 'waiting_reconciliation');
     case 'settle':
