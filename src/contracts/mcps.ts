@@ -36,6 +36,10 @@ export const McpServerCreate = z
     allowed_tools: protective(z.array(z.string())).default([]).meta({ description: 'Empty: all' }),
     tags: Tags,
     is_enabled: z.boolean().default(true).meta({ description: 'Whether runs get its tools' }),
+    allow_secret_questions: z.boolean().default(false).meta({
+      description:
+        'Whether the server may ask people for passwords, access tokens and the like while a tool runs; otherwise such questions are refused',
+    }),
     network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
     paths: z.array(z.string().max(4_096)).max(64).default([]).meta({
       description:

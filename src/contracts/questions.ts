@@ -14,6 +14,13 @@ export const CallQuestion = z
   .object({
     id: Id,
     message: z.string(),
+    asked_by: z
+      .object({
+        server: z.string().meta({ description: 'The name of the MCP server' }),
+        host: z.string().nullable().meta({ description: 'Where it is; null: it is a command on a worker' }),
+      })
+      .optional()
+      .meta({ description: 'Who gets the answer' }),
     schema: z.object({ properties: z.record(z.string(), Field), required: z.array(z.string()).optional() }),
     asked_at: Timestamp,
     expires_at: Timestamp.meta({ description: 'When the server gets `cancel`, if nobody has answered' }),

@@ -12,6 +12,7 @@ const PinnedServer = z.object({
   connection_config: z.record(z.string(), z.unknown()).meta({ description: 'With its secrets masked' }),
   allowed_tools: z.array(z.string()),
   network: z.boolean(),
+  allow_secret_questions: z.boolean().optional(),
   paths: z.array(z.string()),
   required: z.boolean(),
 });

@@ -31,6 +31,9 @@ const RECONCILIATION = {
 
 const QUESTIONS = { waiting_approval: APPROVAL, waiting_reconciliation: RECONCILIATION };
 
+const serverOf = ({ asked_by }) =>
+  asked_by ? ` of the MCP server ${showUnseen(asked_by.server)} (${asked_by.host ?? 'a command on a worker'})` : '';
+
 /** What a waiting run asks for. `decided` is called when a question was answered. */
 export async function questionsOf(api, task_id, decided) {
   const path = `/api/tasks/${task_id}`;
@@ -38,7 +41,9 @@ export async function questionsOf(api, task_id, decided) {
   const calls = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => QUESTIONS[status]);
   const ask = { api, path, decided };
   const asked = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ question }) => question);
-  const forms = asked.map(({ name, question }) => `${name} asks: ${showUnseen(question.message)} Answer in the full dashboard.`);
+  const forms = asked.map(
+    ({ name, question }) => `${name}${serverOf(question)} asks: ${showUnseen(question.message)} Answer in the full dashboard.`,
+  );
   const decisions = [...(task.record_behind ? [aboutRecord(task, ask)] : []), ...calls.map((call) => aboutCall(call, ask))];
   const questions = [...decisions, ...forms];
   return questions.length > 0 ? questions : ['The budget is used up. Raise it in the full dashboard to resume the run.'];

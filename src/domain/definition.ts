@@ -99,6 +99,8 @@ export interface PinnedMcpServer {
   allowed_tools: string[];
   /** Whether its process may reach the network. */
   network: boolean;
+  /** Whether it may ask people for secrets. Absent: it may not. */
+  allow_secret_questions?: boolean;
   /** Host paths its process may read; with `:rw` at the end, write too. */
   paths: string[];
   /** If it is unreachable, the run fails. */

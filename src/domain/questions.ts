@@ -42,6 +42,8 @@ export type QuestionField = Described &
 /** What an MCP server asks a person while it runs a tool. */
 export interface FormQuestion {
   message: string;
+  /** Absent in questions of earlier releases. `host` is null for a command. */
+  asked_by?: { server: string; host: string | null } | undefined;
   schema: { properties: Record<string, QuestionField>; required?: string[] | undefined };
 }
 

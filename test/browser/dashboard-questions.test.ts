@@ -49,6 +49,7 @@ describeInBrowser('the question of an MCP server', () => {
     await page.getByRole('link', { name: 'Journeys' }).first().click();
     const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Submit' }) });
     await form.getByText('Where the ticket goes').waitFor();
+    await form.getByText(`Asked by the MCP server asks at ${new URL(server.url).host}`).waitFor();
     expect(await form.getByLabel('seats').inputValue()).toBe('2');
     await form.getByLabel('Email').fill('ada');
     await form.getByRole('button', { name: 'Submit' }).click();

@@ -269,3 +269,36 @@ it('answers with a cancel when nobody has answered in time', async () => {
     return logs.some(({ outcome }: { outcome?: string }) => outcome === 'expired');
   });
 });
+
+describe('a server that asks for a secret', () => {
+  const FORM = { type: 'object' as const, properties: { login_password: { type: 'string' as const } } };
+  const register: Parameters<typeof startHttpMcpServer>[1] = (mcp) => {
+    mcp.registerTool('enter', { description: 'Asks for a password' }, async (extra) => {
+      const options = { timeout: 600_000, relatedRequestId: extra.requestId };
+      const said = await mcp.server
+        .elicitInput({ message: 'Continue?', requestedSchema: FORM }, options)
+        .then(JSON.stringify, () => 'I could not ask.');
+      return { content: [{ type: 'text' as const, text: said }] };
+    });
+  };
+
+  it('does not reach a person, and the model reads why; unless the owner of the server allows it', async () => {
+    const remote = await startHttpMcpServer('secretive', register);
+    const values = { name: 'secretive', transport_type: 'http', connection_config: { url: remote.url } };
+    const id = await stored(values);
+    const refused = await calling('enter', id);
+    expect(await here.ended(refused.task_id, 60_000)).toMatchObject({ status: 'completed' });
+    const [result] = await resultsOf(here, refused.workflow_id);
+    expect(result).toMatch(
+      /^I could not ask\.\n\[Perdura refused a question of the MCP server secretive: its field "login_password" asks for a password, .*allow_secret_questions\]$/,
+    );
+    await here.alice.ok(here.alice.put(`/api/mcps/${id}`, { allow_secret_questions: true }));
+    const { task_id, question_id } = await asked('enter', id);
+    expect((await callOf(task_id)).question).toMatchObject({
+      asked_by: { server: 'secretive', host: new URL(remote.url).host },
+    });
+    expect((await answer(task_id, { question_id, action: 'decline' })).status).toBe(200);
+    await here.ended(task_id, 60_000);
+    await remote.stop();
+  });
+});

@@ -38,6 +38,7 @@ const MAY: Record<string, string[]> = {
     'domain/access',
     'domain/provider-presets',
     'domain/exact-json',
+    'domain/unseen',
     'npm:',
   ],
 };

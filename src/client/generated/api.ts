@@ -320,6 +320,13 @@ export type CallQuestion = {
   /** Identifier issued by the service (UUIDv7) */
   id: string;
   message: string;
+  /** Who gets the answer */
+  asked_by?: {
+    /** The name of the MCP server */
+    server: string;
+    /** Where it is; null: it is a command on a worker */
+    host: string | null;
+  };
   schema: {
     properties: {
       [name: string]: {
@@ -1514,6 +1521,8 @@ export type McpServer = {
   tags: string[];
   /** Whether runs get its tools */
   is_enabled: boolean;
+  /** Whether the server may ask people for passwords, access tokens and the like while a tool runs; otherwise such questions are refused */
+  allow_secret_questions: boolean;
   /** Whether a stdio server may reach the network */
   network: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -1541,6 +1550,8 @@ export type McpServerCreate = {
   tags?: string[];
   /** Whether runs get its tools */
   is_enabled?: boolean;
+  /** Whether the server may ask people for passwords, access tokens and the like while a tool runs; otherwise such questions are refused */
+  allow_secret_questions?: boolean;
   /** Whether a stdio server may reach the network */
   network?: boolean;
   /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
@@ -1558,6 +1569,7 @@ export type McpServerUpdate = {
   allowed_tools?: string[];
   tags?: string[];
   is_enabled?: boolean;
+  allow_secret_questions?: boolean;
   network?: boolean;
   paths?: string[];
 };
@@ -3206,6 +3218,7 @@ export type VersionDefinition = {
     };
     allowed_tools: string[];
     network: boolean;
+    allow_secret_questions?: boolean;
     paths: string[];
     required: boolean;
   }[];

@@ -22,7 +22,7 @@ type Typed = Record<string, string | boolean | string[]>;
 
 /** The form that an MCP server asks a person to fill in while its tool runs. */
 export function QuestionForm({ task, call, question }: QuestionFormProps) {
-  const { id: question_id, message, schema, expires_at } = question;
+  const { id: question_id, message, asked_by, schema, expires_at } = question;
   const answer = useAct(questionAnswers.give);
   const [initial] = useState(() => mapFields(schema.properties, initialOf));
   const [typed, setTyped] = useState<Typed>(initial);
@@ -43,6 +43,12 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
         <Text fw={600}>
           <span className="mono">{call.name}</span> asks
         </Text>
+        {asked_by && (
+          <Text size="sm">
+            Asked by the MCP server <strong>{showUnseen(asked_by.server)}</strong> at{' '}
+            <span className="mono">{asked_by.host ?? 'a command on a worker'}</span>
+          </Text>
+        )}
         <Text style={{ whiteSpace: 'pre-wrap' }}>{showUnseen(message)}</Text>
         {Object.entries(schema.properties).map(([name, field]) => (
           <Field
@@ -56,7 +62,8 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
           />
         ))}
         <Text c="dimmed" size="sm">
-          Your answer goes to the MCP server. If nobody answers, the question is cancelled <When at={expires_at} relative />.
+          Your answer goes to this MCP server: type no password or access token. If nobody answers, the question is cancelled{' '}
+          <When at={expires_at} relative />.
         </Text>
         <Group gap="xs">
           <Button type="submit" loading={answer.isPending} data-needs={answer.needs}>

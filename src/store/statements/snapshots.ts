@@ -56,7 +56,8 @@ export const snapshotWorkflow = statement(
       coalesce((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'name', m.name, 'transport_type', m.transport_type,
           'connection_config', m.connection_config, 'allowed_tools', m.allowed_tools, 'network', m.network, 'paths', m.paths,
           'required', m.id::text = ANY (a.required_mcp_servers))
-          || CASE WHEN m.is_enabled THEN '{}'::jsonb ELSE '{"disabled": true}' END ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
+          || CASE WHEN m.is_enabled THEN '{}'::jsonb ELSE '{"disabled": true}' END
+          || CASE WHEN m.allow_secret_questions THEN '{"allow_secret_questions": true}'::jsonb ELSE '{}' END ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
         FROM mcp_servers m WHERE m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers) OR m.tags && a.mcp_server_tags
           AND ${joins('m', 'a.created_by')}), '[]')
         AS mcp_servers,

@@ -70,10 +70,14 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
 
   async function open(question: OpenQuestion, over: AbortSignal): Promise<void> {
     const { call_id, name, turns } = call;
-    const { id, message, schema, asked_at, expires_at } = question;
+    const { id, message, asked_by, schema, asked_at, expires_at } = question;
     const { log, status } = eventsOf(call.task_id, ports.now);
     const events = [
-      log('question_asked', message, { call_id, name, question: { id, message, schema, asked_at, expires_at } }),
+      log('question_asked', message, {
+        call_id,
+        name,
+        question: { id, message, ...(asked_by ? { asked_by } : {}), schema, asked_at, expires_at },
+      }),
       status('waiting', turns),
     ];
     // An earlier try, whose reply was lost, may have asked it.

@@ -21,12 +21,17 @@ export interface McpTarget {
   name: string;
   network: boolean;
   paths: string[];
+  /** Whether it may ask people for secrets. Absent: it may not. */
+  allow_secret_questions?: true;
   endpoint:
     | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string>; launch?: PackageLaunch }
     | { kind: 'http' | 'sse'; url: string; headers: Record<string, string>; oauth?: OAuthClient };
 }
 
-export type McpServerConfig = Pick<PinnedMcpServer, 'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths'>;
+export type McpServerConfig = Pick<
+  PinnedMcpServer,
+  'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths' | 'allow_secret_questions'
+>;
 
 /** Fills each `{{token:NAME}}` with `open`. Throws a sentence that names what is missing. */
 export async function targetOf(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
@@ -34,7 +39,8 @@ export async function targetOf(server: McpServerConfig, open: OpenToken): Promis
   const values = new Map<string, string>();
   for (const token of tokensIn(server.connection_config)) values.set(token, await open(token));
   const config = mapTexts(server.connection_config, (text) => filled(text, values)) as Record<string, unknown>;
-  const place = { id, name, network, paths };
+  const allowed = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
+  const place = { id, name, network, paths, ...allowed };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);

@@ -114,7 +114,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     ...(ports.fetch ? { fetch: reportingRefusals(ports.fetch, refusal.report) } : {}),
   });
   const client = new Client({ name: 'perdura', version }, { capabilities: { elicitation: { form: {} } } });
-  const questions = questionsOf(client);
+  const questions = questionsOf(client, target);
   let closed = false;
   client.onclose = () => {
     closed = true;
@@ -154,7 +154,10 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       };
       try {
         const work = () => client.request({ method: 'tools/call', params }, ResultSchema, options);
-        return mcpOutcome((await refusal.orElse(questions.during({ task_id, ask, clock }, work))) as CallResult);
+        const refused: string[] = [];
+        const asking = { task_id, ask, clock, refused: (sentence: string) => void refused.push(sentence) };
+        const outcome = mcpOutcome((await refusal.orElse(questions.during(asking, work))) as CallResult);
+        return { ...outcome, content: [outcome.content, ...refused.map((sentence) => `[${sentence}]`)].join('\n') };
       } catch (error) {
         // Anything but a reply from the server means that the connection is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;

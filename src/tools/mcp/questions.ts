@@ -3,14 +3,18 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ElicitRequestSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { storableValue } from '../../domain/normalise.ts';
 import { type FormQuestion, QuestionRefused, questionFault } from '../../domain/questions.ts';
+import { secretAskedIn } from '../../domain/secret-questions.ts';
 import type { AskPerson } from '../source.ts';
 import type { CallClock } from './call-clock.ts';
+import type { McpTarget } from './config.ts';
 
 /** A call that a server is working on. */
 interface AskingCall {
   task_id: string;
   ask: AskPerson | undefined;
   clock: CallClock;
+  /** Gets a sentence for the model about a question that was refused to protect a person. */
+  refused(sentence: string): void;
 }
 
 export interface Questions {
@@ -24,7 +28,7 @@ export interface Questions {
  * Puts the questions of a server to the person of the call that they belong to. The protocol names no call. Over HTTP it is the call
  * whose reply carries the question; otherwise it is clear only while all calls in progress belong to one run.
  */
-export function questionsOf(client: Client): Questions {
+export function questionsOf(client: Client, target: McpTarget): Questions {
   const calls = new Set<AskingCall>();
   const replying = new AsyncLocalStorage<AskingCall>();
   let asked = false;
@@ -42,13 +46,22 @@ export function questionsOf(client: Client): Questions {
   client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
     asked = true;
     if (!('requestedSchema' in params)) throw refused('questions that are answered at a URL are not supported');
-    const { ask, clock } = askingCall();
+    const { ask, clock, refused: report } = askingCall();
     if (!ask) throw refused('nobody can be asked here');
     const { message, requestedSchema } = params;
     const { properties, required } = requestedSchema;
-    const question = { message, schema: { properties, ...(required ? { required } : {}) } } as FormQuestion;
+    const question = {
+      message,
+      asked_by: askerOf(target),
+      schema: { properties, ...(required ? { required } : {}) },
+    } as FormQuestion;
     const fault = questionFault(question);
     if (fault) throw refused(fault);
+    const secret = target.allow_secret_questions ? null : secretAskedIn(question);
+    if (secret) {
+      report(`Perdura refused a question of the MCP server ${target.name}: ${asksForSecret(secret)}`);
+      throw refused(asksForSecret(secret));
+    }
     clock.pause();
     try {
       const { action, content } = await ask(storableValue(question, 'question_too_deep'), signal);
@@ -73,5 +86,13 @@ export function questionsOf(client: Client): Questions {
     asked: () => asked,
   };
 }
+
+const askerOf = ({ name, endpoint }: McpTarget) => ({
+  server: name,
+  host: endpoint.kind === 'stdio' ? null : new URL(endpoint.url).host,
+});
+
+const asksForSecret = (place: string) =>
+  `${place} asks for a password, an access token or another secret. The owner of the MCP server can allow such questions with allow_secret_questions`;
 
 const refused = (reason: string) => new McpError(ErrorCode.InvalidRequest, `Perdura does not ask: ${reason}`);

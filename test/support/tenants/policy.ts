@@ -181,7 +181,7 @@ const PLAIN = new Set(
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
     'response_format schema verbosity tools tool_choice order',
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
-    'question_id action state code iss disabled',
+    'question_id action state code iss disabled allow_secret_questions',
     'temperature top_p max_output_tokens stop parallel_tool_calls attachments media_type data',
   ].flatMap((line) => line.split(' ')),
 );
