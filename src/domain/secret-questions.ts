@@ -7,7 +7,7 @@ const INNOCENT =
 
 /** In sentences, where words such as `key` are common. */
 const IN_PROSE =
-  /\b(?:pass(?:word|phrase|code|wd)s?|pwd|(?:access|api|auth\w*|bearer|refresh|session|security|secret|private|personal|deploy|ssh)[ _-]*(?:access[ _-]*)?(?:token|key|code)s?|secrets?|tokens?|credentials?|one[ -]time[ -](?:code|password)s?|otp|[2m]fa|cv[vc])\b/i;
+  /\b(?:pass(?:word|phrase|code|wd)s?|pwd|(?:access|api|auth(?:entication|orization)?|bearer|refresh|session|security|secret|private|personal|deploy|ssh)[ _-]?(?:access[ _-]?)?(?:token|key|code)s?|secrets?|tokens?|credentials?|one[ -]time[ -](?:code|password)s?|otp|[2m]fa|cv[vc])\b/i;
 
 /** Of a number: a code that proves who somebody is. */
 const IN_NUMBERS = /pass(?:word|code)|\bpin\b|\botp\b|one[ _-]?time|[2m]fa|\bcv[vc]\b/i;
