@@ -13,6 +13,10 @@ BEGIN
   IF NOT FOUND THEN RETURN NULL; END IF;
   DELETE FROM events WHERE task_id = p_task;
   SELECT * INTO before FROM tasks WHERE workflow_id = home ORDER BY id DESC LIMIT 1;
+  -- If it was the newest that interrupts, the one before is again.
+  UPDATE workflows SET newest_interrupt = coalesce(
+      (SELECT max(lane_number) FROM tasks WHERE workflow_id = home AND on_busy = 'interrupt'), 0)
+    WHERE id = home AND newest_interrupt > 0;
   IF holder = p_task THEN holder := next_in_lane(home, p_task); END IF;
   UPDATE workflows SET task_count = task_count - 1, last_task_id = before.id, last_task_status = before.status,
     last_task_at = before.created_at, active_task_id = holder,

@@ -1,7 +1,10 @@
--- Returns the task that is next in a workflow's lane, apart from p_but: interrupting tasks first, then in
+-- Returns the task that is next in a workflow's lane, apart from p_but: the newest interrupting task first, then in
 -- the order in which the workflow accepted them. An id or a time does not give that order: both are taken before the lane's lock.
+-- An interrupting task that a newer one follows never has its turn. While the workflow is switched off, none has.
 -- Locks: nothing. Hold the workflow FOR NO KEY UPDATE, so that nobody else gives the lane away.
 CREATE OR REPLACE FUNCTION next_in_lane(p_workflow uuid, p_but uuid) RETURNS uuid LANGUAGE sql AS $$
-  SELECT id FROM tasks WHERE workflow_id = p_workflow AND status = 'pending' AND id <> p_but
-    ORDER BY (on_busy = 'interrupt') DESC, lane_number NULLS FIRST, id LIMIT 1
+  SELECT t.id FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.workflow_id = p_workflow AND t.status = 'pending' AND t.id <> p_but AND w.status <> 'inactive'
+      AND NOT (t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < w.newest_interrupt)
+    ORDER BY (t.on_busy = 'interrupt') DESC, t.lane_number NULLS FIRST, t.id LIMIT 1
 $$;

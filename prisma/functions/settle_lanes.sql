@@ -9,7 +9,7 @@ BEGIN
   FOR lane IN
     SELECT w.id FROM workflows w LEFT JOIN tasks t ON t.id = w.active_task_id
       WHERE (w.active_task_id IS NOT NULL AND (t.id IS NULL OR t.status IN ('completed', 'failed', 'halted')))
-        OR (w.active_task_id IS NULL AND EXISTS (SELECT 1 FROM tasks p WHERE p.workflow_id = w.id AND p.status = 'pending'))
+        OR (w.active_task_id IS NULL AND w.status <> 'inactive' AND EXISTS (SELECT 1 FROM tasks p WHERE p.workflow_id = w.id AND p.status = 'pending'))
       ORDER BY w.id
   LOOP
     PERFORM 1 FROM workflows WHERE id = lane.id FOR NO KEY UPDATE;

@@ -22,6 +22,7 @@ export interface ChatServices {
 /** What an Idempotency-Key refers to: the place of the reply. */
 interface Begun {
   session_id: string;
+  question_id: string;
   message_id: string;
 }
 
@@ -58,9 +59,11 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
     await guard(message, agent, caller);
     const question = { session_id, agent_id, owner: caller.key, content: message };
-    const { value: begun, replayed: again } = await once(
-      async (id): Promise<Begun> => ({ session_id: await store.chat.ask({ id, ...question }), message_id: uuid() }),
-    );
+    const { value: begun, replayed: again } = await once(async (id = uuid()): Promise<Begun> => {
+      // Made together, so that the ids of two questions asked at once are in the order of the messages, too.
+      const message_id = uuid();
+      return { session_id: await store.chat.ask({ id, ...question }), question_id: id, message_id };
+    });
     // Only after the key is tied to this reply, so that the key never produces a second one.
     return numbered(again ? await stored(store, begun) : replies.start({ agent, caller, ...begun }), warnings);
   });
@@ -79,7 +82,7 @@ async function stored(store: Store, { session_id, message_id }: Begun): Promise<
 
 async function* replayed(
   store: Store,
-  { session_id, message_id, usage }: Begun & { usage: NonNullable<ChatMessage['usage']> },
+  { session_id, message_id, usage }: Omit<Begun, 'question_id'> & { usage: NonNullable<ChatMessage['usage']> },
 ): AsyncGenerator<ChatEvent | StoredText> {
   yield { type: 'session', session_id };
   yield { load: async () => (await store.chat.message(message_id))?.content ?? null };

@@ -67,7 +67,7 @@ type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
 type Answer<R, K> = K extends 'page'
   ? PageReply<R extends z.ZodType ? z.input<R> : never>
   : K extends 'events' | 'file'
-    ? { events: Frames; file: FileReply }[K]
+    ? { events: Frames | null; file: FileReply }[K]
     : R extends z.ZodType
       ? z.input<R> | EventReply | RawReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
@@ -239,6 +239,8 @@ function send(
     const gone = goneOf(reply);
     return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
   }
+  // Nothing follows: a browser would otherwise reconnect again and again.
+  if (kind === 'events' && answer === null) return reply.code(204).send();
   if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: goneOf(reply), closing, waiting });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();

@@ -98,6 +98,7 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
       : {}),
     responses: {
       [endpoint.status]: successOf(endpoint),
+      ...(endpoint.kind === 'events' ? { 204: { description: 'Nothing follows: do not reconnect' } } : {}),
       ...(endpoint.idempotent && endpoint.status !== 200 ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
       ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
       ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),

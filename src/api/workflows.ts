@@ -88,6 +88,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       const after = await store.workflows.update(id, values, caller.key);
       await store.versions.note(id, caller);
       if (values.budget !== undefined) await raiseBudget(services, after);
+      await settleQueue(services, after, wanted);
       return withLastRun(after, caller);
     },
     { current },
@@ -104,6 +105,16 @@ export function workflowRoutes(api: Api, services: Services): void {
   );
   skillRoutes(api, store, withLastRun);
   runRoutes(api, services);
+}
+
+/** What waits for a workflow that is switched off ends or stays, by its setting, and starts once it is switched on. */
+async function settleQueue(
+  { dispatch }: Services,
+  { id, status, on_inactive }: WiredWorkflow,
+  wanted: 'active' | 'inactive' | null,
+): Promise<void> {
+  if (status === 'inactive' && on_inactive === 'halt') await dispatch.endQueue(id);
+  if (wanted === 'active') await dispatch.resumeQueue(id);
 }
 
 /** A run paused on its budget gets the workflow's new budget; any other run keeps the one it started with. */
@@ -165,7 +176,8 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    const given = after ?? numberOf(last_event_id);
+    // A browser that reconnects sends the URL it began with, and what it has seen since.
+    const given = numberOf(last_event_id) ?? after;
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     const look: Look = async (place) => {
       const watched = await store.events.watched(id, place);
@@ -175,7 +187,8 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       return watched.extent;
     };
     const place = { workflow_id: id, after: start, resumed: given !== undefined, task_id };
-    return framesOf(await followAfterLook(following, { ...place, look }, signal));
+    const followed = await followAfterLook(following, { ...place, look }, signal);
+    return followed && framesOf(followed);
   });
 }
 

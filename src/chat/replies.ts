@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Caller } from '../api/auth.ts';
 import type { Agent } from '../contracts/agents.ts';
 import type { ChatEvent } from '../contracts/chat.ts';
@@ -9,6 +10,8 @@ interface ChatTurn {
   agent: Agent;
   caller: Caller;
   session_id: string;
+  /** The id of the message that is replied to. */
+  question_id: string;
   /** The id that the reply will be stored under. */
   message_id: string;
 }
@@ -46,14 +49,17 @@ export interface ChatReplies {
 export const MOST_KEPT = 64 * 1024;
 /** How often the record is asked for stops while replies are written. */
 const LOOK_MS = 2_000;
+/** How often a reply that waits for an earlier one of its session asks whether it is there. */
+const TURN_MS = 250;
 
 interface ChatPorts {
-  store: Pick<ChatStore, 'messages' | 'message' | 'answer' | 'stops'>;
+  store: Pick<ChatStore, 'messages' | 'message' | 'answer' | 'stops' | 'keepReplying' | 'endReplying' | 'isBehindAnother'>;
   ask: AskModel;
 }
 
 interface ActiveReply {
   session_id: string;
+  question_id: string;
   stopping: AbortController;
   /** How often the session was stopped before this reply; null until that is known. */
   stops: number | null;
@@ -69,24 +75,35 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
 
   /** Writes the reply to the tape and returns its last event. */
   async function reply(turn: ChatTurn, { emit, said, stored }: Tape, begun: ActiveReply): Promise<ChatEvent> {
-    const { session_id, message_id } = turn;
+    const { session_id, question_id, message_id } = turn;
     const stopped = begun.stopping.signal;
     try {
       begun.stops = (await store.stops([session_id])).get(session_id) ?? 0;
-      const history = await store.messages(session_id);
       const signal = AbortSignal.any([closing.signal, stopped]);
+      const history = await historyOf(turn, signal);
       const answer = ask(turn, history, { emit, signal });
       const { text, usage } = await answer.catch((error: Error) => stoppedAt(said(), stopped, error));
-      await store.answer(session_id, { id: message_id, content: storable(text), usage });
+      await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage });
       stored(async () => (await store.message(message_id))?.content ?? null);
       return { type: 'done', usage, message_id };
     } catch (error) {
+      // Questions that wait for this reply wait a few seconds longer if this cannot be written.
+      await store.endReplying(question_id).catch(() => {});
       return { type: 'error', message: (error as Error).message };
     }
   }
 
+  /** The messages up to the question, once the earlier questions of the session have their replies. */
+  async function historyOf({ session_id, question_id }: ChatTurn, signal: AbortSignal) {
+    while (await store.isBehindAnother(session_id, question_id))
+      await wait(TURN_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+    const messages = await store.messages(session_id);
+    return messages.slice(0, messages.findIndex(({ id }) => id === question_id) + 1);
+  }
+
   /** Stops what is stopped on record: the notice of another process may be lost. */
   async function look(): Promise<void> {
+    await store.keepReplying([...active.values()].map(({ question_id }) => question_id));
     const known = [...active.values()].filter(({ stops }) => stops !== null);
     const now = await store.stops(known.map(({ session_id }) => session_id));
     for (const { session_id, stopping, stops } of known) {
@@ -108,7 +125,8 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   return {
     start(turn) {
       const text = tape();
-      const begun: ActiveReply = { session_id: turn.session_id, stopping: new AbortController(), stops: null };
+      const { session_id, question_id } = turn;
+      const begun: ActiveReply = { session_id, question_id, stopping: new AbortController(), stops: null };
       const work = reply(turn, text, begun).then((last) => {
         text.end(last);
         active.delete(work);
@@ -116,7 +134,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       });
       active.set(work, begun);
       keepLooking();
-      return text.play({ type: 'session', session_id: turn.session_id });
+      return text.play({ type: 'session', session_id });
     },
     stop(session_id) {
       for (const one of active.values()) if (one.session_id === session_id) one.stopping.abort(STOPPED);

@@ -5,10 +5,11 @@ import { Budget } from './budgets.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkChanges } from './fork-changes.ts';
+import { ON_BUSY } from './lanes.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
-import { LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
+import { LogEntry, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { AttachmentOrders } from './attachments.ts';
 import { Budget } from './budgets.ts';
+import { CallSettingFields } from './call-settings.ts';
 import {
   ExchangeLimitFields,
   FilterQuery,
@@ -16,39 +17,12 @@ import {
 } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
+import { LaneFields, ON_BUSY } from './lanes.ts';
 import { OutputSchema } from './output-schema.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
-export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_STATUSES, 'inactive'] as const;
-
-const Stop = z.array(z.string().min(1).max(256)).max(64);
-
-/** Sent with each model call of a run. Vendors refuse what a model does not take. */
-const CallSettingFields = {
-  temperature: z
-    .number()
-    .min(0)
-    .max(2)
-    .nullable()
-    .default(null)
-    .meta({ description: "Null: the model's default. Anthropic takes at most 1; reasoning models refuse it" }),
-  top_p: z.number().min(0).max(1).nullable().default(null).meta({ description: "Null: the model's default" }),
-  max_output_tokens: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .nullable()
-    .default(null)
-    .meta({ description: "Of one answer, reasoning included. Null: the model's default" }),
-  stop: Stop.default([]).meta({ description: 'Texts at which the model stops. OpenAI takes at most 4' }),
-  parallel_tool_calls: z
-    .boolean()
-    .nullable()
-    .default(null)
-    .meta({ description: "Whether the model may ask for several tool calls at once. Null: the model's default" }),
-};
 
 /** A token belongs in repo_token_name; in the URL it would end up in logs. */
 const RepoUrl = z.url({ protocol: /^https$/ }).regex(/^[^/]+:\/\/[^/@]+(\/|$)/, 'Leave out user and password');
@@ -100,7 +74,7 @@ export const WorkflowCreate = z
       .meta({ description: 'Environment variable of a tool to stored token name' }),
     budget: protective(Budget.nullable()).default(null),
     ...ExchangeLimitFields,
-    on_busy: z.enum(ON_BUSY).default('enqueue').meta({ description: 'What to do with a prompt while a run is in progress' }),
+    ...LaneFields,
   })
   .meta({ id: 'WorkflowCreate' });
 
@@ -208,7 +182,12 @@ const HaltRequested = z
   .meta({ id: 'HaltRequested' });
 
 const StreamQuery = z.object({
-  after: z.coerce.number().int().min(0).optional().meta({ description: 'Like Last-Event-ID: everything after this number' }),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: 'Like Last-Event-ID, which counts more: everything after this number' }),
   task_id: Id.optional().meta({ description: 'Only this run; the stream ends after its last event' }),
 });
 
@@ -272,7 +251,7 @@ export const workflows = {
     tag,
     summary: 'Follow the events of a workflow',
     description:
-      'Server-sent events: `id:` increases within a workflow, `data:` holds the event. With Last-Event-ID (or `after`), every later event is replayed; without it, the current run from its start. Live events follow. A number that is not from this record, because it is higher than any or the installation was restored since, gets a `log` event `stream_reset` first: drop every event with a higher number than that one; those on record follow, from the start of the run. With `task_id` the stream ends when the task has ended. The bearer token is required here too.',
+      'Server-sent events: `id:` increases within a workflow, `data:` holds the event. With Last-Event-ID (or `after`), every later event is replayed; without it, the current run from its start. Live events follow. A number that is not from this record, because it is higher than any or the installation was restored since, gets a `log` event `stream_reset` first: drop every event with a higher number than that one; those on record follow, from the start of the run. With `task_id` the stream ends when the task has ended; asked after its last event, the answer is 204, so that clients stop reconnecting. The bearer token is required here too.',
     params: IdParams,
     query: StreamQuery,
     reply: RunEvent,

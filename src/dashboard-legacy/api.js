@@ -31,6 +31,7 @@ export function createApi(token, onTokenRefused) {
       for (let last = '0'; ; ) {
         try {
           const answer = await answerOf(path, { headers: authorized({ 'last-event-id': last }), signal });
+          if (answer.status === 204) return;
           for await (const frame of framesOf(answer.body)) {
             last = frame.id;
             yield frame;

@@ -90,19 +90,36 @@ export const followInParts = (from: FollowSource, place: Following, signal: Abor
 /** A first look at the record. It may refuse the reader by throwing; null: it does not say where the record ends. */
 export type Look = (place: ReaderPlace) => Promise<EventExtent | null>;
 
-/** The same for a reader who is looked at together with the record. Nothing that is published after the look is missed. */
+/**
+ * The same for a reader who is looked at together with the record. Nothing that is published after the look is missed. Null if the reader
+ * has every event of a run that is over.
+ */
 export async function followAfterLook(
   from: FollowSource,
   { look, ...place }: Following & { look: Look },
   signal: AbortSignal,
-): Promise<AsyncGenerator<FollowedEvent>> {
+): Promise<AsyncGenerator<FollowedEvent> | null> {
   const subscription = subscribed(from, place.workflow_id, signal);
   try {
-    return parts(from, { ...place, extent: await look(placeOf(place)), subscription }, signal);
+    const extent = await look(placeOf(place));
+    if (extent && (await hasAll(from, place, extent))) {
+      subscription.leave();
+      return null;
+    }
+    return parts(from, { ...place, extent, subscription }, signal);
   } catch (error) {
     subscription.leave();
     throw error;
   }
+}
+
+async function hasAll(
+  { log }: FollowSource,
+  { workflow_id, task_id, after, resumed }: Following,
+  { over, begin_again_after }: EventExtent,
+): Promise<boolean> {
+  if (!task_id || !resumed || !over || begin_again_after !== null) return false;
+  return (await log.read(workflow_id, { after, task_id, limit: 1, bytes: 1 })).events.length === 0;
 }
 
 const placeOf = ({ task_id, after, resumed = false }: Following): ReaderPlace => ({

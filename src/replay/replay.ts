@@ -218,7 +218,7 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
 
 /** The last answer is recorded before the end. In between, a person may halt the run, it may be lost, or the bundle may be made. */
 const mayFollowAnswer = ({ status, error_code }: RunBundle['end']) =>
-  !isTerminal(status) || (status === 'halted' && error_code === null) || error_code === 'run_lost';
+  !isTerminal(status) || (status === 'halted' && error_code !== BUDGET_HALT) || error_code === 'run_lost';
 
 function compareFailure({ recording, found, at }: Replaying, failure: ApplicationFailure): void {
   const { status, error, error_code } = recording.bundle.end;

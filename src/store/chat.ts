@@ -9,13 +9,16 @@ export interface ChatUsage {
 }
 
 export interface Question {
-  /** The id, if one was reserved for the request. An existing message with this id counts as this one. */
+  /** An existing message with this id counts as this one. */
   id?: string | undefined;
   session_id?: string | undefined;
   agent_id: string;
   owner: string;
   content: string;
 }
+
+/** How long a question counts as being replied to after its process last renewed it. */
+const REPLYING_SECONDS = 15;
 
 const TITLE_CHARACTERS = 80;
 const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim();
@@ -28,11 +31,15 @@ export function chatStore(prisma: PrismaClient) {
     const { _max } = await prisma.chatMessage.aggregate({ where: { session_id }, _max: { created_at: true } });
     return new Date(Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1));
   };
-  const append = async (session_id: string, message: { id: string; role: string; content: string; usage?: ChatUsage }) => {
+  const begun = (id: string) => prisma.$executeRaw`UPDATE chat_messages
+    SET reply_until = now() + make_interval(secs => ${REPLYING_SECONDS}) WHERE id = ${id}::uuid`;
+  const ended = (id: string) => prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null } });
+  const append = async (session_id: string, message: NewMessage) => {
     const { usage, ...rest } = message;
     const created_at = await nextTime(session_id);
     return prisma.$transaction([
       prisma.chatMessage.create({ data: { ...rest, ...usage, session_id, created_at } }),
+      message.question_id ? ended(message.question_id) : begun(message.id),
       prisma.chatSession.update({ where: { id: session_id }, data: { message_count: { increment: 1 } } }),
     ]);
   };
@@ -49,10 +56,10 @@ export function chatStore(prisma: PrismaClient) {
       ]);
       return { items: found.map(wire), total, next: null };
     },
-    /** Oldest first. */
+    /** Oldest first, each reply after its question. */
     async messages(session_id: string) {
       const found = await prisma.chatMessage.findMany({ where: { session_id }, orderBy: [{ created_at: 'asc' }, { id: 'asc' }] });
-      return found.map(wiredMessage);
+      return inTurns(found).map(wiredMessage);
     },
     async message(id: string) {
       const found = await prisma.chatMessage.findUnique({ where: { id } });
@@ -68,11 +75,30 @@ export function chatStore(prisma: PrismaClient) {
         return session_id;
       }
       const session = { id: uuid(), agent_id, owner, title: titleOf(content), message_count: 1 };
-      await prisma.chatSession.create({ data: { ...session, messages: { create: message } } });
+      await prisma.$transaction([prisma.chatSession.create({ data: { ...session, messages: { create: message } } }), begun(id)]);
       return session.id;
     },
-    async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: ChatUsage }): Promise<void> {
-      await append(session_id, { id, role: 'assistant', content, usage });
+    async answer(
+      session_id: string,
+      reply: { id: string; question_id: string; content: string; usage: ChatUsage },
+    ): Promise<void> {
+      await append(session_id, { role: 'assistant', ...reply });
+    },
+    /** Notes that questions are still being replied to. */
+    async keepReplying(question_ids: string[]): Promise<void> {
+      await prisma.$executeRaw`UPDATE chat_messages SET reply_until = now() + make_interval(secs => ${REPLYING_SECONDS})
+        WHERE id = ANY (${question_ids}::uuid[]) AND reply_until IS NOT NULL`;
+    },
+    /** A question gets no reply. */
+    async endReplying(id: string): Promise<void> {
+      await ended(id);
+    },
+    /** Whether an earlier question of the session is still being replied to. */
+    async isBehindAnother(session_id: string, question_id: string): Promise<boolean> {
+      const [found] = await prisma.$queryRaw<{ behind: boolean }[]>`SELECT EXISTS (
+        SELECT 1 FROM chat_messages q JOIN chat_messages mine ON mine.id = ${question_id}::uuid
+        WHERE q.session_id = ${session_id}::uuid AND q.reply_until > now() AND (q.created_at, q.id) < (mine.created_at, mine.id)) AS behind`;
+      return found?.behind ?? false;
     },
     /** Records that a person stopped the reply of a session. */
     async noteStop(id: string): Promise<void> {
@@ -87,6 +113,22 @@ export function chatStore(prisma: PrismaClient) {
       await prisma.chatSession.deleteMany({ where: { id } });
     },
   };
+}
+
+interface NewMessage {
+  id: string;
+  role: string;
+  content: string;
+  usage?: ChatUsage;
+  question_id?: string;
+}
+
+/** Two questions may have been asked at once, so that the reply to the first was stored after the second. */
+function inTurns(messages: MessageRow[]): MessageRow[] {
+  const known = new Set(messages.map(({ id }) => id));
+  const isReply = ({ question_id }: MessageRow) => question_id !== null && known.has(question_id);
+  const replies = Map.groupBy(messages.filter(isReply), ({ question_id }) => question_id);
+  return messages.filter((message) => !isReply(message)).flatMap((message) => [message, ...(replies.get(message.id) ?? [])]);
 }
 
 function wiredMessage({ prompt_tokens, completion_tokens, ...row }: MessageRow) {

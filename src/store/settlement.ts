@@ -10,6 +10,8 @@ interface Settlement {
   status: TerminalStatus;
   /** Refuse to end the task before its final answer is on record. */
   needs_answer?: boolean;
+  /** Refuse to end a task that has begun. */
+  only_pending?: boolean;
   error: string | null;
   error_code: string | null;
   events: NewEvent[];
@@ -24,7 +26,7 @@ export interface Settled {
   definition_hash: string | null;
   /** What this ended; null if the task had ended before. */
   ended: { trigger: string; seconds: number } | null;
-  /** Nothing was written: the final answer is not on record. */
+  /** Nothing was written: the final answer is not on record, or the task has begun. */
   unanswered?: true;
 }
 
@@ -38,13 +40,17 @@ interface SettledRow extends Omit<Settled, 'ended'> {
 /** Ends a task once and passes its lane on. Returns the next task's id, and the webhook delivery to send. */
 export const settling =
   (pool: Queryable, publish: Publish) =>
-  async (task_id: string, { status, error, error_code, needs_answer = false, events }: Settlement): Promise<Settled> => {
+  async (
+    task_id: string,
+    { status, error, error_code, needs_answer = false, only_pending = false, events }: Settlement,
+  ): Promise<Settled> => {
     const query = settleTask({
       task_id,
       status,
       error,
       error_code,
       needs_answer,
+      only_pending,
       events: JSON.stringify(events),
       delivery_id: uuid(),
       outcome_unknown: OUTCOME_UNKNOWN,

@@ -103,6 +103,17 @@ export interface UnfinishedTask {
   behind_run_id: string | null;
   /** The decision, until it has been carried out. */
   continuity: ContinuityDecision | null;
+  /** Its workflow is switched off, and ends what has not begun. */
+  switched_off: boolean;
+  /** It interrupts, and a newer task of its workflow does, too. */
+  superseded: boolean;
+}
+
+/** A task that waits for its lane. */
+export interface TaskInQueue {
+  task_id: string;
+  /** The owner's id. */
+  principal: string;
 }
 
 export interface TimeSpan {
@@ -150,6 +161,14 @@ export function taskStore({
       const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
+
+    /** Tasks of a workflow that have not begun, newest first. */
+    queued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
+    /** Interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
+    superseded: (workflow_id: string) => rows<TaskInQueue>(pool, sql.supersededTasks({ workflow_id })),
+    /** Gives a free lane to the next task. Returns the one that holds it then. */
+    takeLane: async (workflow_id: string): Promise<string | null> =>
+      (await row<{ holder: string | null }>(pool, sql.takeLane({ workflow_id })))?.holder ?? null,
 
     /** Filters these ids to the tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {

@@ -14,6 +14,7 @@ import { textsToAdmit } from './attached-files.ts';
 import { carryOut } from './continuity.ts';
 import type { Engine, RunLabels } from './engine.ts';
 import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
+import { laneQueue } from './lane-queue.ts';
 import { type RunInput, rulesOf } from './names.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
 import type { Settle } from './settle.ts';
@@ -68,6 +69,10 @@ export interface Dispatch {
   continueRun(task_id: string): Promise<void>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
+  /** Ends the tasks of a workflow that have not begun, after it was switched off. */
+  endQueue(workflow_id: string): Promise<void>;
+  /** Starts the next task of a workflow, after it was switched on. */
+  resumeQueue(workflow_id: string): Promise<void>;
 }
 
 export interface DispatchOptions {
@@ -98,6 +103,8 @@ export function createDispatch({
   configOf,
   refusalOf,
 }: DispatchOptions): Dispatch {
+  const { endSuperseded, ...queue } = laneQueue({ store, engine, settle });
+
   /** Removes a task; false if its run has begun, or its request was repeated since. If the engine cannot start the next run in the lane now, the reconciler does. */
   async function discard(task_id: string, since: Date): Promise<boolean> {
     const next = await store.tasks.discard(task_id, since);
@@ -186,7 +193,10 @@ export function createDispatch({
     if (holder !== task_id) starts.begun(task_id);
     const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
     // The prompt is accepted. If the halt does not get through now, the reconciler repeats it.
-    if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
+    if (on_busy === 'interrupt' && holder !== task_id)
+      await endSuperseded(workflow_id)
+        .then(() => halt(holder))
+        .catch(() => {});
     return { task_id, workflow_id, status: 'pending', prompt, created_at };
   }
 
@@ -217,6 +227,7 @@ export function createDispatch({
   }
 
   return {
+    ...queue,
     halt,
     async continueRun(task_id) {
       const task = await store.tasks.unfinishedOne(task_id);

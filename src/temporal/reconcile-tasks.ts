@@ -3,6 +3,7 @@ import type { Store } from '../store/index.ts';
 import type { TimeSpan, UnfinishedTask } from '../store/tasks.ts';
 import { carryOut, parkEnded, restart } from './continuity.ts';
 import type { Engine } from './engine.ts';
+import { endUnrun } from './lane-queue.ts';
 import type { Settle } from './settle.ts';
 
 interface ReconcilerPorts {
@@ -66,6 +67,10 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
   if (task.continuity) {
     await carryOut(ports, task);
     return task.continuity === 'resume' ? 'restarted' : null;
+  }
+  if (task.status === 'pending' && (task.switched_off || task.superseded)) {
+    await endUnrun(ports, task, task.switched_off ? 'workflow_inactive' : 'superseded');
+    return null;
   }
   const state = await engine.state(task.task_id);
   if (task.record_behind && (state === 'closed' || state === 'unknown')) return null;

@@ -5,7 +5,7 @@ import type { Settled } from '../store/settlement.ts';
 import type { FinalState } from './names.ts';
 
 /** Sets a task's final state, once, and passes its lane on to the task `next`. `webhook` is the message to deliver. */
-export type Settle = (task_id: string, end: FinalState) => Promise<Settled>;
+export type Settle = (task_id: string, end: FinalState, only?: { only_pending: boolean }) => Promise<Settled>;
 
 interface SettlePorts {
   runs: Pick<RunStore, 'settle'>;
@@ -16,19 +16,20 @@ interface SettlePorts {
 
 export const settler =
   ({ runs, now, onEnd = () => {} }: SettlePorts): Settle =>
-  async (task_id, { status, error, error_code, turns }) => {
+  async (task_id, { status, error, error_code, turns }, { only_pending } = { only_pending: false }) => {
     const { log, status: changed } = eventsOf(task_id, now);
     const reason = error === null ? null : storable(error);
     const ended =
       status === 'failed'
         ? log('error', reason ?? 'failed', { error_code })
-        : log(status, status === 'halted' ? 'Halted by a person' : 'The run is complete');
+        : log(status, status === 'halted' ? (reason ?? 'Halted by a person') : 'The run is complete');
     const events = [ended, changed(status, turns, reason === null ? {} : { error: reason, error_code })];
     const settled = await runs.settle(task_id, {
       status,
       error: reason,
       error_code,
       needs_answer: status === 'completed',
+      only_pending,
       events,
     });
     if (settled.ended) onEnd({ status, ...settled.ended });

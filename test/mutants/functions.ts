@@ -38,8 +38,8 @@ export default [
   {
     id: 'functions/order-of-acceptance',
     file: of('next_in_lane'),
-    text: 'lane_number NULLS FIRST, id LIMIT 1',
-    replacement: 'id LIMIT 1',
+    text: 't.lane_number NULLS FIRST, t.id LIMIT 1',
+    replacement: 't.id LIMIT 1',
     harm: 'Prompts to one workflow run in another order than they were accepted in.',
     tests: lanes('whatever their ids'),
   },
@@ -54,10 +54,10 @@ export default [
   {
     id: 'functions/interrupting-first',
     file: of('next_in_lane'),
-    text: "ORDER BY (on_busy = 'interrupt') DESC, ",
+    text: "ORDER BY (t.on_busy = 'interrupt') DESC, ",
     replacement: 'ORDER BY ',
     harm: 'An urgent prompt waits behind all that were queued before it.',
-    tests: lanes('lets those that interrupt go first'),
+    tests: lanes('lets the newest that interrupts go first'),
   },
   {
     id: 'functions/withdrawn-but-begun',

@@ -20,7 +20,7 @@ export default [
   {
     id: 'lanes/interrupts',
     file: 'src/temporal/dispatch.ts',
-    text: "if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});",
+    text: '        .then(() => halt(holder))\n',
     replacement: '',
     harm: 'An urgent prompt waits until the run in progress has ended.',
     tests: [{ file: 'test/temporal/several-at-once.test.ts', name: 'overtakes the queue' }],

@@ -81,9 +81,9 @@ export default [
   {
     id: 'streams/look-before-the-subscription',
     file: 'src/events/follow.ts',
-    text: '  const subscription = subscribed(from, place.workflow_id, signal);\n  try {\n    return parts(from, { ...place, extent: await look(placeOf(place)), subscription }, signal);',
+    text: '  const subscription = subscribed(from, place.workflow_id, signal);\n  try {\n    const extent = await look(placeOf(place));',
     replacement:
-      '  const extent = await look(placeOf(place));\n  const subscription = subscribed(from, place.workflow_id, signal);\n  try {\n    return parts(from, { ...place, extent, subscription }, signal);',
+      '  const extent = await look(placeOf(place));\n  const subscription = subscribed(from, place.workflow_id, signal);\n  try {',
     harm: 'What is published between the first look and the subscription arrives seconds later.',
     tests: [{ file: FOLLOW, name: 'from the moment of the look on, without reading its end again' }],
   },

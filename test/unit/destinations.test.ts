@@ -119,6 +119,8 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
         'error_webhook_url',
         'budget',
         'on_busy',
+        'on_inactive',
+        'newest_interrupt',
         'single_use',
         'evaluation_id',
         'current_turn',

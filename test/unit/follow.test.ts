@@ -369,7 +369,7 @@ describe('following after a look', () => {
       memory.announce(memory.write(event('while it looks')));
       return seen;
     };
-    const events = await followAfterLook(memory.source, { ...place, after: 2, look }, stop.signal);
+    const events = (await followAfterLook(memory.source, { ...place, after: 2, look }, stop.signal))!;
     memory.announce(memory.write(event('before it follows')));
     const seqs: number[] = [];
     const following = (async () => {
@@ -392,11 +392,29 @@ describe('following after a look', () => {
     const memory = world();
     const stop = new AbortController();
     memory.write(event('a'));
-    const events = await followAfterLook(memory.source, { ...place, after: 5, look: async () => null }, stop.signal);
+    const events = (await followAfterLook(memory.source, { ...place, after: 5, look: async () => null }, stop.signal))!;
     expect((await events.next()).value).toMatchObject({ seq: 0, data: { event: 'stream_reset' } });
     expect((await events.next()).value.seq).toBe(1);
     stop.abort();
     await events.return(undefined);
+  });
+
+  it('has nothing for a reader who has every event of a run that is over, and leaves', async () => {
+    const memory = world();
+    const stop = new AbortController();
+    memory.write(event('a'), event('b'));
+    const extent = { last: 2, epoch: 0, over: true, begin_again_after: null };
+    const followed = (after: number, more: object = {}) =>
+      followAfterLook(
+        memory.source,
+        { ...place, task_id: 't', resumed: true, after, look: async () => ({ ...extent, ...more }) },
+        stop.signal,
+      );
+    expect(await followed(2)).toBe(null);
+    expect(memory.watching()).toBe(0);
+    for (const others of [followed(1), followed(2, { over: false }), followed(2, { begin_again_after: 0 })])
+      expect(await others).not.toBe(null);
+    stop.abort();
   });
 
   it('leaves no subscription of a reader who is refused, or who leaves before the first event', async () => {

@@ -1021,8 +1021,10 @@ export type ExportedWorkflow = {
   model_total_seconds?: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress */
+  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
+  on_inactive?: 'halt' | 'wait';
 };
 
 export type ExportedWorkflowOutput = {
@@ -1076,8 +1078,10 @@ export type ExportedWorkflowOutput = {
   model_total_seconds: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress */
+  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
+  on_inactive: 'halt' | 'wait';
 };
 
 export type ForkAccepted = {
@@ -3357,8 +3361,10 @@ export type Workflow = {
   model_total_seconds: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress */
+  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
+  on_inactive: 'halt' | 'wait';
   /** Login of the owner */
   owner: string;
   status: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
@@ -3433,8 +3439,10 @@ export type WorkflowCreate = {
   model_total_seconds?: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
   model_silence_seconds?: number | null;
-  /** What to do with a prompt while a run is in progress */
+  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
+  on_inactive?: 'halt' | 'wait';
 };
 
 export type WorkflowExportBundle = {
@@ -3506,8 +3514,10 @@ export type WorkflowSummary = {
   model_total_seconds: number | null;
   /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
   model_silence_seconds: number | null;
-  /** What to do with a prompt while a run is in progress */
+  /** What to do with a prompt while a run is in progress. Of several prompts that interrupt, only the newest runs; the others end `halted` with `superseded` */
   on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
+  on_inactive: 'halt' | 'wait';
   /** Login of the owner */
   owner: string;
   status: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
@@ -3563,6 +3573,7 @@ export type WorkflowUpdate = {
   model_total_seconds?: number | null;
   model_silence_seconds?: number | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  on_inactive?: 'halt' | 'wait';
   /** inactive: prompts are refused; active: they are accepted again. Only runs set the other values */
   status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
   /** The same as `status` active or inactive */
@@ -4878,13 +4889,13 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** Like Last-Event-ID: everything after this number */
+        /** Like Last-Event-ID, which counts more: everything after this number */
         after?: number;
         /** Only this run; the stream ends after its last event */
         task_id?: string;
       };
     };
-    reply: RunEvent;
+    reply: null;
   };
   /** List the versions of a workflow, newest first */
   'GET /api/workflows/{id}/versions': {
@@ -4970,7 +4981,7 @@ export interface Operations {
       };
       body: ChatRequest;
     };
-    reply: ChatEvent;
+    reply: null;
   };
   /** Stop the reply that is being written */
   'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop': {

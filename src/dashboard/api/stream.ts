@@ -64,7 +64,9 @@ async function attempt(client: Client, following: Following & { url: string; see
     if (seen.last > 0) headers.set('last-event-id', String(seen.last));
     const response = await client.send(url, { headers, signal });
     onConnection('live');
-    for await (const { id, data } of framesOf(response.body!)) {
+    // Nothing follows.
+    if (!response.body) return true;
+    for await (const { id, data } of framesOf(response.body)) {
       const event = data as RunEvent;
       if (id !== null) {
         if (id <= seen.last && !isReset(event)) continue;

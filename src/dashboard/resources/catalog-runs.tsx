@@ -55,6 +55,7 @@ export const WORKFLOWS: EditableScreen = {
     parallel_tool_calls: { label: 'Several tool calls at once', none: 'model default' },
     budget: { control: 'nested', nested: () => Budget },
     on_busy: { label: 'If a run is in progress' },
+    on_inactive: { label: 'Waiting prompts when switched off' },
     status: { none: 'no change', label: 'Set status' },
   },
   groups: [
@@ -67,6 +68,7 @@ export const WORKFLOWS: EditableScreen = {
         'max_turns',
         'reasoning_effort',
         'on_busy',
+        'on_inactive',
         'infinite_session',
         'tsv_tool_results',
         'caveman',

@@ -1,7 +1,8 @@
 import { Button, Group, Kbd, NativeSelect, Stack, Text, Textarea } from '@mantine/core';
 import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useState } from 'react';
 import type { Attachment } from '../../contracts/attachments.ts';
-import { ON_BUSY, REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
+import { ON_BUSY } from '../../contracts/lanes.ts';
+import { REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
 import { requestUrl } from '../api/call.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';

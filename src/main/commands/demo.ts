@@ -79,6 +79,7 @@ async function watch(url: string, token: string): Promise<void> {
   let last = '0';
   for (let ended = false; !ended; await wait(ended ? 0 : 500)) {
     const stream = await fetch(url, { headers: { authorization: `Bearer ${token}`, 'last-event-id': last } });
+    if (stream.status === 204) return;
     const events = stream.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
     for await (const { id = last, data } of events) {
       last = id;

@@ -38,10 +38,22 @@ const json = (fields: Fields): string => {
 /** Locks in the order of prisma/functions/end_task.sql; then the delivery, whose foreign key finds the task already locked. */
 export const settleTask = statement(
   'settle_task',
-  ['task_id', 'status', 'error', 'error_code', 'needs_answer', 'events', 'outcome_unknown', 'not_called', 'delivery_id'],
+  [
+    'task_id',
+    'status',
+    'error',
+    'error_code',
+    'needs_answer',
+    'only_pending',
+    'events',
+    'outcome_unknown',
+    'not_called',
+    'delivery_id',
+  ],
   `WITH answered AS (
-      SELECT 1 WHERE NOT :needs_answer::boolean OR NOT EXISTS (
-        SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) AND response IS NULL)),
+      SELECT 1 WHERE (NOT :needs_answer::boolean OR NOT EXISTS (
+          SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) AND response IS NULL))
+        AND (NOT :only_pending::boolean OR EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND status = 'pending'))),
     settled AS MATERIALIZED (
       SELECT ended.* FROM answered,
         LATERAL end_task(:task_id, :status, :error, :error_code, :events, :outcome_unknown, :not_called) AS ended),

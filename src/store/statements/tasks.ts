@@ -42,7 +42,8 @@ export const createTask = statement(
       FROM (SELECT 1 FROM tasks WHERE owner = :owner AND status IN (${LIVE}) LIMIT :most_open) open),
     lane AS (
       UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,
-        accepted_tasks = accepted_tasks + 1, last_task_id = :task_id,
+        accepted_tasks = accepted_tasks + 1,
+        newest_interrupt = CASE WHEN :on_busy = 'interrupt' THEN accepted_tasks + 1 ELSE newest_interrupt END, last_task_id = :task_id,
         last_task_status = 'pending', last_task_at = :created_at,
         current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
         status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END,
@@ -100,10 +101,30 @@ export const discardTask = statement(
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
 
+const IN_QUEUE = `SELECT t.id AS task_id, t.owner AS principal FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.workflow_id = :workflow_id AND t.status = 'pending'`;
+const SUPERSEDED = `t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < w.newest_interrupt`;
+
+export const queuedTasks = statement('queued_tasks', ['workflow_id', 'limit'], `${IN_QUEUE} ORDER BY t.id DESC LIMIT :limit`);
+
+export const supersededTasks = statement('superseded_tasks', ['workflow_id'], `${IN_QUEUE} AND ${SUPERSEDED} ORDER BY t.id DESC`);
+
+/** The lane of a workflow that was switched off has nobody who could pass it on. */
+export const takeLane = statement(
+  'take_lane',
+  ['workflow_id'],
+  `WITH free AS (
+      SELECT next_in_lane(:workflow_id, :workflow_id) AS next FROM workflows WHERE id = :workflow_id AND active_task_id IS NULL
+        AND status <> 'inactive' FOR NO KEY UPDATE)
+    UPDATE workflows w SET active_task_id = free.next, status = 'running' FROM free
+    WHERE w.id = :workflow_id AND free.next IS NOT NULL RETURNING w.active_task_id AS holder`,
+);
+
 /** A task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
 const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
       coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
       t.record_behind, t.behind_run_id, t.continuity,
+      w.status = 'inactive' AND w.on_inactive = 'halt' AS switched_off, ${SUPERSEDED} AS superseded,
       ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id
     WHERE t.status IN (${LIVE})`;

@@ -3,14 +3,17 @@ import { type AskModel, chatReplies, MOST_KEPT } from '../../../src/chat/replies
 
 type Event = Record<string, unknown>;
 const USAGE = { prompt_tokens: 1, completion_tokens: 2 };
-const turn = (session_id = 's') => ({ agent: {}, caller: {}, session_id, message_id: 'm' }) as never;
+const turn = (session_id = 's') => ({ agent: {}, caller: {}, session_id, question_id: 'q', message_id: 'm' }) as never;
 
 /** A chat whose store keeps what it is given, and whose model does what the test says. */
 function chat(ask: AskModel, fault?: Error) {
   const stored: unknown[] = [];
   const store = {
     stops: async (ids: string[]) => new Map(ids.map((id) => [id, 0])),
-    messages: async (session_id: string) => [{ role: 'user', content: `to ${session_id}` }],
+    messages: async (session_id: string) => [{ id: 'q', role: 'user', content: `to ${session_id}` }],
+    isBehindAnother: async () => false,
+    keepReplying: async () => {},
+    endReplying: async () => {},
     answer: async (session_id: string, reply: unknown) => {
       if (fault) throw fault;
       stored.push([session_id, reply]);
@@ -49,7 +52,7 @@ describe('a chat reply', () => {
       { type: 'delta', content: 'lo' },
       { type: 'done', usage: USAGE, message_id: 'm' },
     ]);
-    expect(stored).toEqual([['s', { id: 'm', content: 'Hello\ufffd to s', usage: USAGE }]]);
+    expect(stored).toEqual([['s', { id: 'm', question_id: 'q', content: 'Hello\ufffd to s', usage: USAGE }]]);
   });
 
   it('is kept by the record, not in memory, for a reader that is far behind', async () => {
@@ -94,7 +97,9 @@ describe('a chat reply', () => {
     await new Promise(setImmediate);
     replies.stop('mine');
     expect((await mine).at(-1)).toEqual({ type: 'done', usage: { prompt_tokens: 0, completion_tokens: 0 }, message_id: 'm' });
-    expect(stored).toEqual([['mine', { id: 'm', content: 'so far', usage: { prompt_tokens: 0, completion_tokens: 0 } }]]);
+    expect(stored).toEqual([
+      ['mine', { id: 'm', question_id: 'q', content: 'so far', usage: { prompt_tokens: 0, completion_tokens: 0 } }],
+    ]);
     replies.stop('other');
     await other;
     expect(stored).toHaveLength(2);

@@ -86,6 +86,8 @@ class AsyncClient:
                 if not response.is_success:
                     await response.aread()
                     raise PerduraError(response)
+                if response.status_code == 204:
+                    return
                 async for frame in EventSource(response).aiter_sse():
                     yield following.saw(frame)
         except httpx.TransportError as error:

@@ -85,6 +85,8 @@ class Client:
                 if not response.is_success:
                     response.read()
                     raise PerduraError(response)
+                if response.status_code == 204:
+                    return
                 for frame in EventSource(response).iter_sse():
                     yield following.saw(frame)
         except httpx.TransportError as error:
