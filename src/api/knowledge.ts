@@ -10,6 +10,7 @@ import {
 } from '../contracts/knowledge.ts';
 import { MASK } from '../contracts/mcps.ts';
 import { type FieldError, isSecretNotGranted, notFound, unprocessable } from '../domain/errors.ts';
+import { textWithReason } from '../domain/reason.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import type { KnowledgeService } from '../knowledge/service.ts';
 import type { Store } from '../store/index.ts';
@@ -72,7 +73,7 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
       return answer;
     } catch (error) {
       if (isSecretNotGranted(error)) throw error;
-      const { message } = error as Error;
+      const message = textWithReason(error as Error);
       if (own) await store.knowledgeSources.setStatus(id, 'error', message);
       return { ...answer, success: false, error: message };
     }

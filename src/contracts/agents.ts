@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
+import { ModelName, StoredModel } from './model-name.ts';
 
 const Ids = z.array(Id).default([]);
 
@@ -19,7 +20,7 @@ export const AgentCreate = z
     name: Name.meta({ example: 'researcher' }),
     description: z.string().default(''),
     system_prompt: z.string().default('You are a helpful assistant.'),
-    model: z.string().min(1).nullable().default(null).meta({ description: "Null: the provider's default model" }),
+    model: ModelName.meta({ description: "Null: the provider's default model" }),
     mcp_server_ids: Ids,
     mcp_server_tags: Tags,
     custom_tool_ids: Ids,
@@ -72,6 +73,7 @@ export const Agent = z
   .object({
     ...JsonRecord,
     ...AgentCreate.shape,
+    model: StoredModel.meta({ description: "Null: the provider's default model" }),
     mcp_server_ids: StoredIds,
     custom_tool_ids: StoredIds,
     knowledge_source_ids: StoredIds,

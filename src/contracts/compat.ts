@@ -37,11 +37,11 @@ const Format = z.looseObject({
   schema: z.unknown().optional().meta({ description: 'Of a response: the JSON Schema, with an object as its root' }),
 });
 
-const ModelName = z.string().min(1).meta({ description: 'Name of an agent, or id of one of your workflows' });
+const AskedModel = z.string().min(1).meta({ description: 'Name of an agent, or id of one of your workflows' });
 
 export const ChatCompletionRequest = z
   .looseObject({
-    model: ModelName,
+    model: AskedModel,
     messages: z.array(Message).min(1).meta({ description: 'The last one is the prompt, the others are its context' }),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
@@ -61,7 +61,7 @@ export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>;
 
 export const ResponseRequest = z
   .looseObject({
-    model: ModelName,
+    model: AskedModel,
     input: z.union([z.string().min(1), z.array(CompatItem).min(1)]),
     tools: Tools,
     tool_choice: ToolChoice,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id, ListQuery, protective, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { ModelName } from './model-name.ts';
 
 const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
 const EVALUATION_STATUSES = ['running', 'completed', 'halted'] as const;
@@ -35,7 +36,7 @@ const Model = protective(
         'A model judges the answer. Each judgement is a run with the trigger `evaluation`, which is paid for like any other',
     }),
     provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
-    model: z.string().min(1).nullable().default(null).meta({ description: "Null: the provider's default model" }),
+    model: ModelName.meta({ description: "Null: the provider's default model" }),
     instructions: z
       .string()
       .min(1)

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
+import { ModelName, StoredModel } from './model-name.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
@@ -35,7 +36,7 @@ export const ProviderCreate = z
     auth_type: z.enum(['bearer', 'x-api-key']).default('bearer'),
     azure_api_version: z.string().nullable().default(null),
     azure_deployment: z.string().nullable().default(null),
-    default_model: z.string().min(1).nullable().default(null),
+    default_model: ModelName,
     requests_per_minute: z.int().min(1).max(1_000_000).nullable().default(null),
     price_table: PriceTable.default({}),
     context_window: z
@@ -51,7 +52,9 @@ export const ProviderCreate = z
 
 export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate' });
 
-export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
+export const Provider = z
+  .object({ ...JsonRecord, ...ProviderCreate.shape, default_model: StoredModel, needs: Needs })
+  .meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
 
 /** How to reach a provider's endpoint. Holds the key itself, since nothing is stored yet. */

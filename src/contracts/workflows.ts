@@ -18,6 +18,7 @@ import {
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 import { LaneFields, ON_BUSY } from './lanes.ts';
+import { ModelName } from './model-name.ts';
 import { OutputSchema } from './output-schema.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
@@ -32,7 +33,7 @@ const Ids = z.array(Id).default([]);
 export const WorkflowCreate = z
   .object({
     agent_id: Id,
-    model: z.string().min(1).nullable().default(null).meta({ description: "Null: the agent's, then the provider's" }),
+    model: ModelName.meta({ description: "Null: the agent's, then the provider's" }),
     title: z.string().max(500).nullable().default(null),
     max_turns: z.int().min(1).max(10_000).default(5).meta({ description: 'Tool calls a run may make' }),
     skill_ids: Ids,

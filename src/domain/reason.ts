@@ -4,14 +4,38 @@ export function innermost(error: unknown): unknown {
   return inner;
 }
 
-/** What the innermost cause says: it names the host or the port, where the outer ones only say `fetch failed`. */
-export function reasonOf(error: unknown): string {
-  const { message, code } = (innermost(error) ?? {}) as { message?: string; code?: string };
+/** What came from outside does not have the documented form. The message says what is wrong, and where. */
+export class Misshapen extends TypeError {
+  readonly code = 'MISSHAPEN';
+}
+
+const NATIVE = [TypeError, RangeError, ReferenceError];
+
+/**
+ * What an error says for people. An error of the language itself, without a code, comes from reading something of another form than was
+ * expected: its own words are about our code.
+ */
+export function sentenceOfError(error: unknown): string {
+  const { message = '', code, issues } = (error ?? {}) as { message?: string; code?: string; issues?: unknown };
+  if (Array.isArray(issues)) return faultIn(issues);
+  if (code === undefined && error instanceof SyntaxError) return 'it is not valid JSON';
+  if (code === undefined && NATIVE.some((kind) => error instanceof kind)) return 'it does not have the documented form';
   return message || code || 'no connection';
 }
+
+/** The first fault that zod has found. */
+function faultIn([first]: unknown[]): string {
+  const { path = [], message = '' } = Object(first) as { path?: PropertyKey[]; message?: string };
+  const said = message.replace('received undefined', 'received nothing');
+  return path.length > 0 ? `${path.map(String).join('.')}: ${said}` : said;
+}
+
+/** What the innermost cause says: it names the host or the port, where the outer ones only say `fetch failed`. */
+export const reasonOf = (error: unknown): string => sentenceOfError(innermost(error));
 
 /** What an error says, and its reason where it keeps that for itself. */
 export function textWithReason(error: Error): string {
   const reason = reasonOf(error);
-  return error.message.includes(reason) ? error.message : `${error.message}: ${reason}`;
+  const said = error.cause ? error.message : sentenceOfError(error);
+  return said.includes(reason) ? said : `${said}: ${reason}`;
 }

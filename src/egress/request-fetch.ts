@@ -1,7 +1,7 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
-import { reasonOf } from '../domain/reason.ts';
+import { Misshapen, reasonOf } from '../domain/reason.ts';
 import { type ByteSource, bodyOf } from '../domain/relayed-body.ts';
 import { REDIRECTS } from './redirects.ts';
 
@@ -53,8 +53,8 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
 /** As it is asked: without what is behind `#`. */
 function addressOf(address: string | URL): string {
   const url = new URL(address);
-  if (!/^https?:$/.test(url.protocol)) throw new TypeError(`an address of ${url.protocol} is not asked`);
-  if (url.username || url.password) throw new TypeError('an address with a user name or password is not asked');
+  if (!/^https?:$/.test(url.protocol)) throw new Misshapen(`an address of ${url.protocol} is not asked`);
+  if (url.username || url.password) throw new Misshapen('an address with a user name or password is not asked');
   url.hash = '';
   return url.href;
 }
@@ -78,8 +78,8 @@ function responseOf(
   // There may be no reader to get the error.
   body.on('error', () => {});
   if (redirect === 'error' && headers.location !== undefined && REDIRECTS.has(status))
-    throw new TypeError('a redirect is not followed');
-  if (status > LARGEST_STATUS) throw new TypeError(`the answer has the status ${status}, which does not exist`);
+    throw new Misshapen('a redirect is not followed');
+  if (status > LARGEST_STATUS) throw new Misshapen(`the answer has the status ${status}, which does not exist`);
   const source = sourceIn(unpacked(body, headers['content-encoding']), signal);
   const statusText = REASON.test(answer.statusText) ? answer.statusText : '';
   const response = new Response(BARE.has(status) ? null : bodyOf(source), { status, statusText, headers: headersOf(headers) });
@@ -96,7 +96,7 @@ function unpacked(body: Readable, packings: string | string[] | undefined): Read
     .toLowerCase()
     .split(',')
     .map((name) => name.trim());
-  if (names.length > MOST_PACKINGS) throw new TypeError(`the answer is packed ${names.length} times`);
+  if (names.length > MOST_PACKINGS) throw new Misshapen(`the answer is packed ${names.length} times`);
   const unpackers = names.toReversed().map((name) => UNPACKERS.get(name));
   if (!unpackers.every((unpacker) => unpacker !== undefined)) return body;
   const stages = unpackers.map((unpacker) => unpacker());

@@ -1,5 +1,6 @@
 import { chunksOf } from '../domain/chunks.ts';
 import { type Passage, tellingWords } from '../domain/knowledge.ts';
+import { textWithReason } from '../domain/reason.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import type { Store } from '../store/index.ts';
 import { type RemotePorts, type RemoteSource, searchRemote } from './remote.ts';
@@ -60,7 +61,7 @@ const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); 
 /** Indexes texts and searches them by words and by meaning. If the embedding endpoint is down, only the search by meaning is lost. */
 export function createKnowledge(ports: KnowledgePorts) {
   const { embedder } = ports;
-  const said = (error: unknown) => ports.redact().text((error as Error).message);
+  const said = (error: unknown) => ports.redact().text(textWithReason(error as Error));
 
   async function vectorOf(query: string): Promise<{ vector: number[] | null; warning: string | null }> {
     if (!embedder) return { vector: null, warning: NO_EMBEDDER };

@@ -1,6 +1,6 @@
 import { isDebugging, readConfig } from './config.ts';
 import { answerTo, listOfCommands } from './help.mjs';
-import { logFailure } from './log.ts';
+import { logFailure, wrapOutput } from './log.ts';
 import { PERDURA_VERSION } from './places.ts';
 import { UsageError } from './remote/options.ts';
 import { print, printError } from './terminal.ts';
@@ -59,4 +59,5 @@ async function main(argv: string[]): Promise<void> {
   }
 }
 
+wrapOutput();
 await main(process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { write } from 'node:fs';
+import { isJsonLog } from './config.ts';
 
 interface LogDestination {
   /** Never blocks and never throws: what cannot be written is dropped, and counted in the first line that is written afterwards. */
@@ -13,7 +14,7 @@ const PAUSE_MS = 100;
 const linesIn = (text: string) => text.split('\n').length - 1;
 
 /** The log at an open file: one write at a time, off the main thread. */
-export function logDestination(fd: number): LogDestination {
+export function logDestination(fd: number, asLine = (sentence: string) => sentence): LogDestination {
   let waiting = '';
   let dropped = 0;
   let reason = '';
@@ -24,7 +25,7 @@ export function logDestination(fd: number): LogDestination {
     dropped += linesIn(lines);
     reason = why;
   };
-  const notice = () => `${torn ? '\n' : ''}${dropped} lines of the log were dropped: ${reason}\n`;
+  const notice = () => `${torn ? '\n' : ''}${asLine(`${dropped} lines of the log were dropped: ${reason}`)}\n`;
 
   function send(): void {
     if (busy || waiting === '') return;
@@ -63,6 +64,11 @@ export function logDestination(fd: number): LogDestination {
   };
 }
 
+function ownLine(sentence: string): string {
+  if (!isJsonLog()) return sentence;
+  return JSON.stringify({ level: 'warn', time: new Date().toISOString(), pid: process.pid, msg: sentence });
+}
+
 /** The log of this process and the log of its requests. */
-export const standardError = logDestination(2);
-export const standardOutput = logDestination(1);
+export const standardError = logDestination(2, ownLine);
+export const standardOutput = logDestination(1, ownLine);

@@ -1,7 +1,8 @@
-import { format } from 'node:util';
+import { format, inspect } from 'node:util';
 import type { LogEntry } from '@temporalio/worker';
 import { pino } from 'pino';
 import { LOG_SHAPE } from '../api/log-shape.ts';
+import { shownEntry } from '../temporal/sdk-log.ts';
 import { isJsonLog } from './config.ts';
 import { standardError, standardOutput } from './log-destination.ts';
 import { note, printable, say } from './terminal.ts';
@@ -22,18 +23,24 @@ export function textLine(message: string, { task_id, trace_id }: LogIds = {}): s
 
 const lines = pino(LOG_SHAPE, standardError);
 
-/** The log of this process, on standard error. With JSON, whatever packages and Node itself print is wrapped in it, too. */
+/** The log of this process, on standard error. */
 export function processLog(): ProcessLog {
   if (!isJsonLog()) return (message, ids) => standardError.write(`${textLine(message, ids)}\n`);
-  wrapConsole();
   return (message, ids = {}) => lines.info(ids, message);
 }
 
-function wrapConsole(): void {
+/** Where the log is JSON, whatever packages and Node itself print is wrapped in it, too. Before anything else can print. */
+export function wrapOutput(): void {
+  if (!isJsonLog()) return;
   console.error = (...args) => lines.error(format(...args));
   console.warn = (...args) => lines.warn(format(...args));
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message }) => lines.warn(`${name}: ${message}`));
+  // Node would print its stack as text, and end in the same way.
+  process.on('uncaughtException', (error) => {
+    pino(LOG_SHAPE, process.stderr).fatal({ err: error }, 'The process ended with an error that nothing handled');
+    process.exit(1);
+  });
 }
 
 /** Why a command failed. Written at once, since the process may end right after it. */
@@ -70,12 +77,15 @@ export function readable(line: string): string {
   return printable(`${words.join(' ')}\n${err ? `${err.stack}\n` : ''}`);
 }
 
-/** What Temporal's SDK logs, where the process logs JSON; otherwise it prints text by itself. */
-export function sdkLog(): ((entry: LogEntry) => void) | undefined {
-  if (!isJsonLog()) return undefined;
-  return ({ level, message, meta }) => {
-    const { error, ...fields } = (meta ?? {}) as { error?: unknown };
-    lines[LEVELS[level]]({ ...fields, ...(error ? { err: error } : {}) }, message);
+/** Prints what Temporal's SDK logs. */
+export function sdkLog(): (entry: LogEntry) => void {
+  const is_json = isJsonLog();
+  return (entry) => {
+    const { message, fields, error } = shownEntry(entry);
+    if (is_json) return lines[LEVELS[entry.level]]({ ...fields, ...(error ? { err: error } : {}) }, message);
+    const { task_id, ...more } = fields;
+    const details = error ? ` ${inspect({ ...more, error })}` : '';
+    standardError.write(`${textLine(message, task_id ? { task_id } : {})}${printable(details)}\n`);
   };
 }
 

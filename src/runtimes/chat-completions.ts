@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { ModelFailure } from '../domain/model-failure.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
+import { Misshapen } from '../domain/reason.ts';
 import { isJson, refuseOtherAnswers } from './answer-type.ts';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
@@ -63,7 +64,7 @@ async function wholeAnswer(response: Response): Promise<Chunk> {
     throw new ModelFailure(message, { code: 'model_error', recoverable: true });
   }
   const [choice] = choices ?? [];
-  if (!choice) throw new TypeError('the answer has no choices');
+  if (!choice) throw new Misshapen('the answer has no choices');
   const tool_calls = choice.message.tool_calls?.map((call, index) => ({ index, ...call }));
   const delta = { ...choice.message, tool_calls };
   return { ...rest, choices: [{ index: 0, delta, finish_reason: choice.finish_reason }] } as unknown as Chunk;

@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { Misshapen, sentenceOfError } from '../domain/reason.ts';
 import { modelFailureOf } from './failures.ts';
 
 /** Turns texts into vectors of length 1. */
@@ -53,18 +54,17 @@ async function embedBatch(client: OpenAI, { model, input }: { model: string; inp
 /** In the order of the texts. Throws a TypeError that names what is wrong, because a wrong vector would be found with every search, or by none. */
 function vectorsOf(answer: unknown, texts: number): number[][] {
   const read = Answer.safeParse(answer);
-  const [fault] = read.error?.issues ?? [];
-  if (!read.success) throw new TypeError(`${fault?.path.join('.')}: ${fault?.message}`);
+  if (!read.success) throw new Misshapen(sentenceOfError(read.error));
   const { data } = read.data;
-  if (data.length !== texts) throw new TypeError(`${data.length} vectors for ${texts} texts`);
+  if (data.length !== texts) throw new Misshapen(`${data.length} vectors for ${texts} texts`);
   const vectors = data.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(({ embedding }) => unit(embedding));
-  if (new Set(vectors.map(({ length }) => length)).size > 1) throw new TypeError('vectors of different lengths');
+  if (new Set(vectors.map(({ length }) => length)).size > 1) throw new Misshapen('vectors of different lengths');
   return vectors;
 }
 
 /** In single precision, in which vectors are stored: Postgres refuses a smaller number. */
 function unit(vector: number[]): number[] {
   const length = Math.hypot(...vector);
-  if (length === 0 || length === Number.POSITIVE_INFINITY) throw new TypeError('a vector without a direction');
+  if (length === 0 || length === Number.POSITIVE_INFINITY) throw new Misshapen('a vector without a direction');
   return vector.map((value) => Math.fround(value / length));
 }

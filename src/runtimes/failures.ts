@@ -1,7 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { ANSWER_TOO_LARGE, outsideRefusalIn } from '../domain/outside.ts';
-import { innermost, reasonOf } from '../domain/reason.ts';
+import { innermost, reasonOf, sentenceOfError } from '../domain/reason.ts';
 import type { Answered } from '../domain/usage.ts';
 
 const TOO_MANY = 429;
@@ -27,7 +27,7 @@ export function modelFailureOf(error: unknown, expected = 'a chat completion', a
   if (error instanceof TypeError && CUT.test(`${error.message} ${reasonOf(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (MALFORMED.some((kind) => error instanceof kind)) {
-    const message = `The model's endpoint sent something that is not ${expected}: ${(error as Error).message}`;
+    const message = `The model's endpoint sent something that is not ${expected}: ${sentenceOfError(error)}`;
     // A line that is no JSON may have been cut on its way; a wrong shape comes again.
     return new ModelFailure(message, { code: 'bad_model_response', recoverable: error instanceof SyntaxError });
   }

@@ -1,5 +1,6 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { ATTRIBUTE_BYTES, fitting, SUMMARY_BYTES } from '../domain/engine-texts.ts';
 import { AppError } from '../domain/errors.ts';
 import { asOutage } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
@@ -182,13 +183,13 @@ export const runTexts = (
   { workflow, agent, owner }: RunLabels,
   public_url: string | null,
 ) => ({
-  staticSummary: `${workflow} · ${agent}`,
-  staticDetails: linkedDetails(`Task ${task_id} of ${owner}`, public_url, `tasks/${task_id}`),
+  staticSummary: fitting(`${workflow} · ${agent}`, SUMMARY_BYTES),
+  staticDetails: linkedDetails(`Task ${task_id} of ${fitting(owner, SUMMARY_BYTES)}`, public_url, `tasks/${task_id}`),
 });
 
 /** A run's search attributes by name. */
 export function attributeValues({ owner, agent, workflow, workflow_id, model }: RunLabels): Record<string, string> {
-  return {
+  const values = {
     PerduraOwner: owner,
     PerduraAgent: agent,
     PerduraWorkflow: workflow,
@@ -196,6 +197,7 @@ export function attributeValues({ owner, agent, workflow, workflow_id, model }: 
     ...(model === null ? {} : { PerduraModel: model }),
     PerduraStatus: FIRST,
   };
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fitting(value, ATTRIBUTE_BYTES)]));
 }
 
 const attributesOf = (labels: RunLabels) =>

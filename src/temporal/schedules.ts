@@ -6,6 +6,7 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { cadenceOf, type EngineCadence, engineCadence, type StoredCadence } from '../domain/cadence.ts';
+import { fitting, SUMMARY_BYTES } from '../domain/engine-texts.ts';
 import { soonOf } from './engine.ts';
 import { SCHEDULE_PREFIX, scheduleIdOf, WORKFLOW_TASK_TIMEOUT } from './names.ts';
 import { linkedDetails } from './page-links.ts';
@@ -125,7 +126,7 @@ const engineOptions =
       taskQueue: task_queue,
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       args: [id],
-      staticSummary: name,
+      staticSummary: fitting(name, SUMMARY_BYTES),
       staticDetails: linkedDetails(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
       // Not that of the run: a due time that waits for too long is recorded as failed.
       priority: sharedBy(owner),

@@ -3,6 +3,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
 import { buildOf, queueOfRole, ROLES, type Role } from './names.ts';
+import { activityPlaces } from './sdk-log.ts';
 import { StackTracingWorker, WatchedWorker } from './watched-worker.ts';
 
 interface WorkerSettings {
@@ -40,15 +41,20 @@ interface SdkOutput {
 }
 
 /**
- * How much of the SDK's own log goes to stderr. Must be set before the first connection. The log of its native part is not
- * forwarded, because then every trace of both parts would be buffered, sorted and dropped. With `metrics_address` (host:port) the
- * SDK serves its metrics there.
+ * How much of the SDK's own log goes to stderr. Must be set before the first connection. With `write` the log of its native part is
+ * forwarded to it as well. With `metrics_address` (host:port) the SDK serves its metrics there.
  */
 export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', { metrics_address, write }: SdkOutput = {}): void {
-  const logging = { console: {}, filter: 'ERROR' };
+  const logging = write ? { forward: {}, filter: 'ERROR' } : { console: {}, filter: 'ERROR' };
   const metrics = metrics_address ? { metrics: metricsAt(metrics_address) } : {};
-  Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging, ...metrics } });
+  const runtime = Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging, ...metrics } });
+  if (write) dropEarly(runtime, level);
 }
+
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'];
+
+/** Where a log is forwarded, the SDK buffers and sorts every trace of both parts, only to drop it: this logger drops it before. */
+const dropEarly = ({ logger }: Runtime, level: string) => Object.assign(logger, { severity: SEVERITIES.indexOf(level) });
 
 /** The SDK's own metrics, for Prometheus: units and kinds are in their names. */
 const metricsAt = (bindAddress: string) => ({
@@ -108,6 +114,7 @@ async function optionsOf(role: Role, activities: RunActivities, settings: Worker
     shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
     ...(settings.build_id ? versioned(settings.build_id) : { buildId: buildOf(settings.version) }),
     ...settings.tracing?.workerOptions,
+    interceptors: interceptorsOf(settings.tracing),
   };
 }
 
@@ -117,6 +124,11 @@ const workflowOptions = async ({ cache_dir, cached_runs, tracing }: WorkerSettin
   maxEagerActivityReservationsPerWorkflowTask: 10,
   stickyQueueScheduleToStartTimeout: '4s' as const,
 });
+
+const interceptorsOf = (tracing: WorkerSettings['tracing']) => {
+  const { activity = [], ...others } = tracing?.workerOptions.interceptors ?? {};
+  return { ...others, activity: [...activity, activityPlaces] };
+};
 
 const versioned = (buildId: string) => ({
   workerDeploymentOptions: {

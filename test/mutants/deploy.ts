@@ -44,7 +44,7 @@ export default [
   {
     id: 'deploy/text-in-production',
     file: 'src/main/log.ts',
-    text: '  wrapConsole();\n  return (message, ids = {}) => lines.info(ids, message);',
+    text: '  return (message, ids = {}) => lines.info(ids, message);',
     replacement: '  return (message) => lines.info(message);',
     harm: 'Lines of the log in production do not name their run.',
     tests: [{ file: 'test/temporal/json-logs.test.ts', name: 'each line of every process is JSON' }],

@@ -228,7 +228,7 @@ export default [
   {
     id: 'egress/credentials-in-addresses',
     file: 'src/egress/request-fetch.ts',
-    text: "if (url.username || url.password) throw new TypeError('an address with a user name or password is not asked');",
+    text: "if (url.username || url.password) throw new Misshapen('an address with a user name or password is not asked');",
     replacement: '',
     harm: 'A redirect to an address with a password is followed, and the password is kept with the answer.',
     tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'without quoting it' }],

@@ -31,3 +31,10 @@ export function changedAt<T extends object>(original: T, path: Path, value: unkn
   else delete holder[last];
   return copy;
 }
+
+/** How the language, or zod, speaks about code. A sentence for people contains none of it. */
+const OF_CODE =
+  /Cannot (?:read|set|convert|destructure|access)|is not (?:iterable|a function|a constructor|an object|defined)|undefined|\bNaN\b|\[object |Unexpected (?:token|end)|in JSON|"code":|^\s+at |invalid_type|Error:/m;
+
+/** The part of a sentence that speaks about code; null: it is for people. */
+export const codeIn = (sentence: string): string | null => OF_CODE.exec(sentence)?.[0] ?? null;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { textWithReason } from '../../src/domain/reason.ts';
 import { searchRemote } from '../../src/knowledge/remote.ts';
-import { changedAt, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
 
 const POINTS = {
   result: {
@@ -33,7 +34,10 @@ it.each(placesIn(POINTS).map((path) => [path.join('.'), path] as const))(
     const faults: unknown[] = [];
     for (const [, value] of ODD_VALUES) {
       // A refusal in words becomes a warning of the search.
-      const hits = await search(changedAt(POINTS, path, value)).catch(() => []);
+      const hits = await search(changedAt(POINTS, path, value)).catch((error: Error) => {
+        faults.push(...[codeIn(textWithReason(error))].filter((code) => code !== null));
+        return [];
+      });
       faults.push(...hits.filter((hit) => !isHit(hit)));
     }
     expect(faults).toEqual([]);

@@ -21,6 +21,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import { fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
 import { type ExchangeResult, type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
 import {
@@ -186,7 +187,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
   /** Whether all calls of the round are brief, so that none is held up by another in the workflow task. */
   let brief = false;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
-    const summary = `${name} (${call_id})`;
+    const summary = `${fitting(name, SUMMARY_BYTES)} (${call_id})`;
     const tried = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, [task_id, call_id]);
     const call = () => outliving(`the call ${summary}`, tried);
     const atOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, [task_id, call_id]), call);

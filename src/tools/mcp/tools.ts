@@ -3,6 +3,7 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
 import { isMcpSignInNeeded, refusalIn } from '../../domain/errors.ts';
 import { outsideRefusalIn, shortened } from '../../domain/outside.ts';
+import { textWithReason } from '../../domain/reason.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
 import { type McpServerConfig, targetOf } from './config.ts';
 import type { McpConnection } from './connection.ts';
@@ -70,7 +71,7 @@ function wasNotSent(error: unknown): boolean {
 
 /** Retries a call that is read-only or idempotent; for any other, reports the uncertain outcome to the model. */
 function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
-  const cause = `The MCP server ${name} was lost while the tool ran (${shortened(error.message)})`;
+  const cause = `The MCP server ${name} was lost while the tool ran (${shortened(textWithReason(error))})`;
   if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error, reached: true });
   return { content: `${cause}; whether the call had its effect is not known`, failed: true };
 }

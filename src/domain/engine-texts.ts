@@ -1,0 +1,28 @@
+/** As JSON, how many bytes a character takes in the engine. Half a surrogate pair is escaped. */
+function bytesOf(character: string): number {
+  const escaped = JSON.stringify(character).length - 2;
+  const code = character.codePointAt(0) as number;
+  if (escaped > character.length) return escaped;
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
+
+const CUT = '…';
+
+/** A text that fits into so many bytes of the engine, which refuses a run whose texts are larger. What is cut off ends in `…`. */
+export function fitting(text: string, most_bytes: number): string {
+  const room = most_bytes - bytesOf(CUT);
+  let bytes = 0;
+  let kept = '';
+  for (const character of text) {
+    bytes += bytesOf(character);
+    if (bytes > most_bytes) return `${kept}${CUT}`;
+    if (bytes <= room) kept += character;
+  }
+  return text;
+}
+
+/** Temporal takes 400 bytes of a summary, its encoding included, and 2 KiB of a search attribute. */
+export const SUMMARY_BYTES = 300;
+export const ATTRIBUTE_BYTES = 1_500;
