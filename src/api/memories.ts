@@ -67,7 +67,12 @@ async function ownHome(store: Store, { workflow_id }: { workflow_id?: unknown },
 /** A session memory needs a workflow; the other scopes have none. */
 function homeErrors({ scope, workflow_id }: Partial<Memory>): FieldError[] {
   if (scope === 'session' && !workflow_id)
-    return [{ path: 'workflow_id', message: 'A memory of scope session needs a workflow_id' }];
+    return [
+      {
+        path: 'workflow_id',
+        message: 'A memory of scope session belongs to one workflow: send its id as `workflow_id`, or another `scope`',
+      },
+    ];
   if (scope && scope !== 'session' && workflow_id)
     return [{ path: 'workflow_id', message: `A memory of scope ${scope} has no workflow; leave workflow_id out` }];
   return [];

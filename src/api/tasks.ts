@@ -1,6 +1,6 @@
 import { type AnswerRequest, questionAnswers } from '../contracts/answers.ts';
 import { runBundles } from '../contracts/run-bundles.ts';
-import { tasks } from '../contracts/tasks.ts';
+import { type Task, tasks } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
@@ -35,10 +35,18 @@ export interface TaskServices {
 
 export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPriced }: TaskServices): void {
   const owned = ownedTask(store);
-  const taskView = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) });
+  const taskViews = async (found: WiredTask[]) => {
+    const efforts = await store.definitions.efforts(found.map(({ definition_hash }) => definition_hash));
+    return found.map((task) => ({
+      ...task,
+      reasoning_effort: (efforts.get(task.definition_hash) ?? null) as Task['reasoning_effort'],
+      engine_run_url: engine.runUrl(task.id),
+    }));
+  };
+  const taskView = async (task: WiredTask) => (await taskViews([task]))[0] as Awaited<ReturnType<typeof taskViews>>[number];
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);
-    return { ...found, items: found.items.map(taskView) };
+    return { ...found, items: await taskViews(found.items) };
   };
 
   const figuresOf = async (task: WiredTask) => {
@@ -72,7 +80,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
     const figures = await figuresOf(task);
     const { messages, logs } = include.length > 0 ? await store.workflows.lastRun(id) : { messages: [], logs: [] };
     return {
-      ...taskView(task),
+      ...(await taskView(task)),
       ...figures,
       ...(include.includes('messages') ? { messages } : {}),
       ...(include.includes('logs') ? { logs } : {}),

@@ -64,6 +64,8 @@ const UsageEvent = z.object({
     total_out: z.int(),
     total_input_tokens: z.int().optional().meta({ description: 'The same as total_in' }),
     total_output_tokens: z.int().optional(),
+    total_cost: z.number().optional().meta({ description: 'The same as cost' }),
+    total_premium_requests: z.int().optional(),
     cost: z.number(),
     cache_read: z.int(),
     cache_write: z.int(),

@@ -3,7 +3,7 @@ import { Attachment } from './attachments.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom, ToolCallRecord } from './tasks.ts';
-import { UsageCounts } from './workflows.ts';
+import { UsageCounts } from './usage-counts.ts';
 
 /** The definition a run was pinned with, without addresses, connection configurations and source code. */
 export const BundledDefinition = z.object({

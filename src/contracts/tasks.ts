@@ -9,7 +9,8 @@ import { ON_BUSY } from './lanes.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
-import { LogEntry, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
+import { UsageCounts, UsageTotals } from './usage-counts.ts';
+import { LogEntry, PromptAccepted, REASONING_EFFORTS, TranscriptEntry } from './workflows.ts';
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 
@@ -27,6 +28,7 @@ export const Task = z
     agent_id: Id,
     agent_name: z.string(),
     model: z.string().nullable(),
+    reasoning_effort: z.enum(REASONING_EFFORTS).nullable(),
     status: z.enum(TASK_STATUSES),
     prompt: z.string(),
     attachments: z.array(Attachment).meta({ description: 'Files that its model is given with the prompt' }),
@@ -37,6 +39,7 @@ export const Task = z
     error_code: z.string().nullable(),
     usage: UsageTotals,
     turns: z.int(),
+    tool_calls: z.int().meta({ description: 'Tool calls counted so far; the same as turns' }),
     steps: z.int(),
     turn_limit_reached: z.boolean(),
     record_behind: z

@@ -20,6 +20,7 @@ import { RunEvent } from './events.ts';
 import { LaneFields, ON_BUSY } from './lanes.ts';
 import { ModelName } from './model-name.ts';
 import { OutputSchema } from './output-schema.ts';
+import { UsageTotals } from './usage-counts.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
@@ -91,28 +92,6 @@ export const WorkflowUpdate = patchOf(WorkflowCreate)
   })
   .meta({ id: 'WorkflowUpdate' });
 
-export const UsageCounts = z.object({
-  total_in: z.int(),
-  total_out: z.int(),
-  cost: z.number().meta({ description: 'US dollars, by the price table of the provider' }),
-  cache_read: z.int(),
-  cache_write: z.int(),
-  premium_requests: z.int(),
-});
-
-/** Repeats the sums under the names that other clients of this interface read. */
-export const UsageTotals = z.preprocess(
-  (counts) => ({
-    ...(counts as Counts),
-    total_input_tokens: (counts as Counts).total_in,
-    total_output_tokens: (counts as Counts).total_out,
-  }),
-  UsageCounts.extend({
-    total_input_tokens: z.int().meta({ description: 'The same as total_in' }),
-    total_output_tokens: z.int().meta({ description: 'The same as total_out' }),
-  }).meta({ id: 'Usage' }),
-);
-type Counts = z.output<typeof UsageCounts>;
 export const TranscriptEntry = z
   .object({
     role: z.string(),
@@ -143,6 +122,7 @@ export const WorkflowSummary = z
     task_count: z.int().meta({ description: 'Tasks created so far, including those that were removed since' }),
     last_task_status: z.string().nullable(),
     last_task_at: Timestamp.nullable(),
+    usage: UsageTotals.meta({ description: 'Of the last run' }),
     created_at: Timestamp,
     updated_at: Timestamp,
   })
@@ -153,7 +133,6 @@ export const Workflow = z
     ...WorkflowSummary.shape,
     messages: z.array(TranscriptEntry).meta({ description: 'Of the last run; empty if it was removed (`RETENTION_DAYS`)' }),
     logs: z.array(LogEntry),
-    usage: UsageTotals,
   })
   .meta({ id: 'Workflow' });
 export type Workflow = z.output<typeof Workflow>;

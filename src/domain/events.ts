@@ -52,6 +52,8 @@ export function eventsOf(task_id: string, now: () => string) {
         // The names under which other clients read the sums.
         total_input_tokens: total_in,
         total_output_tokens: total_out,
+        total_cost: cost,
+        total_premium_requests: premium_requests,
       }),
     status: (status: string, current_turn: number, more: Record<string, unknown> = {}) =>
       event('status', { status, current_turn, task_id, ...more }),

@@ -15,7 +15,8 @@ export function wiredTask(task: Row) {
   const { continuity: _decision, prompt_parts, attachments, conversation_id, ...shown } = seen;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
-    ...wireAs<Task>()(shown),
+    ...wireAs<Omit<Task, 'reasoning_effort' | 'tool_calls'>>()(shown),
+    tool_calls: task.turns,
     prompt_parts: prompt_parts as PromptParts | null,
     conversation_id,
     attachments: (attachments ?? []) as unknown as AttachedFile[],

@@ -39,6 +39,14 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
 export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 export function workflowStore({ pool, prisma, granting }: Parts) {
+  /** The workflows with the usage of their last runs. */
+  async function withUsage<W extends WiredWorkflow>(workflows: W[]) {
+    const ids = workflows.flatMap(({ last_task_id }) => last_task_id ?? []);
+    const found = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, ...USAGE } });
+    const usages = new Map(found.map(({ id, ...usage }) => [id, usage]));
+    return workflows.map((workflow) => ({ ...workflow, usage: usages.get(workflow.last_task_id ?? '') ?? NO_USAGE }));
+  }
+
   return {
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
@@ -48,13 +56,14 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       const select = { agent: { select: { provider_id: true } } } as const;
       return (await prisma.workflow.findUnique({ where: { id }, select }))?.agent.provider_id === null;
     },
-    list({ limit, cursor, q, ...same }: WorkflowFilter) {
+    async list({ limit, cursor, q, ...same }: WorkflowFilter) {
       const where: Prisma.WorkflowWhereInput = {
         ...same,
         evaluation_id: null,
         ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}),
       };
-      return listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
+      const page = await listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
+      return { ...page, items: await withUsage(page.items) };
     },
     async find(id: string) {
       const found = await prisma.workflow.findUnique({ where: { id } });
@@ -105,11 +114,12 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
 
 type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
 
+const USAGE = { total_in: true, total_out: true, cost: true, cache_read: true, cache_write: true, premium_requests: true };
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** On the wire `owner` is the login; ownership is decided by `owner_key`. */
 const wired = ({ owner, owner_login, single_use: _, evaluation_id: _evaluation, ...rest }: Row) => ({
-  ...wireAs<WorkflowSummary>()(rest),
+  ...wireAs<Omit<WorkflowSummary, 'usage'>>()(rest),
   enabled: rest.status !== 'inactive',
   owner: owner_login,
   owner_key: owner,

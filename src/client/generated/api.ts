@@ -2393,6 +2393,9 @@ export type RunEvent =
         /** The same as total_in */
         total_input_tokens?: number;
         total_output_tokens?: number;
+        /** The same as cost */
+        total_cost?: number;
+        total_premium_requests?: number;
         cost: number;
         cache_read: number;
         cache_write: number;
@@ -2807,6 +2810,7 @@ export type Task = {
   agent_id: string;
   agent_name: string;
   model: string | null;
+  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
   status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
   prompt: string;
   /** Files that its model is given with the prompt */
@@ -2819,6 +2823,8 @@ export type Task = {
   error_code: string | null;
   usage: Usage;
   turns: number;
+  /** Tool calls counted so far; the same as turns */
+  tool_calls: number;
   steps: number;
   turn_limit_reached: boolean;
   /** What the record lacks of what the run has done, because the installation was restored from an older record. While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity` */
@@ -2846,6 +2852,7 @@ export type TaskDetail = {
   agent_id: string;
   agent_name: string;
   model: string | null;
+  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
   status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
   prompt: string;
   /** Files that its model is given with the prompt */
@@ -2858,6 +2865,8 @@ export type TaskDetail = {
   error_code: string | null;
   usage: Usage;
   turns: number;
+  /** Tool calls counted so far; the same as turns */
+  tool_calls: number;
   steps: number;
   turn_limit_reached: boolean;
   /** What the record lacks of what the run has done, because the installation was restored from an older record. While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity` */
@@ -3093,6 +3102,10 @@ export type Usage = {
   total_input_tokens: number;
   /** The same as total_out */
   total_output_tokens: number;
+  /** The same as cost */
+  total_cost: number;
+  /** The same as premium_requests */
+  total_premium_requests: number;
 };
 
 export type UsageReport = {
@@ -3377,6 +3390,8 @@ export type Workflow = {
   task_count: number;
   last_task_status: string | null;
   last_task_at: string | null;
+  /** Of the last run */
+  usage: Usage;
   /** ISO 8601, UTC */
   created_at: string;
   /** ISO 8601, UTC */
@@ -3384,7 +3399,6 @@ export type Workflow = {
   /** Of the last run; empty if it was removed (`RETENTION_DAYS`) */
   messages: TranscriptMessage[];
   logs: LogEntry[];
-  usage: Usage;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
 };
@@ -3530,6 +3544,8 @@ export type WorkflowSummary = {
   task_count: number;
   last_task_status: string | null;
   last_task_at: string | null;
+  /** Of the last run */
+  usage: Usage;
   /** ISO 8601, UTC */
   created_at: string;
   /** ISO 8601, UTC */

@@ -1,5 +1,11 @@
 import { statement } from '../statement.ts';
 
+export const effortsOfDefinitions = statement(
+  'efforts_of_definitions',
+  ['hashes'],
+  `SELECT hash, body -> 'settings' ->> 'reasoning_effort' AS effort FROM definitions WHERE hash = ANY (:hashes::text[])`,
+);
+
 export const findDefinition = statement('find_definition', ['hash'], `SELECT body FROM definitions WHERE hash = :hash`);
 
 /** A function of the database, made for the role of tools workers (../tools-role.ts): it may not read whole definitions. */

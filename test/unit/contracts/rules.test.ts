@@ -22,7 +22,8 @@ import { ScheduledAgentCreate } from '../../../src/contracts/scheduled-agents.ts
 import { tasks } from '../../../src/contracts/tasks.ts';
 import { StoredTokenCreate } from '../../../src/contracts/tokens.ts';
 import { FullImport } from '../../../src/contracts/transfer.ts';
-import { UsageTotals, WorkflowCreate, workflows } from '../../../src/contracts/workflows.ts';
+import { UsageTotals } from '../../../src/contracts/usage-counts.ts';
+import { WorkflowCreate, workflows } from '../../../src/contracts/workflows.ts';
 
 const ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 const messages = (schema: z.ZodType, value: unknown) => schema.safeParse(value).error?.issues.map(({ message }) => message);
@@ -139,7 +140,8 @@ describe('a field with a rule', () => {
 
   it('counts usage under both names', () => {
     const counts = { total_in: 1, total_out: 2, cost: 0.5, cache_read: 3, cache_write: 4, premium_requests: 5 };
-    expect(UsageTotals.parse(counts)).toEqual({ ...counts, total_input_tokens: 1, total_output_tokens: 2 });
+    const named = { total_input_tokens: 1, total_output_tokens: 2, total_cost: 0.5, total_premium_requests: 5 };
+    expect(UsageTotals.parse(counts)).toEqual({ ...counts, ...named });
   });
 });
 

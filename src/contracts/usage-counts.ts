@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+export const UsageCounts = z.object({
+  total_in: z.int(),
+  total_out: z.int(),
+  cost: z.number().meta({ description: 'US dollars, by the price table of the provider' }),
+  cache_read: z.int(),
+  cache_write: z.int(),
+  premium_requests: z.int(),
+});
+type Counts = z.output<typeof UsageCounts>;
+
+const { total_in, total_out, cost, premium_requests } = UsageCounts.shape;
+
+/** Repeats the sums under the names that other clients of this interface read. */
+export const UsageTotals = z.preprocess(
+  (counts) => ({
+    ...(counts as Counts),
+    total_input_tokens: (counts as Counts).total_in,
+    total_output_tokens: (counts as Counts).total_out,
+    total_cost: (counts as Counts).cost,
+    total_premium_requests: (counts as Counts).premium_requests,
+  }),
+  UsageCounts.extend({
+    total_input_tokens: total_in.meta({ description: 'The same as total_in' }),
+    total_output_tokens: total_out.meta({ description: 'The same as total_out' }),
+    total_cost: cost.meta({ description: 'The same as cost' }),
+    total_premium_requests: premium_requests.meta({ description: 'The same as premium_requests' }),
+  }).meta({ id: 'Usage' }),
+);
