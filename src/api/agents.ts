@@ -10,6 +10,7 @@ import { nearest } from './fields.ts';
 import type { Api } from './mount.ts';
 import { unknownReferences } from './references.ts';
 import { agentTagDoubts } from './unjoined.ts';
+import { unfilledTools } from './tool-tokens.ts';
 
 interface Services {
   store: Store;
@@ -36,6 +37,7 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
       ...toolDoubts(agent, builtin_tools),
       ...(await agentTagDoubts(store, { created_by: caller.key, ...agent })),
     ],
+    lacks: (agent, caller) => unfilledTools(store, agent, caller),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }

@@ -40,6 +40,8 @@ interface CrudRules<T, C, U, Q> {
   check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
   /** Warnings about a valid record that may not do what its author means. */
   doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
+  /** What a reader should know before a run; no fault of a request that saves the record. */
+  lacks?: (record: T, caller: Caller) => Promise<Warning[]>;
   /** The stored tokens that a record names. */
   needs?: TokenNeeds<Partial<T>>;
   /** What refers to a record, such as `agent researcher`. A record in use cannot be deleted. */
@@ -82,7 +84,7 @@ export function mountCrud<
   // The parameter types have already checked the records against the schemas.
   const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const { list, doubts = async () => [], needs, maySee = async () => {}, mayWrite } = rules;
+  const { list, doubts = async () => [], lacks = async () => [], needs, maySee = async () => {}, mayWrite } = rules;
   const found = async (id: string, caller: Caller): Promise<T> => {
     const record = await foundIn(store, endpoints.noun)(id);
     await maySee(record, caller);
@@ -126,7 +128,7 @@ export function mountCrud<
   });
   mount(api, endpoints.get, async (input, caller) => {
     const record = await found(idOf(input), caller);
-    input.warn(...(await doubts(record, caller)));
+    input.warn(...(await doubts(record, caller)), ...(await lacks(record, caller)));
     return withSecretsMasked(record, caller);
   });
   mount(

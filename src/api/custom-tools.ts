@@ -15,6 +15,7 @@ import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from './cr
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
+import { unfilled } from './tool-tokens.ts';
 import type { Upload } from './uploads.ts';
 import { validated } from './validate.ts';
 
@@ -52,6 +53,7 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
       return [];
     },
     doubts: async ({ name }) => takenName(String(name), services.builtin_tools),
+    lacks: async (tool) => unfilled(tool),
     needs: needsOf(store),
     async mayRemove({ id }) {
       if ((await find(id)).is_plugin) throw conflict('This tool came with the installation; disable it instead', 'plugin_tool');
@@ -83,7 +85,12 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     ),
     available_tokens: await store.tokens.namesOf(caller.key),
   });
-  mount(api, customTools.getEnvMapping, async ({ params }, caller) => mappingOf(await find(params.id as string), caller));
+  mount(api, customTools.getEnvMapping, async ({ params, warn }, caller) => {
+    const tool = await find(params.id as string);
+    const doubts = [...(await needsOf(store).doubts(tool, caller)), ...unfilled(tool)];
+    warn(...doubts.map(asMapping));
+    return mappingOf(tool, caller);
+  });
   mount(api, customTools.setEnvMapping, async ({ params, body: { env_mapping }, warn }, caller) => {
     const tool = await find(params.id as string);
     refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
@@ -97,10 +104,12 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
       if (config[variable]) config[variable].token_name = token_name;
     if (errors.length > 0) throw unprocessable(errors);
     const doubts = await needsOf(store).doubts({ env_config: config }, caller);
-    warn(...doubts.map(({ path, message }) => ({ path: path.replace('env_config', 'env_mapping'), message })));
+    warn(...doubts.map(asMapping));
     return mappingOf(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
   });
 }
+
+const asMapping = ({ path, message }: Warning): Warning => ({ path: path.replace('env_config', 'env_mapping'), message });
 
 const needsOf = (store: Store) =>
   tokenNeeds(store, ({ env_config }: Partial<CustomTool>) =>

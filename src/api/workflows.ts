@@ -16,6 +16,7 @@ import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
+import { unfilledTools } from './tool-tokens.ts';
 import { workflowTagDoubts } from './unjoined.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
@@ -61,6 +62,8 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
     const workflow = await owned(id, caller);
     warn(...(await workflowTagDoubts(store, workflow)));
+    const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
+    warn(...(await unfilledTools(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
     return withLastRun(workflow, caller);
   });
   mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {

@@ -39,7 +39,7 @@ export const Task = z
     error_code: z.string().nullable(),
     usage: UsageTotals,
     turns: z.int(),
-    tool_calls: z.int().meta({ description: 'Tool calls counted so far; the same as turns' }),
+    tool_calls: z.int().meta({ description: 'The same as turns' }),
     steps: z.int(),
     turn_limit_reached: z.boolean(),
     record_behind: z
@@ -60,7 +60,6 @@ export const Task = z
   })
   .meta({ id: 'Task' });
 export type Task = z.output<typeof Task>;
-
 const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
 
 const TaskProgress = z
@@ -101,7 +100,6 @@ export const ToolCallRecord = z
   })
   .meta({ id: 'ToolCallRecord' });
 export type ToolCallRecord = z.output<typeof ToolCallRecord>;
-
 export const TaskStep = z
   .object({
     step: z.int(),

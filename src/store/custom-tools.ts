@@ -1,4 +1,5 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { wire } from './page.ts';
 import { resource } from './resource.ts';
@@ -10,6 +11,15 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
     async named(name: string): Promise<CustomTool | null> {
       const found = await prisma.customTool.findUnique({ where: { name } });
       return found && (wire(found) as CustomTool);
+    },
+    /** Enabled tools that declare environment variables. */
+    async declaring(ids: string[]): Promise<Pick<CustomTool, 'id' | 'name' | 'env_config'>[]> {
+      const found = await prisma.customTool.findMany({
+        where: { id: { in: ids.filter(isUuid) }, is_enabled: true, NOT: { env_config: { equals: {} } } },
+        select: { id: true, name: true, env_config: true },
+        orderBy: { name: 'asc' },
+      });
+      return found as Pick<CustomTool, 'id' | 'name' | 'env_config'>[];
     },
     /** Environment variables that the custom tools of an agent declare. */
     async variablesOf(agent_id: string): Promise<string[]> {

@@ -183,6 +183,18 @@ describe('refusals', () => {
 });
 
 describe('runs', () => {
+  it('pass the value for a parameter without a hint as its default is typed', async () => {
+    const source_code = 'def typed(a, n=5, on=True, many=[]):\n    return [type(v).__name__ for v in (a, n, on, many)]\n';
+    const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'typed', source_code, effect: 'read' }), 201);
+    const args = { a: 'x', n: 7, on: false, many: [1] };
+    const direct = await here.alice.ok(here.alice.post(`/api/custom-tools/${tool.id}/run`, { arguments: args }));
+    expect([direct.error, JSON.parse(direct.result)]).toEqual([null, { result: ['str', 'int', 'bool', 'list'] }]);
+    const refused = await here.alice.ok(
+      here.alice.post(`/api/custom-tools/${tool.id}/run`, { arguments: { a: 'x', n: 'seven' } }),
+    );
+    expect([refused.success, refused.error]).toEqual([false, expect.stringContaining('`n` must be integer')]);
+  });
+
   it('fit arguments to the tool, and name the field that does not fit', async () => {
     const source_code = 'def twice(n: int) -> int:\n    return n * 2\n';
     const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'twice', source_code, effect: 'read' }), 201);

@@ -36,6 +36,22 @@ describe('inferring a schema', () => {
   });
 
   it.each([
+    ['5', { type: 'integer', default: 5 }],
+    ['-0.5', { type: 'number', default: -0.5 }],
+    ['True', { type: 'boolean', default: true }],
+    ['[1]', { type: 'array', default: [1] }],
+    ['(1, 2)', { type: 'array', default: [1, 2] }],
+    ['{}', { type: 'object', default: {} }],
+    ['"x"', { type: 'string', default: 'x' }],
+    ['None', { type: ['string', 'null'], default: null }],
+    ['LIMIT', { type: 'integer', default: 9 }],
+    ['print', { type: 'string' }],
+  ])('takes the type of the default %s for a parameter without a hint', async (value, schema) => {
+    const { inferred_schema } = await runner.inspect('tool', `LIMIT = 9\ndef tool(a, x=${value}): pass`);
+    expect(inferred_schema).toMatchObject({ properties: { a: { type: 'string' }, x: schema }, required: ['a'] });
+  });
+
+  it.each([
     ['str', { type: 'string' }],
     ['int', { type: 'integer' }],
     ['float', { type: 'number' }],

@@ -2823,7 +2823,7 @@ export type Task = {
   error_code: string | null;
   usage: Usage;
   turns: number;
-  /** Tool calls counted so far; the same as turns */
+  /** The same as turns */
   tool_calls: number;
   steps: number;
   turn_limit_reached: boolean;
@@ -2865,7 +2865,7 @@ export type TaskDetail = {
   error_code: string | null;
   usage: Usage;
   turns: number;
-  /** Tool calls counted so far; the same as turns */
+  /** The same as turns */
   tool_calls: number;
   steps: number;
   turn_limit_reached: boolean;

@@ -197,6 +197,10 @@ class Types:
     def last_name(self, node: ast.expr) -> str:
         return self.dotted(node).rpartition(".")[2]
 
+    def value_of(self, node: ast.expr) -> ast.expr:
+        """A constant of the file stands for its value."""
+        return self._aliases.get(node.id, node) if isinstance(node, ast.Name) else node
+
     def literal(self, node: ast.expr) -> tuple[bool, Any]:
         try:
             return True, ast.literal_eval(node)

@@ -10,7 +10,9 @@ from typing import Any, Iterator, Optional, Union
 from .annotations import Types
 from .constants import read_constants
 from .docstrings import parse_docstring
+from .names import PLAIN
 from .refusal import Refusal
+from .schemas import with_null
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
@@ -104,10 +106,18 @@ def _property(parameter: ast.arg, default: Optional[ast.expr], types: Types) -> 
         return entry, False
     if isinstance(default, ast.Call) and types.last_name(default.func) == "Field":
         return types.apply_field(default, entry)
-    known, value = types.literal(default)
+    known, value = types.literal(types.value_of(default))
     if known and is_json(value):
+        if parameter.annotation is None:
+            entry = _type_of_default(value)
         entry["default"] = value
     return entry, True
+
+
+def _type_of_default(value: Any) -> dict[str, Any]:
+    """Without a hint the default says what the tool works with; typed string, a number would reach it as text."""
+    kind = PLAIN.get(type(value).__name__, PLAIN["str"])
+    return with_null(PLAIN["str"]) if value is None else dict(kind)
 
 
 def is_json(value: Any) -> bool:
