@@ -195,7 +195,7 @@ describe('an event', () => {
       'usage',
       {
         ...{ total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 },
-        ...{ total_input_tokens: 1, total_output_tokens: 2 },
+        ...{ total_input_tokens: 1, total_output_tokens: 2, total_cost: 3, total_premium_requests: 6 },
       },
       () => event().usage({ total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 }),
     ],
