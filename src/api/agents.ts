@@ -9,8 +9,8 @@ import { mountCrud, type SharedWrite } from './crud.ts';
 import { nearest } from './fields.ts';
 import type { Api } from './mount.ts';
 import { unknownReferences } from './references.ts';
-import { agentTagDoubts } from './unjoined.ts';
 import { unfilledTools } from './tool-tokens.ts';
+import { agentTagDoubts } from './unjoined.ts';
 
 interface Services {
   store: Store;
