@@ -121,7 +121,6 @@ export const TaskStep = z
   })
   .meta({ id: 'TaskStep', description: 'One exchange with the model and the tool calls it asked for' });
 export type TaskStep = z.output<typeof TaskStep>;
-
 const ForkRequest = z
   .object({
     from_step: z.int().min(1).meta({ description: 'The first step to run again; earlier steps are copied' }),
@@ -153,7 +152,6 @@ export const TaskDetail = Task.extend({
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
 }).meta({ id: 'TaskDetail' });
 export type TaskDetail = z.output<typeof TaskDetail>;
-
 const IncludeQuery = z.object({
   include: z
     .string()
