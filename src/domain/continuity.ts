@@ -1,3 +1,4 @@
+import type { CallStatus } from './effects.ts';
 import { eventsOf } from './events.ts';
 
 /** What a person decided about a run whose record is older than its execution. */
@@ -27,11 +28,48 @@ export function missingFor({ step, denied }: { step: number; denied: string[] },
   return unended.length > 0 ? `the result of ${unended.length > 1 ? 'the calls' : 'the call'} ${unended.join(', ')}` : null;
 }
 
-/** The same for a call. */
-export function missingForCall(call_id: string, { known, defined }: { known: boolean; defined: boolean }): string | null {
-  if (!known) return `the call ${call_id}`;
-  return defined ? null : DEFINITION;
+/**
+ * What the engine has seen of a call: `begun`: an attempt has started it. `parked`: it waits, or has waited, for a person or a client.
+ * `decided`: it waits again after a decision about it was carried out.
+ */
+export type CallSeen = 'begun' | 'parked' | 'decided';
+
+/** A call as the record has it. */
+interface CallOnRecord {
+  known: boolean;
+  defined: boolean;
+  status: CallStatus;
+  attempts: number;
 }
+
+/** What the record lacks for a call. Everything that the engine can have seen of it was on record before. */
+export function missingForCall(
+  call_id: string,
+  { known, defined, status, attempts }: CallOnRecord,
+  seen: CallSeen | null = null,
+): string | null {
+  if (!known) return `the call ${call_id}`;
+  if (!defined) return DEFINITION;
+  if (seen && status === 'planned' && attempts === 0)
+    return seen === 'begun' ? `the beginning of the call ${call_id}` : `the question about the call ${call_id}`;
+  return seen === 'decided' && status === 'waiting_approval' ? `the decision about the call ${call_id}` : null;
+}
+
+/** How far a run is on record. */
+export interface PlaceOnRecord {
+  /** Its calls that have not ended. */
+  open_calls: { call_id: string; status: CallStatus; attempts: number }[];
+  /** The last step that it has begun. */
+  steps: number;
+}
+
+/** Something that a run waits for, as its execution has it. `person`: for a decision, because its record is behind. */
+export type RunWait =
+  | { for: 'lane' | 'person' }
+  | { for: 'budget'; step: number }
+  | { for: 'call'; call_id: string; seen: CallSeen };
+
+export const DOUBT = 'what its execution had found missing before';
 
 export const ANSWER = 'the final answer';
 export const END = 'the end of the run';

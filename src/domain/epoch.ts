@@ -8,21 +8,54 @@ export interface Mark {
   epoch: number;
   /** Advances while the installation runs. */
   beat: number;
+  /** Where the database was when the mark was written; absent: not known. */
+  log?: LogPlace;
+}
+
+/** The server that a database is on. A copy of a server is the same cluster; each one that is promoted begins a timeline. */
+export interface ServerPlace {
+  cluster: string;
+  timeline: number;
+}
+
+/** How far a server has written its log safely. It never goes back, unless the server is set back. */
+export interface LogPlace extends ServerPlace {
+  written: number;
 }
 
 export const isBehind = (record: Mark, other: Mark): boolean =>
   record.installation === other.installation &&
   (record.epoch < other.epoch || (record.epoch === other.epoch && record.beat < other.beat));
 
-export const textOfMark = ({ installation, epoch, beat }: Mark): string => JSON.stringify({ installation, epoch, beat });
+const isSameServer = (one: ServerPlace, other: ServerPlace): boolean =>
+  one.cluster === other.cluster && one.timeline === other.timeline;
+
+/** Whether the log of the record's server has gone back since the mark was written, and no epoch has begun since. */
+export const isShorter = (record: Mark, other: Mark): boolean =>
+  other.installation === record.installation &&
+  record.epoch === other.epoch &&
+  record.log !== undefined &&
+  other.log !== undefined &&
+  isSameServer(record.log, other.log) &&
+  record.log.written < other.log.written;
+
+/** Whether the record was last on another server, and no epoch has begun on this one. */
+export const isMoved = ({ server, log }: { server?: ServerPlace; log?: ServerPlace }): boolean =>
+  server !== undefined && log !== undefined && !isSameServer(server, log);
+
+export const textOfMark = ({ installation, epoch, beat, log }: Mark): string =>
+  JSON.stringify({ installation, epoch, beat, log });
 
 /** Null for any other text. */
 export function parsedMark(text: string | undefined): Mark | null {
   try {
-    const { installation, epoch, beat } = JSON.parse(text ?? '') as Partial<Mark>;
+    const { installation, epoch, beat, log } = JSON.parse(text ?? '') as Partial<Mark>;
     if (typeof installation !== 'string' || !Number.isInteger(epoch) || !Number.isInteger(beat)) return null;
-    return { installation, epoch: epoch as number, beat: beat as number };
+    return { installation, epoch: epoch as number, beat: beat as number, ...(isLogPlace(log) ? { log } : {}) };
   } catch {
     return null;
   }
 }
+
+const isLogPlace = (log: Partial<LogPlace> | undefined): log is LogPlace =>
+  typeof log?.cluster === 'string' && Number.isInteger(log.timeline) && Number.isFinite(log.written);

@@ -1,6 +1,8 @@
 import type { Checks } from '../api/health.ts';
+import type { UnfinishedTask } from '../store/tasks.ts';
 import { missingAttributes } from '../temporal/housekeeping.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import { missingWhileParked } from '../temporal/parked-runs.ts';
 import { servedSentence, unservedSentence } from '../temporal/queues.ts';
 import { around } from '../temporal/reconcile-tasks.ts';
 import { toolsVerdict } from './checks.ts';
@@ -11,6 +13,17 @@ const SETTLED_MS = 120_000;
 const LOOKED_AT = 200;
 const PATIENCE_MS = 5_000;
 const DAY_MS = 24 * 3_600_000;
+
+/** Whether a run is parked further than its record. */
+async function isAhead(
+  { store, engine }: { store: SharedServices['store']; engine: RunControl['engine'] },
+  task: UnfinishedTask,
+): Promise<boolean> {
+  if (task.record_behind !== null) return false;
+  const { place } = await engine.execution(task.task_id);
+  const waits = place === null ? null : await engine.waits(task.task_id);
+  return waits !== null && (await missingWhileParked({ store, engine }, task, { place, waits })) !== null;
+}
 
 /** The checks of `doctor` beyond readiness: whether work is being done, and whether the records are true. */
 export function doctorChecks({ store, setting, runner }: SharedServices, { engine, client, epoch }: RunControl): Checks {
@@ -31,11 +44,8 @@ export function doctorChecks({ store, setting, runner }: SharedServices, { engin
       throw new Error(`Not registered: ${missing.join(', ')}; a worker registers them when it starts, if its account may`);
     },
     async epoch() {
-      const { recorded, later } = await epoch.compare();
-      if (later)
-        throw new Error(
-          `The record is older than what its ${later.place} has seen, so it was restored; a worker notices within seconds`,
-        );
+      const { recorded, why } = await epoch.compare();
+      if (why) throw new Error(`${why}: a new epoch is due; a worker notices within seconds`);
       if (!recorded.restored_at) return `${recorded.epoch}, never restored`;
       return `${recorded.epoch}, restored at ${recorded.restored_at}; ${await store.epoch.restoredTasks()} tasks from before have not ended`;
     },
@@ -70,8 +80,18 @@ export function doctorChecks({ store, setting, runner }: SharedServices, { engin
         .filter((_, index) => ['closed', 'unknown'].includes(states[index] ?? '') && !tasks[index]?.record_behind)
         .map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
+      const behind = tasks.filter(({ record_behind }) => record_behind !== null).length;
+      const ahead = await Promise.all(
+        tasks.slice(0, LOOKED_AT).map((task, index) => (states[index] === 'waiting' ? isAhead({ store, engine }, task) : false)),
+      );
+      const unnoticed = tasks.filter((_, index) => ahead[index]).map(({ task_id }) => task_id);
+      if (unnoticed.length > 0)
+        throw new Error(
+          `${unnoticed.length} wait for what their record does not have: ${unnoticed.slice(0, 5).join(', ')}; a worker asks their owners within a minute`,
+        );
+      const asked = behind === 0 ? '' : `, ${behind} because their record is older than their execution (decide: resume or fail)`;
       if (strays.length === 0)
-        return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person`;
+        return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person${asked}`;
       throw new Error(
         `${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`,
       );

@@ -33,6 +33,11 @@ export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
         events,
       ),
 
+    /** Marks a task as restored if its record has calls open that have ended for its execution. */
+    async doubtCalls(task_id: string, passed: { step: number; denied: string[]; calls: string[] }): Promise<void> {
+      await row(pool, sql.doubtCalls({ task_id, ...passed }));
+    },
+
     /** False if the run does not wait for this decision, or was pinned to a definition that is not on record and cannot resume. */
     decide: ({ task_id, workflow_id }: RunPlace, { decision, events }: { decision: ContinuityDecision; events: NewEvent[] }) =>
       write(

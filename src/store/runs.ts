@@ -95,6 +95,14 @@ interface PlannedToolCall extends ModelCall {
   approval: boolean;
 }
 
+/** What an attempt has published of its text after its beginning: how many events, and how many bytes of text they hold. */
+export interface PublishedTexts {
+  /** The number of the event with which the attempt has begun. */
+  after: number;
+  count: number;
+  bytes: number;
+}
+
 export interface StepRecord {
   step: number;
   model: string | null;
@@ -106,6 +114,8 @@ export interface StepRecord {
   cursor: unknown;
   /** The final answer; undefined while the loop continues. */
   response: unknown;
+  /** What was published of the reply's text, to be compared with what is on record; null: `events` have all of it. */
+  published: PublishedTexts | null;
   events: NewEvent[];
 }
 
@@ -186,8 +196,12 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       { step, after, event }: { step: number; after: number; event: NewEvent },
     ) => writeText({ task_id, workflow_id, step, attempt: attempts + 1, after, event }),
 
-    /** Writes the reply of a step once. False if another attempt has written it or owns the step. */
-    record(run: OpenRun, { step, model, finish, usage, messages, calls, cursor, response, events }: StepRecord) {
+    /**
+     * Writes the reply of a step once. False if another attempt has written it or owns the step. `text_differs`: nothing was written,
+     * because the text that was published is not on record as it was published.
+     */
+    async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
+      const { step, model, finish, usage, messages, calls, cursor, response, published, events } = reply;
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
         ...usageParameters(usage),
@@ -197,8 +211,14 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
         calls: JSON.stringify(calls),
         cursor: cursor == null ? null : JSON.stringify(cursor),
         response: response === undefined ? null : JSON.stringify(response),
+        texts_after: published?.after ?? 0,
+        texts: published?.count ?? 0,
+        text_bytes: published?.bytes ?? 0,
       });
-      return write(query, run, events);
+      const replied = await row<{ last: number | null }>(pool, query);
+      if (replied?.last == null) return replied ? 'text_differs' : false;
+      publish(run.workflow_id, run.task_id, { events, last: replied.last });
+      return true;
     },
 
     /** Emits events of a waiting run. */

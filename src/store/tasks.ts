@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { AttachedFile } from '../domain/attachments.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
-import type { ContinuityDecision } from '../domain/continuity.ts';
+import type { ContinuityDecision, PlaceOnRecord } from '../domain/continuity.ts';
 import type { PromptParts } from '../domain/conversation.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
@@ -78,7 +78,7 @@ export interface RunOfSecrets extends SealedCaller {
   definition_hash: string;
 }
 
-export interface UnfinishedTask {
+export interface UnfinishedTask extends PlaceOnRecord {
   task_id: string;
   workflow_id: string;
   /** The owner's login. */

@@ -48,6 +48,16 @@ export async function restart({ store, engine, definition }: ContinuityPorts, ta
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
 
+/** Parks a task whose execution waits for what is not on record. */
+export async function parkWaiting(
+  { store }: Pick<ContinuityPorts, 'store'>,
+  { task_id, workflow_id, turns }: UnfinishedTask,
+  { run_id, missing, now }: { run_id: string; missing: string; now: () => string },
+): Promise<'behind' | null> {
+  const events = behindEvents(task_id, { missing, turns, now });
+  return (await store.continuity.park({ task_id, workflow_id }, { run_id, missing, events })) ? 'behind' : null;
+}
+
 /** Parks a task whose execution ended by itself: it had recorded the end. Null if the execution was ended from outside. */
 export async function parkEnded(
   { store, engine }: ContinuityPorts,

@@ -1,5 +1,12 @@
-import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import type { RunWait } from '../domain/continuity.ts';
 import { ATTRIBUTE_BYTES, fitting, SUMMARY_BYTES } from '../domain/engine-texts.ts';
 import { AppError } from '../domain/errors.ts';
 import { asOutage } from '../domain/outages.ts';
@@ -39,6 +46,13 @@ export interface RunLabels {
 /** `waiting`: running, and parked until it is notified: for its lane, a decision or a budget. */
 type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
 
+/** An execution as it is now. `place` changes with everything that the execution does or receives; null if it is not running. */
+export interface Execution {
+  state: ExecutionState;
+  run_id: string | null;
+  place: string | null;
+}
+
 /** The only interface to Temporal for the rest of the service. */
 export interface Engine {
   /** Starts a task's run, unless the engine has had one for it, which may have ended: then it does nothing and returns false. */
@@ -59,6 +73,10 @@ export interface Engine {
   deliver(delivery: DueDelivery, options?: { restart?: boolean }): Promise<void>;
   /** The state of a task's execution. */
   state(task_id: string): Promise<ExecutionState>;
+  /** The same, and where the execution is. */
+  execution(task_id: string): Promise<Execution>;
+  /** What a run waits for. A worker computes the answer; null if none does: none is there, or its code is older. */
+  waits(task_id: string): Promise<RunWait[] | null>;
   /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
   openRuns(fresh: TimeSpan): AsyncIterable<string>;
   /** The latest execution of a task if it ended by itself; null if it runs, or was ended from outside, or there is none. */
@@ -88,6 +106,8 @@ interface EngineOptions {
 }
 
 const DEADLINE_MS = 5_000;
+/** For an answer that a worker computes: it may have to replay the run. */
+const ANSWER_MS = 5_000;
 const OPEN = 'RUNNING';
 const FIRST: ShownStatus = 'running';
 const WAITING: readonly WaitingStatus[] = ['pending', 'waiting'];
@@ -107,6 +127,18 @@ export const soonOf =
 export function createEngine({ client, task_queue, role_queues, ui_url, public_url, eager }: EngineOptions): Engine {
   const soon = soonOf(client);
   const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(runIdOf(task_id), run_id);
+  async function execution(task_id: string): Promise<Execution> {
+    try {
+      const { status, runId: run_id, historyLength, typedSearchAttributes } = await soon(() => handle(task_id).describe());
+      if (status.name !== OPEN) return { state: 'closed', run_id, place: null };
+      const shown = typedSearchAttributes.get(keys.PerduraStatus!) as ShownStatus | undefined;
+      const state = WAITING.some((waiting) => waiting === shown) ? 'waiting' : 'open';
+      return { state, run_id, place: `${run_id}/${historyLength}` };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return { state: 'unknown', run_id: null, place: null };
+      throw error;
+    }
+  }
   const optionsOf = (run: RunInput, labels: RunLabels) => ({
     workflowId: runIdOf(run.task_id),
     taskQueue: task_queue,
@@ -147,14 +179,15 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
       };
       await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [id] }));
     },
-    async state(task_id) {
+    state: async (task_id) => (await execution(task_id)).state,
+    execution,
+    async waits(task_id) {
       try {
-        const { status, typedSearchAttributes } = await soon(() => handle(task_id).describe());
-        if (status.name !== OPEN) return 'closed';
-        const shown = typedSearchAttributes.get(keys.PerduraStatus!) as ShownStatus | undefined;
-        return WAITING.some((waiting) => waiting === shown) ? 'waiting' : 'open';
+        return await client.withDeadline(Date.now() + ANSWER_MS, () => handle(task_id).query<RunWait[]>('waits'));
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return 'unknown';
+        // The engine does not serve, has no worker for the run, or the run is over.
+        if (error instanceof QueryNotRegisteredError || error instanceof WorkflowNotFoundError) return null;
+        if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return null;
         throw error;
       }
     },

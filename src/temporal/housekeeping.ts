@@ -60,12 +60,20 @@ export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Pro
     log(`The workflow engine has lost ${missing.join(', ')}: creating it again, and comparing all tasks and schedules`);
     await client.withDeadline(Date.now() + DEADLINE_MS, () => prepareEngine(options)).catch((error: Error) => log(error.message));
   }
+  async function lookForRestore(): Promise<void> {
+    try {
+      // Runs that are parked do not look at their record by themselves.
+      if (await epoch.beat()) await client.schedule.getHandle(reconcilerScheduleId(task_queue)).trigger();
+    } catch (error) {
+      // A database that cannot be reached is looked at again.
+      if (!outageOf(error)) log(`Looking for a restore failed: ${(error as Error).message}`);
+    }
+  }
   async function keep(): Promise<void> {
     while (!stopping.signal.aborted) {
       await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
       await look();
-      // A database that cannot be reached is looked at again.
-      await epoch.beat().catch((error: Error) => outageOf(error) || log(`Looking for a restore failed: ${error.message}`));
+      await lookForRestore();
     }
   }
   const kept = keep();

@@ -73,8 +73,15 @@ export interface RunEnd {
   error_code: string | null;
 }
 
-/** How a run ended, and after how many tool calls. */
-export type FinalState = RunEnd & { turns: number };
+/** How a run ended, and after how many tool calls. `passed`: what its execution has left behind. */
+export type FinalState = RunEnd & { turns: number; passed?: PassedCalls };
+
+/** The calls that have ended for an execution: those before a step, except for those that are denied with it, and some of that step. */
+export interface PassedCalls {
+  step: number;
+  denied: string[];
+  calls: string[];
+}
 
 /** `PerduraStatus` of a run: of its task, as far as its execution knows. */
 export type ShownStatus = 'running' | WaitingStatus | RunEnd['status'];

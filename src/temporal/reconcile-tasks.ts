@@ -1,18 +1,24 @@
+import type { RunWait } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { Store } from '../store/index.ts';
 import type { TimeSpan, UnfinishedTask } from '../store/tasks.ts';
-import { carryOut, parkEnded, restart } from './continuity.ts';
-import type { Engine } from './engine.ts';
+import { carryOut, parkEnded, parkWaiting, restart } from './continuity.ts';
+import type { Engine, Execution } from './engine.ts';
 import { endUnrun } from './lane-queue.ts';
+import { missingWhileParked, type ParkedRuns, parkedRuns } from './parked-runs.ts';
 import type { Settle } from './settle.ts';
 
 interface ReconcilerPorts {
-  store: Pick<Store, 'tasks' | 'continuity' | 'workflows' | 'webhooks'>;
+  store: Pick<Store, 'tasks' | 'continuity' | 'workflows' | 'webhooks' | 'ledger' | 'runs'>;
   engine: Engine;
   settle: Settle;
   definition(hash: string): Promise<Definition>;
+  /** What is known from earlier comparisons; absent: nothing. */
+  parked?: ParkedRuns;
   now(): Date;
 }
+
+type Comparing = ReconcilerPorts & { parked: ParkedRuns };
 
 /** What was found and repaired. */
 export interface ReconciledTasks {
@@ -22,7 +28,7 @@ export interface ReconciledTasks {
   restarted: number;
   /** Tasks whose run had ended although the task had not: now failed. */
   lost: number;
-  /** Tasks whose run had recorded its end, which the record has no longer: they wait for a person. */
+  /** Tasks whose run has ended, or is parked, further than its record: they wait for a person. */
   behind: number;
   /** Executions without a task, ended. */
   strays: number;
@@ -45,9 +51,11 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
   const fresh = around(now());
   await store.tasks.settleLanes();
   const tasks = await store.tasks.unfinished(fresh);
+  const comparing: Comparing = { ...ports, parked: ports.parked ?? parkedRuns() };
+  comparing.parked.begin(tasks.map(({ task_id }) => task_id));
   const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, behind: 0, strays: 0 };
   for (let from = 0; from < tasks.length; from += AT_A_TIME) {
-    const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
+    const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(comparing, task)));
     for (const move of moves) if (move) done[move] += 1;
   }
   for (const delivery of await store.webhooks.pending()) await ports.engine.deliver(delivery);
@@ -62,7 +70,7 @@ export const around = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
   to: new Date(now.getTime() + grace_ms),
 });
 
-async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'restarted' | 'lost' | 'behind' | null> {
+async function compare(ports: Comparing, task: UnfinishedTask): Promise<'restarted' | 'lost' | 'behind' | null> {
   const { engine } = ports;
   if (task.continuity) {
     await carryOut(ports, task);
@@ -72,13 +80,12 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
     await endUnrun(ports, task, task.switched_off ? 'workflow_inactive' : 'superseded');
     return null;
   }
-  const state = await engine.state(task.task_id);
+  const execution = await engine.execution(task.task_id);
+  const { state } = execution;
   if (task.record_behind && (state === 'closed' || state === 'unknown')) return null;
   switch (state) {
     case 'waiting':
-      if (task.status === 'running') await wake(ports, task);
-      await remind(engine, task);
-      return null;
+      return compareParked(ports, task, execution);
     case 'open':
       await remind(engine, task);
       return null;
@@ -97,6 +104,22 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
       return 'lost';
     }
   }
+}
+
+async function compareParked(ports: Comparing, task: UnfinishedTask, { run_id, place }: Execution): Promise<'behind' | null> {
+  const { engine, parked } = ports;
+  const waits = task.record_behind || !place ? null : await parked.waitsOf(engine, task.task_id, place);
+  const missing = waits && (await missingWhileParked(ports, task, { place, waits }));
+  if (missing && run_id) return parkWaiting(ports, task, { run_id, missing, now: () => ports.now().toISOString() });
+  if (task.status === 'running') await wake(ports, task);
+  else if (task.status === 'waiting' && waits) await admit(engine, task, waits);
+  await remind(engine, task);
+  return null;
+}
+
+/** A task that waits for a person has been let into its lane before. */
+async function admit(engine: Engine, { task_id, holder }: UnfinishedTask, waits: RunWait[]): Promise<void> {
+  if (holder === task_id && waits.some((wait) => wait.for === 'lane')) await engine.proceed(task_id);
 }
 
 /**

@@ -23,6 +23,8 @@ const BUS = 'test/temporal/bus.test.ts';
 const OUTAGE = 'test/accidents/outage.test.ts';
 const POISON = 'test/accidents/poison.test.ts';
 const REFUSED = 'test/api/refused-starts.test.ts';
+const FAILOVER = 'test/accidents/failover.test.ts';
+const PARKED = 'test/temporal/parked-behind.test.ts';
 const HOMES = 'test/accidents/separate-homes.test.ts';
 const HOME = 'test/embedded/installation.test.ts';
 
@@ -266,6 +268,43 @@ export const ACCIDENTS: readonly Accident[] = [
       ),
       ...tests('test/accidents/restored-home.test.ts', 'a home begins a new epoch when it was copied back'),
       ...tests('test/temporal/restored-calls.test.ts', 'are asked about if they write'),
+    ],
+  },
+  {
+    id: 'restored-while-approving',
+    accident: 'The database is restored while a run waits for approval',
+    tests: [
+      ...tests(FAILOVER, 'waits for approval: the run says what is missing'),
+      ...tests(
+        PARKED,
+        'notices it when it gets a decision that it does not wait for',
+        'is found by the reconciler, once',
+        'does not say that the call was not made if it is halted before anything has noticed',
+      ),
+    ],
+  },
+  {
+    id: 'restored-while-queued',
+    accident: 'The database is restored while a run waits for its lane',
+    tests: [
+      ...tests(FAILOVER, 'waits for its lane: the lane is not held for good'),
+      ...tests(PARKED, 'does not hold the lane for good'),
+    ],
+  },
+  {
+    id: 'promoted-standby',
+    accident: 'A standby is promoted that lacks the last seconds',
+    tests: [
+      ...tests(FAILOVER, 'begins an epoch, and no run claims'),
+      ...tests('test/temporal/epoch.test.ts', 'is noticed by one process, is shown by its comparison'),
+    ],
+  },
+  {
+    id: 'promoted-while-streaming',
+    accident: 'A standby is promoted that lacks a part of a text in progress',
+    tests: [
+      ...tests(FAILOVER, 'leaves no hole in the stream of a run in progress'),
+      ...tests('test/temporal/text-on-record.test.ts', 'has lost a part is written again as a whole'),
     ],
   },
   {

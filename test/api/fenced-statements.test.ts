@@ -27,7 +27,7 @@ const begin = (run: OpenRun) =>
   here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run), key: null });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
   ...{ step, model: 'm', finish: 'stop', usage, messages: [message('It is done.')], calls },
-  ...{ cursor: null, response: undefined, events: eventsFor(run) },
+  ...{ cursor: null, response: undefined, published: null, events: eventsFor(run) },
 });
 
 /** What each may write of a step that another attempt has begun since. */

@@ -173,7 +173,13 @@ describe('the end of a task', () => {
     const runs = runStore(database.pool);
     const finish = finishActivity({
       settle: settler({ runs, now: () => new Date().toISOString() }),
-      ...{ parkEnd: async () => {}, halt() {}, workspaces: { remove: async () => {} }, endSession: async () => {} },
+      ...{
+        doubtCalls: async () => {},
+        parkEnd: async () => {},
+        halt() {},
+        workspaces: { remove: async () => {} },
+        endSession: async () => {},
+      },
     });
     await finish(task_id, { status: 'failed', error: 'The task has ended', error_code: 'task_ended', turns: 0 });
     expect(await database.prisma.task.findUnique({ where: { id: task_id } })).toMatchObject({ status: 'running' });

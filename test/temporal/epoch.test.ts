@@ -9,15 +9,17 @@ import { openClientConnection } from '../../src/main/client-connection.ts';
 import type { RunControl } from '../../src/main/core.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { openRunControl } from '../../src/main/wiring.ts';
-import { inTransaction } from '../../src/store/database.ts';
-import { noteRestore } from '../../src/store/epoch.ts';
+import { inTransaction, openDatabase } from '../../src/store/database.ts';
+import { epochStore, noteRestore } from '../../src/store/epoch.ts';
 import { serve } from '../../src/temporal/activities/fire.ts';
 import { engineMark } from '../../src/temporal/engine-mark.ts';
 import { prepareEngine } from '../../src/temporal/housekeeping.ts';
 import { firePortsOf } from '../../src/temporal/ports/index.ts';
 import type { StreamedEvent } from '../support/client.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { limitedRole } from '../support/limited-role.ts';
 import { type Answer, hangs, says } from '../support/model-server.ts';
+import { asOperator } from '../support/operator.ts';
 import { perdura, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
@@ -194,6 +196,64 @@ describe('a record that was set back', () => {
     const again = await startWorkerProcess(alone);
     expect(again.output()).toContain(`epoch ${before + 3} begins`);
     await again.end('SIGTERM');
+  });
+
+  describe('on a server', () => {
+    const mark = () => engineMark(here.driver.client, here.setting.config.TEMPORAL_TASK_QUEUE);
+    const noteServer = (server: object) =>
+      rowsOf(
+        `UPDATE installation_facts SET value = (value::jsonb || jsonb_build_object('server', $1::jsonb))::text WHERE name = 'epoch'`,
+        [JSON.stringify(server)],
+      );
+
+    it('whose log is shorter than before is noticed, once', async () => {
+      await here.driver.epoch.beat(0);
+      const before = await epoch();
+      const { log, ...recorded } = (await mark().read())!;
+      await mark().write({ ...recorded, log: { ...log!, written: log!.written + 1e12 } });
+      const [one, other] = [anotherProcess(), anotherProcess()];
+      lines.length = 0;
+      const noted = await Promise.all([one.epoch.look(), other.epoch.look()]);
+      expect(noted.filter(Boolean)).toMatchObject([{ epoch: before + 1 }]);
+      expect(lines).toEqual([expect.stringContaining(`older than what its engine has seen: epoch ${before + 1} begins`)]);
+      for (const process of [one, other, anotherProcess(), here.driver]) expect(await process.epoch.look()).toBeNull();
+      expect(await epoch()).toBe(before + 1);
+    });
+
+    it.each([
+      ['that was promoted', { timeline: 0 }, 'from timeline 0 to 1, as after a failover'],
+      ['of another cluster', { cluster: 'another' }, 'on another server than before'],
+    ])('%s is noticed by one process, is shown by its comparison, and never moved by a beat', async (_, change, why) => {
+      await here.driver.epoch.beat(0);
+      const { log } = (await mark().read())!;
+      const before = await epoch();
+      await noteServer({ cluster: log!.cluster, timeline: log!.timeline, ...change });
+      await here.core.store.epoch.advance(0, { log: log! });
+      expect((await here.driver.epoch.compare()).why).toContain(why);
+      lines.length = 0;
+      const processes = [here.driver, anotherProcess(), anotherProcess({ PERDURA_HOME: await newHome() })];
+      const noted = await Promise.all(processes.map((process) => process.epoch.look()));
+      expect(noted.filter(Boolean)).toMatchObject([{ epoch: before + 1 }]);
+      expect(lines).toEqual([expect.stringContaining(why)]);
+      for (const process of [...processes, anotherProcess()]) expect(await process.epoch.look()).toBeNull();
+      expect((await here.driver.epoch.compare()).why).toBeNull();
+    });
+
+    it('that is the same continues in its epoch, also for an account without rights, and for one that may not ask', async () => {
+      await here.driver.epoch.beat(0);
+      const before = await epoch();
+      const role = await limitedRole(here.setting.database_url);
+      const database = openDatabase({ url: role.url });
+      const store = epochStore(database.pool);
+      expect(await store.read()).toMatchObject({ epoch: before, log: { timeline: 1, written: expect.any(Number) } });
+      await asOperator(here.setting.database_url, (on) => on.query('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC'));
+      expect(await store.read()).not.toHaveProperty('log');
+      await asOperator(here.setting.database_url, (on) => on.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC'));
+      await database.close();
+      await role.drop();
+      expect(await anotherProcess().epoch.look()).toBeNull();
+      expect(await epoch()).toBe(before);
+    });
   });
 
   it('is not seen in an engine or a home that is older, empty, or of another installation', async () => {

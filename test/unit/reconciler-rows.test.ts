@@ -8,6 +8,7 @@ const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const REPAIRS = 'test/temporal/reconciler.test.ts';
 const NEIGHBOURS = 'test/temporal/reconciler-neighbours.test.ts';
 const CONTINUITY = 'test/temporal/continuity.test.ts';
+const PARKED = 'test/temporal/parked-behind.test.ts';
 const OLDER = 'test/temporal/older-engine.test.ts';
 const ALERTS = 'test/temporal/alerts.test.ts';
 const SCHEDULES = 'test/temporal/schedules.test.ts';
@@ -47,6 +48,10 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
   'a task that has not ended, but whose execution has ended by itself': {
     breaks: [[CONTINUITY, 'waits if the engine has seen its end']],
     spares: [AS_THEY_ARE],
+  },
+  'a parked run whose execution waits for what the record does not have': {
+    breaks: [[PARKED, 'is found by the reconciler, once, and a halt does not say that the call was not made']],
+    spares: [[PARKED, 'asks a run once as long as it waits, and finds nothing where nothing is missing']],
   },
   'a decision to resume or fail a run that was not carried out': {
     breaks: [[CONTINUITY, 'is carried out by the reconciler if the engine did not get it, and once']],

@@ -16,6 +16,15 @@ export const parkBehind = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
+/** An execution leaves a call when its end is on record, so a call that is open behind it was open when the record was set back. */
+export const doubtCalls = statement(
+  'doubt_calls',
+  ['task_id', 'step', 'denied', 'calls'],
+  `UPDATE tasks SET restored_at = now() WHERE id = :task_id AND status IN (${LIVE}) AND restored_at IS NULL
+      AND EXISTS (SELECT 1 FROM tool_calls c WHERE c.task_id = :task_id AND c.status NOT IN ('done', 'denied')
+        AND ((c.step < :step AND c.call_id <> ALL (:denied::text[])) OR c.call_id = ANY (:calls::text[]))) RETURNING 1 AS doubted`,
+);
+
 /**
  * Writes a person's decision about a parked run. A resumed run that does not hold its lane waits for it like any other. The rest of
  * its status follows from what it does next.

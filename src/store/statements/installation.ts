@@ -47,12 +47,35 @@ export const countRestoredTasks = statement(
   'SELECT count(*)::int AS tasks FROM tasks WHERE restored_at IS NOT NULL AND completed_at IS NULL',
 );
 
-/** One worker at a time advances the beat. */
+/** Ordinary accounts may call these functions. The log's name says the timeline at once, its control data only after a checkpoint. */
+export const readLogPlace = statement(
+  'read_log_place',
+  [],
+  `SELECT (SELECT system_identifier::text FROM pg_control_system()) AS cluster,
+      ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int AS timeline,
+      (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::float8 AS written
+    WHERE NOT pg_is_in_recovery()`,
+);
+
+export const lockEpoch = statement(
+  'lock_epoch',
+  [],
+  `SELECT value::jsonb AS epoch FROM installation_facts WHERE name = 'epoch' FOR UPDATE`,
+);
+
+export const noteServer = statement(
+  'note_server',
+  ['server'],
+  `UPDATE installation_facts SET value = (value::jsonb || jsonb_build_object('server', :server::jsonb))::text WHERE name = 'epoch'`,
+);
+
+/** One worker at a time advances the beat. A server that is noted stays: only a new epoch may move it. */
 export const advanceBeat = statement(
   'advance_beat',
-  ['older_than'],
+  ['older_than', 'server'],
   `UPDATE installation_facts SET updated_at = now(),
-      value = (value::jsonb || jsonb_build_object('beat', (value::jsonb ->> 'beat')::integer + 1))::text
+      value = (jsonb_strip_nulls(jsonb_build_object('server', :server::jsonb)) || value::jsonb
+        || jsonb_build_object('beat', (value::jsonb ->> 'beat')::integer + 1))::text
     WHERE name = 'epoch' AND updated_at <= now() - make_interval(secs => :older_than) RETURNING value::jsonb AS epoch`,
 );
 

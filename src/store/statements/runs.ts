@@ -121,6 +121,10 @@ export const beginAttempt = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last, ${FOUND_KEY} FROM step LEFT JOIN token ON true`,
 );
 
+/**
+ * Writes a reply. If texts of it were published, they must be on record as they were: the row has no number if they are not, as after
+ * a failover to a database that has not received all of them, and nothing is written.
+ */
 export const writeReply = statement(
   'write_reply',
   [
@@ -140,11 +144,19 @@ export const writeReply = statement(
     'response',
     'events',
     'attempt',
+    'texts_after',
+    'texts',
+    'text_bytes',
   ],
   `WITH ${LOCKED_TASK},
+    streamed AS MATERIALIZED (
+      SELECT CASE WHEN :texts::int = 0 THEN true ELSE (
+        SELECT count(*) = :texts::int AND sum(octet_length(data ->> 'delta')) = :text_bytes::int
+        FROM events WHERE task_id = :task_id AND seq > :texts_after::int AND type = 'message_delta') END AS is_whole),
     claim AS (
       UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT}
-      WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+      WHERE (SELECT is_whole FROM streamed)
+        AND task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
       UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
         response = coalesce(:response::jsonb, response)
@@ -155,7 +167,8 @@ export const writeReply = statement(
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval
       FROM jsonb_to_recordset(:calls::jsonb) AS c (call_id text, position int, name text, arguments text, effect text, approval boolean)
       WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0
+    UNION ALL SELECT NULL FROM streamed WHERE NOT is_whole`,
 );
 
 /** Events of a run between two attempts of a step. */

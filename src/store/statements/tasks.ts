@@ -121,11 +121,13 @@ export const takeLane = statement(
 );
 
 /** A task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
-const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
+const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns, t.steps,
       coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
       t.record_behind, t.behind_run_id, t.continuity,
       w.status = 'inactive' AND w.on_inactive = 'halt' AS switched_off, ${SUPERSEDED} AS superseded,
-      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
+      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided,
+      ARRAY(SELECT json_build_object('call_id', c.call_id, 'status', c.status, 'attempts', c.attempts)
+        FROM tool_calls c WHERE c.task_id = t.id AND c.status NOT IN ('done', 'denied')) AS open_calls
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id
     WHERE t.status IN (${LIVE})`;
 

@@ -32,15 +32,28 @@ function isHalt(reason: unknown): boolean {
     : reason instanceof ApplicationFailure && reason.type === HALTED;
 }
 
+/** What the attempts of an activity have reported to the engine, which knows it also if the database does not. */
+export interface Noted {
+  /** The report of this attempt or, until it makes one, of an earlier one. */
+  last: string | null;
+}
+
 /** Runs an activity's work under heartbeats. The signal given to it aborts on a halt, on a worker's shutdown and when the attempt is stale. */
-export async function runAttempt<T>(halts: Halts, task_id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function runAttempt<T>(
+  halts: Halts,
+  task_id: string,
+  work: (signal: AbortSignal, noted: Noted) => Promise<T>,
+): Promise<T> {
   const context = Context.current();
+  const noted: Noted = { last: (context.info.heartbeatDetails as string | undefined) ?? null };
+  const report = () => context.heartbeat(...(noted.last === null ? [] : [noted.last]));
   const halt = halts.watch(task_id);
   const signal = AbortSignal.any([context.cancellationSignal, halt.signal]);
-  const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+  const beat = setInterval(report, BEAT_MS);
   try {
-    return await work(signal);
+    return await work(signal, noted);
   } catch (error) {
+    if (noted.last !== null) report();
     if (!signal.aborted) throw judged(error, context.info.attempt);
     const { reason } = signal;
     // A shutdown is not a halt: the engine gives the attempt to another worker.

@@ -1,6 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { readArguments } from '../../domain/arguments.ts';
-import { missingForCall } from '../../domain/continuity.ts';
+import { type CallSeen, missingForCall } from '../../domain/continuity.ts';
 import { clientToolsOf, type Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf, type WaitingCall } from '../../domain/effects.ts';
 import { eventsOf, type NewEvent } from '../../domain/events.ts';
@@ -8,10 +8,10 @@ import { outageOf } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
-import type { CallPlace, OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answered } from './answer-call.ts';
-import { type Halts, halted, runAttempt, staleAttempt, taskEnded, written } from './attempt.ts';
+import { type Halts, halted, type Noted, runAttempt, staleAttempt, taskEnded, written } from './attempt.ts';
 import { type ParkBehind, parkedBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
@@ -30,12 +30,15 @@ export interface CallToolPorts extends AnswerPorts {
   now(): string;
 }
 
-/** Executes one call, or asks a person what to do about it. `waiting`: the ledger waits for a decision. `behind`: the run does. */
+/**
+ * Executes one call, or asks a person what to do about it. `seen`: what the run has seen of the call before. `waiting`: the ledger waits
+ * for a decision. `behind`: the run does.
+ */
 export const callToolActivity =
   (ports: CallToolPorts) =>
-  (task_id: string, call_id: string): Promise<CallState> =>
-    runAttempt(ports.halts, task_id, (signal) =>
-      callStep(ports, { task_id, call_id, brief: Context.current().info.isLocal }, signal),
+  (task_id: string, call_id: string, seen?: CallSeen): Promise<CallState> =>
+    runAttempt(ports.halts, task_id, (signal, noted) =>
+      callStep(ports, { task_id, call_id, brief: Context.current().info.isLocal, seen, noted }, signal),
     );
 
 /** With `client_ms`, the call waits that long for its client. */
@@ -47,16 +50,23 @@ type CallState = 'done' | 'waiting' | 'behind' | { client_ms: number };
  */
 export async function callStep(
   ports: CallToolPorts,
-  { task_id, call_id, brief = false }: { task_id: string; call_id: string; brief?: boolean },
+  { task_id, call_id, brief = false, seen, noted = { last: null } }: CallOrder,
   signal: AbortSignal,
 ): Promise<CallState> {
-  const { call, started } = brief
-    ? { call: await ports.ledger.open(task_id, call_id), started: false }
-    : await ports.ledger.openAndStart(task_id, call_id, ports.now());
+  const before = seen ?? (noted.last === BEGUN ? BEGUN : null);
+  // A call that the engine has seen before is compared with its record before anything is started.
+  const { call, started } =
+    brief || before
+      ? { call: await ports.ledger.open(task_id, call_id), started: false }
+      : await ports.ledger.openAndStart(task_id, call_id, ports.now());
   if (!call || isTerminal(call.task_status)) throw taskEnded(task_id, call?.task_status);
-  if (started) return execute(ports, call, signal);
+  const start = (begun: OpenCall) => {
+    if (!brief) noted.last = BEGUN;
+    return execute(ports, begun, signal);
+  };
+  if (started) return start(call);
   if (call.halt_requested) throw halted();
-  const missing = missingForCall(call_id, call);
+  const missing = missingForCall(call_id, call, before);
   if (missing) return parkedBehind(ports, call, missing);
   if (await answered(ports, call)) return 'done';
   switch (moveOf(call)) {
@@ -68,14 +78,24 @@ export async function callStep(
         return { client_ms: ports.client_wait_ms };
       }
       // Nobody is asked about a call that is refused in any case.
-      return 'refusal' in readArguments(call.arguments) ? run(ports, call, signal) : park(ports, call, 'waiting_approval');
+      return 'refusal' in readArguments(call.arguments) ? run(ports, call, start) : park(ports, call, 'waiting_approval');
     case 'ask_reconciliation':
       return park(ports, call, 'waiting_reconciliation');
     case 'settle':
       return settle(ports, call);
     case 'run':
-      return brief && isFresh(call) ? execute(ports, call, signal) : run(ports, call, signal);
+      return brief && isFresh(call) ? start(call) : run(ports, call, start);
   }
+}
+
+const BEGUN: CallSeen = 'begun';
+
+interface CallOrder {
+  task_id: string;
+  call_id: string;
+  brief?: boolean;
+  seen?: CallSeen | undefined;
+  noted?: Noted;
 }
 
 /** Nobody was asked about it, and its run waits for nothing. */
@@ -86,11 +106,11 @@ const isFresh = ({ status, attempts, task_status }: OpenCall) =>
 const isOfClient = async ({ definition }: CallToolPorts, { definition_hash, name }: OpenCall) =>
   clientToolsOf(await definition(definition_hash)).includes(name);
 
-async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
+async function run(ports: CallToolPorts, call: OpenCall, start: (begun: OpenCall) => Promise<CallState>): Promise<CallState> {
   const started = await ports.ledger.start(call, [begunOf(ports, call)]);
   if (!started) throw staleAttempt();
   await resume(ports, call);
-  return execute(ports, started, signal);
+  return start(started);
 }
 
 function begunOf({ now }: CallToolPorts, { task_id, call_id, name, arguments: args, attempts }: OpenCall): NewEvent {
@@ -98,7 +118,7 @@ function begunOf({ now }: CallToolPorts, { task_id, call_id, name, arguments: ar
   return eventsOf(task_id, now).log('tool_call', name, { call_id, name, arguments: args, ...again });
 }
 
-async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<'done'> {
+async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<'done' | 'behind'> {
   const start = performance.now();
   const begun = started.status === 'planned' ? [begunOf(ports, started)] : [];
   try {
@@ -133,11 +153,16 @@ async function decideLate(ports: CallToolPorts, call: OpenCall, { content, faile
     await ports.nudge(task_id, call_id);
 }
 
-/** After a result was refused: an earlier try may have written it. Otherwise another attempt has changed the call, so it is read again. */
-async function endedOnRecord(ports: CallToolPorts, { task_id, call_id }: CallPlace): Promise<'done'> {
+/**
+ * After a result was refused: an earlier try may have written it. Otherwise another attempt has changed the call, so it is read again;
+ * or the record has lost the beginning of this attempt.
+ */
+async function endedOnRecord(ports: CallToolPorts, started: OpenCall): Promise<'done' | 'behind'> {
+  const { task_id, call_id, attempts } = started;
   const call = await ports.ledger.open(task_id, call_id);
   if (call?.status === 'done' || call?.status === 'denied') return 'done';
-  throw staleAttempt();
+  if (!call || isTerminal(call.task_status) || (call.known && call.attempts >= attempts)) throw staleAttempt();
+  return parkedBehind(ports, call, missingForCall(call_id, call, BEGUN) ?? `the last attempt of the call ${call_id}`);
 }
 
 async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {

@@ -1,9 +1,11 @@
 import type { Settled } from '../../store/settlement.ts';
-import { type FinalState, TASK_ENDED } from '../names.ts';
+import { type FinalState, type PassedCalls, TASK_ENDED } from '../names.ts';
 import type { Settle } from '../settle.ts';
 
 export interface FinishPorts {
   settle: Settle;
+  /** Marks a run of which the record has calls open that have ended for its execution: no call can be said not to have been made. */
+  doubtCalls(task_id: string, passed: PassedCalls): Promise<unknown>;
   /** Parks the run, because its final answer is not on record. */
   parkEnd(task_id: string): Promise<unknown>;
   /** Stops other activities of the task that are still running. */
@@ -17,10 +19,11 @@ export interface FinishPorts {
 type Finished = Pick<Settled, 'next' | 'webhook'> & { behind?: true };
 
 export const finishActivity =
-  ({ settle, parkEnd, halt, workspaces, endSession }: FinishPorts) =>
+  ({ settle, doubtCalls, parkEnd, halt, workspaces, endSession }: FinishPorts) =>
   async (task_id: string, end: FinalState): Promise<Finished> => {
     // The task was settled when it ended. If the record lacks it only for the moment, nothing may be written into it.
     if (end.error_code === TASK_ENDED) return { next: null, webhook: null };
+    if (end.status !== 'completed' && end.passed) await doubtCalls(task_id, end.passed);
     const { next, webhook, definition_hash, unanswered } = await settle(task_id, end);
     if (unanswered) {
       await parkEnd(task_id);

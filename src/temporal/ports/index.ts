@@ -21,6 +21,7 @@ import type { FirePorts } from '../activities/fire.ts';
 import type { ActivityPorts } from '../activities/index.ts';
 import { callQuestions, type QuestionPorts, questionPlaces } from '../activities/questions.ts';
 import { reconcileEvaluations } from '../evaluations.ts';
+import { parkedRuns } from '../parked-runs.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../reconcile-schedules.ts';
 import { reconcile } from '../reconcile-tasks.ts';
 import { slotsOf } from '../slots.ts';
@@ -71,6 +72,7 @@ export async function activityPorts(
     return { ...selected, runtime: reported(runtime, () => core.starts.begun(run.task_id)) };
   };
   const asking = questionPorts(core, engine);
+  const parked = parkedRuns();
   const tidy = tidying(core);
   const sessions = runSessions(core, { definition, runtimeOf });
   const sendWebhook = webhookSender({
@@ -146,6 +148,7 @@ export async function activityPorts(
     workspaces,
     settle,
     parkBehind: parkBehind(core),
+    doubtCalls: store.continuity.doubtCalls,
     parkEnd: parkEnd(core),
     halt: bus.halt,
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
@@ -154,7 +157,8 @@ export async function activityPorts(
       await driver.epoch.look();
       // Before it delivers messages that are due.
       await store.alerts.measure(new Date()).catch((error: Error) => core.log(`Alerts were not measured: ${error.message}`));
-      const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
+      const settleLost = sessions.ending(settle);
+      const done = await reconcile({ store, engine, settle: settleLost, definition, parked, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileEvaluations(store, driver.evaluations);
       await reconcileWorkspaces(store, workspaces);

@@ -9,7 +9,6 @@ import {
   ContinueAsNew,
   condition,
   continueAsNew,
-  defineSignal,
   getExternalWorkflowHandle,
   isCancellation,
   log,
@@ -21,11 +20,11 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { CallSeen } from '../../domain/continuity.ts';
 import { fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
 import { type ExchangeResult, type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
 import {
-  type Asking,
   BUDGET_HALT,
   deliveryIdOf,
   type FinalState,
@@ -38,16 +37,8 @@ import {
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
-import { during, makesBriefCalls, type Progress, park, show, showQuestion, showsEveryStatus } from './waits.ts';
-
-/** This run now holds the lane. */
-export const proceed = defineSignal('proceed');
-/** The budget that the run waits for was raised. */
-export const raise = defineSignal('raise');
-/** A person has decided about a call; the decision itself is in the ledger. */
-export const decide = defineSignal<[call_id: string]>('decide');
-/** A call in progress waits for an answer of a person, or no longer does; the question is in the ledger. */
-export const asking = defineSignal<[question: Asking]>('asking');
+import { asking, listen, proceed, type Signals } from './signals.ts';
+import { during, makesBriefCalls, type Progress, park, show, showQuestion, showsEveryStatus, waits } from './waits.ts';
 
 // Failures of models and tools, and unexpected ones, are counted by the activities, and lost workers by `outliving`. What is left
 // is an unavailable database or engine, for which a run waits as long as it takes.
@@ -87,22 +78,30 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
 /** One task: the agent loop bound to the engine. Its execution fails or is cancelled with the task, so that operators see the outcome. */
 export async function agentRun(input: RunInput): Promise<void> {
   const { task_id, max_turns, renew_after, auto_memory } = input;
-  const signals = listen(input);
   const progress: Progress = {
     turns: input.state?.turns ?? 0,
     rounds: 0,
+    passed: { step: input.state?.step ?? 1, denied: input.state?.denied ?? [], calls: [] },
     acts: [],
     calls: new Map(),
     parked: 0,
+    waits: new Set(),
     was_brief: false,
   };
+  const signals = listen(input, progress);
+  setHandler(waits, () => [...progress.waits]);
   setHandler(asking, (question) => showQuestion(progress, question));
   const scope = new CancellationScope();
   let end: RunEnd = { status: 'completed', error: null, error_code: null };
   try {
     const { ended, state } = await scope.run(async () => {
       if (!signals.admitted())
-        await park(progress, { details: 'waits for its lane', status: 'pending', until: signals.admitted });
+        await park(progress, {
+          on: { for: 'lane' },
+          details: 'waits for its lane',
+          status: 'pending',
+          until: signals.admitted,
+        });
       return runLoop(portsOf(input, signals, progress), { max_turns }, input.state ?? START);
     });
     if (!ended) {
@@ -140,7 +139,12 @@ const placeOf = ({ role_queues }: RunInput, role: Role) =>
 
 /** Waits, because the record is behind. A person's decision ends this execution: a resumed run gets another one. */
 const parkBehind = (progress: Progress): Promise<boolean> =>
-  park(progress, { details: 'waits for a person: the record is older than this run', status: 'waiting', until: () => false });
+  park(progress, {
+    on: { for: 'person' },
+    details: 'waits for a person: the record is older than this run',
+    status: 'waiting',
+    until: () => false,
+  });
 
 /** What one short try did not finish is done by an activity, which operators see and the engine repeats. */
 const orLater = <T>(briefly: () => Promise<T>, later: () => Promise<T>): Promise<T> =>
@@ -154,56 +158,38 @@ const isBrief = (calls: ExchangeResult): boolean => calls !== 'repair' && calls.
 const isFinal = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;
 
-type Signals = ReturnType<typeof listen>;
-
-/** The signals this run has received: that it may proceed, and which of its calls a person has decided about. */
-function listen({ queued, decided = [] }: RunInput) {
-  let admitted = !queued;
-  const pending = new Set(decided);
-  setHandler(proceed, () => {
-    admitted = true;
-  });
-  setHandler(decide, (call_id) => {
-    pending.add(call_id);
-  });
-  let raised = false;
-  setHandler(raise, () => {
-    raised = true;
-  });
-  return {
-    admitted: () => admitted,
-    take: (call_id: string) => pending.delete(call_id),
-    undone: () => [...pending],
-    raised: () => {
-      const was = raised;
-      raised = false;
-      return was;
-    },
-  };
-}
-
 function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPorts {
   const { task_id, max_turns, renew_after } = input;
   /** Whether all calls of the round are brief, so that none is held up by another in the workflow task. */
   let brief = false;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${fitting(name, SUMMARY_BYTES)} (${call_id})`;
-    const tried = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, [task_id, call_id]);
+    let seen: CallSeen | undefined;
+    const order = (): [string, string, CallSeen?] => (seen ? [task_id, call_id, seen] : [task_id, call_id]);
+    const tried = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, order());
     const call = () => outliving(`the call ${summary}`, tried);
-    const atOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, [task_id, call_id]), call);
+    const atOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, order()), call);
+    let taken = false;
     while (true) {
       const state = await during(progress, call_id, brief ? atOnce : call);
+      if (state === 'done' || taken) progress.passed.calls.push(call_id);
       if (state === 'done') return;
       if (state === 'behind') await parkBehind(progress);
-      const until = () => signals.take(call_id);
+      seen = taken ? 'decided' : 'parked';
+      const doubts = signals.doubts();
+      const until = () => {
+        const is_taken = signals.take(call_id);
+        taken ||= is_taken;
+        return is_taken || signals.doubts() > doubts;
+      };
+      const wait = { on: { for: 'call' as const, call_id, seen }, status: 'waiting' as const, until };
       if (typeof state === 'object') {
         const details = `waits for the client that executes ${summary}`;
-        if (!(await park(progress, { details, status: 'waiting', until, at_most_ms: state.client_ms })))
+        if (!(await park(progress, { ...wait, details, at_most_ms: state.client_ms })))
           throw ApplicationFailure.nonRetryable(`The client sent no result of ${summary} in time`, 'client_call_expired');
         continue;
       }
-      const details = `waits for a person to decide about ${summary}`;
-      await park(progress, { details, status: 'waiting', until });
+      await park(progress, { ...wait, details: `waits for a person to decide about ${summary}` });
     }
   }
   return {
@@ -211,6 +197,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
       progress.turns = order.turns;
       progress.rounds += 1;
       progress.acts = [];
+      progress.passed = { step: order.step, denied: order.denied, calls: [] };
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
       while (true) {
         const summary = `step ${order.step}`;
@@ -221,7 +208,13 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
           brief = !input.role_queues && isBrief(calls) && makesBriefCalls(progress);
           return calls;
         }
-        await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });
+        const doubts = signals.doubts();
+        await park(progress, {
+          on: { for: 'budget', step: order.step },
+          details: 'waits for a higher budget',
+          status: 'waiting',
+          until: () => signals.raised() || signals.doubts() > doubts,
+        });
       }
     },
     act(call) {
@@ -235,7 +228,8 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
 
 /** Ends the task. If the record lacks its final answer, the run waits; of this execution only a halt can come then. */
 async function conclude(task_id: string, end: RunEnd, progress: Progress): Promise<RunEnd> {
-  const settle = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns: progress.turns }));
+  const { turns, passed } = progress;
+  const settle = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns, passed }));
   if ((await settle(end)) === 'closed') return end;
   await parkBehind(progress).catch(() => false);
   await settle(HALTED);

@@ -1,17 +1,21 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { condition, patched, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { type Asking, OWN_BUILD, type ShownStatus, type WaitingStatus } from '../names.ts';
+import { condition, defineQuery, patched, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { RunWait } from '../../domain/continuity.ts';
+import { type Asking, OWN_BUILD, type PassedCalls, type ShownStatus, type WaitingStatus } from '../names.ts';
 
 /** The progress of the loop. */
 export interface Progress {
   turns: number;
   rounds: number;
+  passed: PassedCalls;
   /** Calls of the current round. */
   acts: Promise<void>[];
   /** Calls that a worker makes now, and whether they wait for an answer. */
   calls: Map<string, boolean>;
   /** How many waits are open. */
   parked: number;
+  /** What the run waits for, except for answers to questions of calls in progress: those look at their record by themselves. */
+  waits: Set<RunWait>;
   /** Brief calls were made within a workflow task: no earlier code has a part in this run. */
   was_brief: boolean;
 }
@@ -39,7 +43,11 @@ function hasNamedBuild(): boolean {
   return !deploymentName && buildId?.startsWith(OWN_BUILD) === true;
 }
 
+/** What the run waits for, so that it can be compared with its record. Answered only when it is asked. */
+export const waits = defineQuery<RunWait[]>('waits');
+
 interface Wait {
+  on: RunWait;
   details: string;
   status: WaitingStatus;
   until: () => boolean;
@@ -48,14 +56,16 @@ interface Wait {
 }
 
 /** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. False: it did not hold in time. */
-export async function park(progress: Progress, { details, status, until, at_most_ms }: Wait): Promise<boolean> {
+export async function park(progress: Progress, { on, details, status, until, at_most_ms }: Wait): Promise<boolean> {
   setCurrentDetails(details);
+  progress.waits.add(on);
   enterWait(progress, status);
   try {
     if (at_most_ms !== undefined) return await condition(until, at_most_ms);
     await condition(until);
     return true;
   } finally {
+    progress.waits.delete(on);
     leaveWait(progress);
   }
 }

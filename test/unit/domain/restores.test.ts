@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { behindEvents, behindSentence, missingFor, missingForCall } from '../../../src/domain/continuity.ts';
-import { isBehind, type Mark, parsedMark, textOfMark } from '../../../src/domain/epoch.ts';
+import { isBehind, isShorter, type Mark, parsedMark, textOfMark } from '../../../src/domain/epoch.ts';
 
 describe('what the record lacks for a step', () => {
   const place = (more: object = {}) => ({ follows: true, unended: [], defined: true, ...more });
@@ -26,8 +26,27 @@ describe('what the record lacks for a step', () => {
     [{ known: false, defined: true }, 'the call 2-1'],
     [{ known: false, defined: false }, 'the call 2-1'],
   ])('and for a call with %j', (found, missing) => {
-    expect(missingForCall('2-1', found)).toBe(missing);
+    expect(missingForCall('2-1', { ...found, status: 'planned', attempts: 0 })).toBe(missing);
   });
+
+  it.each([
+    ['planned', 0, null, null],
+    ['planned', 0, 'begun', 'the beginning of the call 2-1'],
+    ['planned', 0, 'parked', 'the question about the call 2-1'],
+    ['planned', 0, 'decided', 'the question about the call 2-1'],
+    // It was released to be tried again.
+    ['planned', 1, 'begun', null],
+    ['waiting_approval', 0, 'parked', null],
+    ['waiting_approval', 0, 'decided', 'the decision about the call 2-1'],
+    ['waiting_reconciliation', 1, 'decided', null],
+    ['started', 1, 'begun', null],
+    ['done', 1, 'parked', null],
+  ] as const)(
+    'and for a call that is %s after %s attempts, of which the engine has seen: %s',
+    (status, attempts, seen, missing) => {
+      expect(missingForCall('2-1', { known: true, defined: true, status, attempts }, seen)).toBe(missing);
+    },
+  );
 
   it('is published with what a person can do, and the run waits', () => {
     const sentence =
@@ -54,6 +73,28 @@ describe('the mark of an installation', () => {
     ['another installation', mark(3, 9, 'other'), false],
   ])('is behind another or not: %s', (_, other, behind) => {
     expect(isBehind(mark(2, 5), other)).toBe(behind);
+  });
+
+  const at = (written: number, timeline = 1, cluster = 'c') => ({ cluster, timeline, written });
+  it.each<[string, Mark, boolean]>([
+    ['the same place', { ...mark(2, 5), log: at(100) }, false],
+    ['an earlier place', { ...mark(2, 4), log: at(99) }, false],
+    ['a later place', { ...mark(2, 4), log: at(101) }, true],
+    ['a later place in an earlier epoch', { ...mark(1, 9), log: at(101) }, false],
+    ['a later place on another timeline', { ...mark(2, 4), log: at(101, 2) }, false],
+    ['a later place in another cluster', { ...mark(2, 4), log: at(101, 1, 'd') }, false],
+    ['a later place of another installation', { ...mark(2, 4, 'other'), log: at(101) }, false],
+    ['no place', mark(2, 4), false],
+  ])('has a shorter log than another or not: %s', (_, other, shorter) => {
+    expect(isShorter({ ...mark(2, 5), log: at(100) }, other)).toBe(shorter);
+    expect(isShorter(mark(2, 5), other)).toBe(false);
+  });
+
+  it('is read with its place, which may be missing', () => {
+    const placed = { ...mark(2, 5), log: at(100) };
+    expect(parsedMark(textOfMark(placed))).toEqual(placed);
+    for (const log of [null, 1, {}, { ...at(1), cluster: 1 }, { ...at(1), timeline: '1' }, { ...at(1), written: null }])
+      expect(parsedMark(JSON.stringify({ ...mark(2, 5), log }))).toEqual(mark(2, 5));
   });
 
   it('is read as it was written, and from nothing else', () => {

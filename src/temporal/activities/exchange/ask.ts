@@ -36,7 +36,8 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     const { reply, cursor } = await selected.runtime.exchange(exchangeOf(work, { ...about, ...given }), emit, signal);
     await publisher.flush();
     const answered = order.tools_off ? { ...reply, calls: [] } : reply;
-    return { reply: answered, cursor, offered, selected, published: !held && publisher.complete() };
+    const published = !held && publisher.complete() ? started.published() : null;
+    return { reply: answered, cursor, offered, selected, published };
   } catch (error) {
     // Published text is kept if the run ends here, so publish all of it before reporting the end of the attempt.
     await publisher.flush();

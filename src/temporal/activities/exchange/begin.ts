@@ -2,7 +2,7 @@ import { isVendor, type ToolSpec } from '../../../domain/definition.ts';
 import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
-import type { BegunStep } from '../../../store/runs.ts';
+import type { BegunStep, PublishedTexts } from '../../../store/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
 import { offeredEvents } from '../offered.ts';
@@ -24,6 +24,8 @@ export interface StartedStep {
   publish(events: NewEvent[]): Promise<void>;
   /** The same for text. Waits while the database is unavailable, until the signal aborts. */
   publishDelta(delta: string): Promise<void>;
+  /** The texts that were published so far. */
+  published(): PublishedTexts;
 }
 
 /** Starts to write the beginning of the step, if it is not written yet, without waiting for it: the model can be prepared meanwhile. */
@@ -38,12 +40,14 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const signal = AbortSignal.any([outer, stale.signal]);
   /** The number of the last event of this attempt. */
   let last = 0;
+  const texts: PublishedTexts = { after: 0, count: 0, bytes: 0 };
   const advance = (number: number | null) => {
     last = number ?? giveWay(stale);
   };
   const begun = (work.begun ? Promise.resolve(work.begun) : claimStep(work, opening, stale)).then((step) => {
     const mine = step ?? giveWay(stale);
     last = mine.last;
+    texts.after = last;
     return mine;
   });
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
@@ -61,7 +65,10 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     async publishDelta(delta) {
       const text = { step: order.step, after: last, event: eventsOf(run.task_id, ports.now).delta(delta) };
       advance(await written(() => ports.runs.publishText(run, text), signal));
+      texts.count += 1;
+      texts.bytes += Buffer.byteLength(delta);
     },
+    published: () => texts,
   };
 }
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { ToolSpec } from '../../../domain/definition.ts';
-import { eventsOf } from '../../../domain/events.ts';
+import { eventsOf, type NewEvent } from '../../../domain/events.ts';
 import { responseOf } from '../../../domain/normalise.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
@@ -9,7 +9,7 @@ import { callIdOf, REPAIR_POSITION, storable, type TranscriptMessage } from '../
 import { addUsage, spentOn } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { OpenRun, StepRecord } from '../../../store/runs.ts';
+import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { madeThere } from '../made-there.ts';
 import type { ExchangeAttempt } from './index.ts';
@@ -29,14 +29,18 @@ export interface ModelAnswer {
   cursor: unknown;
   offered: ToolSpec[];
   selected: SelectedRuntime;
-  /** Whether all of the text has been published; if not, it is sent again with the reply. */
-  published: boolean;
+  /** The texts that were published, if they are all of the reply; null: it is sent again as a whole. */
+  published: PublishedTexts | null;
 }
 
 export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<ExchangeResult> {
   const { ports, run, order } = work;
-  const { entry, planned } = await entryOf(work, answer);
-  if (await written(() => ports.runs.record(run, entry), signal))
+  const { entry, planned, resent } = await entryOf(work, answer);
+  const recording = () => ports.runs.record(run, entry);
+  const first = await written(recording, signal);
+  // The database was set back while the text was published: what readers have and what is on record differ.
+  const again = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
+  if (first === 'text_differs' ? await written(again, signal) : first)
     return recordedCalls({ messages: entry.messages, calls: planned }, order.step);
   const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
@@ -47,7 +51,7 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
 async function entryOf(
   work: ExchangeAttempt,
   { reply, cursor, offered, selected, published }: ModelAnswer,
-): Promise<{ entry: StepRecord; planned: PlannedCall[] }> {
+): Promise<{ entry: StepRecord; planned: PlannedCall[]; resent: NewEvent[] }> {
   const { ports, run, definition, order } = work;
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
   const judged = await judgedOf({ ports, run, definition }, reply);
@@ -90,6 +94,7 @@ async function entryOf(
     calls,
     cursor,
     response: final && !rejected ? responseOf(content, output_format) : undefined,
+    published,
     events: [
       ...(published || content === '' ? [] : resent),
       ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
@@ -105,7 +110,7 @@ async function entryOf(
     name,
     ...(tools.get(name)?.brief ? { brief: true as const } : {}),
   }));
-  return { entry, planned };
+  return { entry, planned, resent };
 }
 
 /** What follows a final answer that does not fit the output schema: the request for another one, or the reason why the run fails. */
