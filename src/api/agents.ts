@@ -2,9 +2,11 @@ import { type Agent, agents, unresolved } from '../contracts/agents.ts';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
 import type { FieldError } from '../domain/errors.ts';
+import type { StoredAgent } from '../store/agents.ts';
 import type { Store } from '../store/index.ts';
 import type { RowFilter } from '../store/resource.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
+import { guardDoubtsOf, guardFaults } from './agent-guards.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import { nearest } from './fields.ts';
 import type { Api } from './mount.ts';
@@ -31,21 +33,32 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
     store: { ...store.agents, remove: store.removeAgent },
     list,
     shared_write,
-    check: (values) => agentFaults(store, values),
+    async check(values, caller, { id }) {
+      const before = id ? await store.agents.find(id) : null;
+      return agentFaults(store, values, { before, by: caller.key });
+    },
     doubts: async (agent, caller) => [
       ...unresolved(agent),
       ...toolDoubts(agent, builtin_tools),
       ...(await agentTagDoubts(store, { created_by: caller.key, ...agent })),
+      ...(await guardDoubtsOf(store, agent, caller.key)),
     ],
     lacks: (agent, caller) => unfilledTools(store, agent, caller),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }
 
-/** What an agent names and this installation does not have. */
-export const agentFaults = async (store: Store, values: Partial<Agent>): Promise<FieldError[]> => [
+/** An agent that is saved: the record to change, and who changes it. */
+interface SavingAgent {
+  before: StoredAgent | null;
+  by: string;
+}
+
+/** What an agent names and this installation does not have, or the agent itself. */
+export const agentFaults = async (store: Store, values: Partial<Agent>, { before, by }: SavingAgent): Promise<FieldError[]> => [
   ...unknownBuiltins(values),
   ...(await unknownReferences(store, values, REFERENCES)),
+  ...(values.approval_tools ? await guardFaults(store, { ...before, ...values }, by) : []),
 ];
 
 /** Agents have no tags. They match by the tags that their resources are joined by. */

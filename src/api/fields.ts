@@ -1,7 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { isProtective, type Warning } from '../contracts/common.ts';
-import { one } from '../domain/errors.ts';
+import type { Warning } from '../contracts/common.ts';
+import { PROTECTIONS, protects } from '../contracts/protections.ts';
+import { one, unprocessable } from '../domain/errors.ts';
 
 /** A field that was sent and is never read. */
 interface UnknownField {
@@ -24,9 +25,18 @@ export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[]
   return found;
 }
 
-/** The same for a configuration that is untyped in its record's schema because another field decides its type. */
-export const unreadIn = (schema: z.ZodType, config: unknown, field: string): Warning[] =>
-  unknownFields(schema, config).map(({ path, message }) => ({ path: `${field}.${path}`, message }));
+/** The same for a configuration that is untyped in its record's schema because another field decides its type. 422 for what protects. */
+export function unreadIn(schema: z.ZodType, config: unknown, field: string): Warning[] {
+  const found = unknownFields(schema, config).map((one) => ({ ...one, path: `${field}.${one.path}` }));
+  return warningsUnlessRefused(found);
+}
+
+/** Warnings about unknown fields. 422 if one of them is part of a protective setting, or seems meant as one. */
+export function warningsUnlessRefused(found: UnknownField[]): Warning[] {
+  const refused = found.filter((field) => field.refused);
+  if (refused.length > 0) throw unprocessable(refused.map(({ path, message }) => ({ path, message })));
+  return found.map(({ path, message }) => ({ path, message }));
+}
 
 function walk(schema: z.ZodType, value: unknown, at: string[], found: UnknownField[]): void {
   if (typeof value !== 'object' || value === null || found.length >= MOST) return;
@@ -76,9 +86,12 @@ const isStrict = ({ def: { catchall } }: z.ZodObject) => catchall instanceof z.Z
 function unknown(schema: z.ZodObject, key: string, at: string[]): UnknownField {
   const near = nearest(key, Object.keys(schema.shape));
   const name = key.slice(0, LONGEST_NAME);
+  const own = near?.close === true && protects(schema.shape[near.name] as z.ZodType);
+  const elsewhere = own ? undefined : protectionElsewhere(key);
   const question = near ? `; did you mean \`${near.name}\`?` : '';
-  const refused = isStrict(schema) || (near?.close === true && protects(schema.shape[near.name] as z.ZodType));
-  return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${ownerOf(schema, at)}${question}`, refused };
+  const hint = elsewhere ? `; \`${elsewhere.name}\` is a field of ${elsewhere.owner}, so set it there` : question;
+  const refused = isStrict(schema) || own || elsewhere !== undefined;
+  return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${ownerOf(schema, at)}${hint}`, refused };
 }
 
 /** A readable name of the object: `an MCP server`, or the field that contains it. */
@@ -92,10 +105,15 @@ function ownerOf(schema: z.ZodObject, at: string[]): string {
   return at.length > 0 ? `\`${at.join('.')}\`` : 'this request';
 }
 
-function protects(schema: z.ZodType): boolean {
-  if (isProtective(schema)) return true;
-  const wrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
-  return wrapped && protects(schema.unwrap() as z.ZodType);
+const bareName = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+const BARE_PROTECTIONS = [...PROTECTIONS].map(([name, owner]) => ({ name, owner, bare: bareName(name) }));
+const LONG_NAME = 10;
+
+/** The field of another record that protects, and was probably meant. */
+function protectionElsewhere(key: string): { name: string; owner: string } | undefined {
+  if (key.length > LONGEST_NAME) return undefined;
+  const sent = bareName(key);
+  return BARE_PROTECTIONS.find(({ bare: name }) => distance(sent, name) <= (name.length > LONG_NAME ? 2 : 1));
 }
 
 /** The known name that was probably meant: a similar spelling (`close`), or one that contains the words of the other. */

@@ -6,7 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import type { StreamBudget } from '../events/waiting.ts';
 import { type AuditTrail, madeBy, noteMade } from './audit-trail.ts';
 import type { Caller } from './auth.ts';
-import { unknownFields } from './fields.ts';
+import { unknownFields, warningsUnlessRefused } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -210,7 +210,7 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
   doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);
   const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
-  doubts.warn(...unknownFields(endpoint.form ?? z.object({}), file.fields).map(({ path, message }) => ({ path, message })));
+  doubts.warn(...warningsUnlessRefused(unknownFields(endpoint.form ?? z.object({}), file.fields)));
   return {
     ...doubts,
     params: params.data,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Agent } from '../contracts/agents.ts';
 import type { Warning } from '../contracts/common.ts';
 import { KnowledgeSourceCreate } from '../contracts/knowledge.ts';
 import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, type Transfer, transfers } from '../contracts/transfer.ts';
@@ -6,6 +7,7 @@ import { AppError, foreign, notFound } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { FaultOf, ImportParts, PartName } from '../store/transfer-drafts.ts';
+import { guardDoubtsOf, guardFaults } from './agent-guards.ts';
 import { unknownBuiltins } from './agents.ts';
 import type { Caller } from './auth.ts';
 import { configCheck, type GuardrailLimits, guardDoubts } from './guardrails.ts';
@@ -30,7 +32,7 @@ const PART: Record<ResourceType, PartName> = {
 };
 
 export function transferRoutes(api: Api, { store, judge }: Services, limits: GuardrailLimits): void {
-  const importing = importOf(store, itemFaults(configCheck(judge, limits), judge));
+  const importing = importOf(store, itemFaults(store, configCheck(judge, limits), judge));
   for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, { store, importing }, type);
   const exported = exporter(store);
   mount(api, bundle.export, async (_, caller) => {
@@ -71,9 +73,15 @@ function resourceTransfer(
 const importOf =
   (store: Store, faultsOf: ReturnType<typeof itemFaults>) =>
   ({ strict, warn }: Pick<Warnings, 'strict' | 'warn'>) =>
-  async (parts: ImportParts, { dry_run, names = {} }: Importing, importer: Caller) => {
+  async (given: ImportParts, { dry_run, names = {} }: Importing, importer: Caller) => {
+    const { agents, doubts } = await pinnedAgents(store, given.agents ?? [], importer);
+    const parts = { ...given, agents };
     const faults = await faultsOf(parts, importer);
-    warn(...itemDoubts(parts, names), ...(await tagDoubts(store, parts, { names, importer })));
+    warn(
+      ...itemDoubts(parts, names),
+      ...(await tagDoubts(store, parts, { names, importer })),
+      ...placed(names.agents ?? 'agents', doubts),
+    );
     const faultOf: FaultOf = (item) => faults.get(item) ?? null;
     if (strict) {
       const tried = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
@@ -107,14 +115,27 @@ interface Importing {
 
 /** Warnings about valid items that may not do what their author means. */
 function itemDoubts({ guardrails = [], knowledge_sources = [] }: ImportParts, names: Importing['names'] = {}): Warning[] {
-  const placed = (part: PartName, doubts: Warning[][]) =>
-    doubts.flatMap((found, index) =>
-      found.map(({ path, message }) => ({ path: `${names[part] ?? part}.${index}.${path}`, message })),
-    );
   return [
-    ...placed('guardrails', guardrails.map(guardDoubts)),
-    ...placed('knowledge_sources', knowledge_sources.map(importedDoubts)),
+    ...placed(names.guardrails ?? 'guardrails', guardrails.map(guardDoubts)),
+    ...placed(names.knowledge_sources ?? 'knowledge_sources', knowledge_sources.map(importedDoubts)),
   ];
+}
+
+/** The warnings about the items of a part, at the part's place. */
+const placed = (part: string, doubts: Warning[][]): Warning[] =>
+  doubts.flatMap((found, index) => found.map(({ path, message }) => ({ path: `${part}.${index}.${path}`, message })));
+
+/** Agents with their guards pinned to the tools that there are, before the import begins. */
+async function pinnedAgents(store: Store, given: NonNullable<ImportParts['agents']>, { key }: Caller) {
+  const agents: typeof given = [];
+  const doubts: Warning[][] = [];
+  for (const agent of given) {
+    const values = agent as Partial<Agent>;
+    const { guards } = await store.agents.judgeGuards(values, key);
+    agents.push(Object.assign({}, agent, { approval_guards: guards }));
+    doubts.push(await guardDoubtsOf(store, values, key));
+  }
+  return { agents, doubts };
 }
 
 const importedDoubts = ({ source_type: given, connection_config }: ImportedSource): Warning[] => {
@@ -126,10 +147,11 @@ type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
 type CheckGuardrail = ReturnType<typeof configCheck>;
 
 /** What is wrong with items beyond their types. Judged before the import begins, which holds a transaction. */
-const itemFaults = (check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
+const itemFaults = (store: Store, check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
   const faults = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
-    const [fault] = unknownBuiltins(agent);
+    const values = agent as Partial<Agent>;
+    const [fault] = [...unknownBuiltins(values), ...(await guardFaults(store, { ...values, approval_guards: [] }, importer.key))];
     if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);
   }
   for (const guardrail of parts.guardrails ?? []) {
@@ -162,7 +184,8 @@ const exporter =
   async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {
     const noun = type.replaceAll('_', ' ');
     const owned = type === 'workflow' || type === 'scheduled_agent';
-    const found = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
+    const records = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
+    const found = type === 'agent' ? await store.agents.shownRows(records) : records;
     if (id && found.length === 0) throw notFound(noun, id);
     if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
     const schema: z.ZodType<unknown> = EXPORTED[type];

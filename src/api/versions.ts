@@ -95,7 +95,7 @@ interface Restoring {
 async function restoredAgent(store: Store, restoring: Restoring, caller: Caller): Promise<string> {
   const { version, config, choice, shared_write } = restoring;
   const { agent_id } = config.workflow;
-  const settings = { ...config.agent, system_prompt: version.definition.agent.system_prompt };
+  const settings = await settingsOf(store, restoring);
   if (choice === 'copy') return copiedAgent(store, { ...restoring, settings }, caller);
   const agent = await store.agents.find(agent_id);
   if (!agent)
@@ -109,9 +109,15 @@ async function restoredAgent(store: Store, restoring: Restoring, caller: Caller)
       'agent_differs',
     );
   refuseForeign({ record: agent, noun: 'agent', shared_write }, caller);
-  refuseDeleted(await agentFaults(store, settings));
-  await store.agents.update(agent_id, settings);
+  refuseDeleted(await agentFaults(store, settings, { before: null, by: caller.key }));
+  await store.agents.update(agent_id, settings, caller.key);
   return agent_id;
+}
+
+/** The agent's settings of a version. Its guards stay with their tools, whatever these are called now. */
+async function settingsOf({ agents }: Store, { config, version }: Pick<Restoring, 'config' | 'version'>): Promise<AgentValues> {
+  const [agent] = await agents.shown([{ ...config.agent, approve_effects: config.agent.approve_effects ?? [] }]);
+  return { ...(agent as VersionConfig['agent']), system_prompt: version.definition.agent.system_prompt };
 }
 
 type AgentValues = VersionConfig['agent'] & { system_prompt: string };
@@ -121,11 +127,11 @@ async function copiedAgent(
   { version, title, copy_id, settings }: Restoring & { settings: AgentValues },
   caller: Caller,
 ): Promise<string> {
-  refuseDeleted(await agentFaults(store, settings));
+  refuseDeleted(await agentFaults(store, settings, { before: null, by: caller.key }));
   const suffix = ` (version ${version.number} of ${title})`.slice(0, LONGEST_SUFFIX);
   const name = `${settings.name.slice(0, LONGEST_NAME - suffix.length)}${suffix}`;
   const copy = await madeOnce(copy_id, store.agents.find, () =>
-    store.agents.create({ ...settings, name, created_by: caller.key, ...(copy_id ? { id: copy_id } : {}) }),
+    store.agents.create({ ...settings, name, created_by: caller.key, ...(copy_id ? { id: copy_id } : {}) }, caller.key),
   );
   return copy.id;
 }

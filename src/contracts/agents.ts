@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, type Warning } from './common.ts';
+import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, TOOL_EFFECTS, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
 import { ModelName, StoredModel } from './model-name.ts';
 
@@ -33,7 +33,17 @@ export const AgentCreate = z
     knowledge_tags: Tags,
     approval_tools: protective(z.array(z.string()))
       .default([])
-      .meta({ description: 'Names of tools whose calls wait for a person' }),
+      .meta({
+        description:
+          'Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when ' +
+          'they are renamed, and is shown as they are called now. 422 for a name that fits none',
+      }),
+    approve_effects: protective(z.array(z.enum(TOOL_EFFECTS)))
+      .default([])
+      .meta({
+        description: 'Effects of tools whose calls wait for a person, whatever the tools are called',
+        example: ['write'],
+      }),
     required_mcp_servers: protective(z.array(Id))
       .default([])
       .meta({ description: 'MCP servers the run cannot do without: if one is unreachable, the run fails' }),

@@ -136,6 +136,8 @@ export type FilterQuery = z.output<typeof FilterQuery>;
 /** Stored by every shared resource. */
 export const JsonRecord = { id: Id, created_by: z.string(), created_at: Timestamp, updated_at: Timestamp };
 
+export const TOOL_EFFECTS = ['read', 'idempotent', 'write'] as const;
+
 type Bare<F> = F extends z.ZodDefault<infer I> ? I : F;
 type PatchShape<S extends z.ZodRawShape> = { [K in keyof S]: z.ZodOptional<Bare<S[K]> extends z.ZodType ? Bare<S[K]> : never> };
 

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { alsoTaken, JsonRecord, Name, Needs, patchOf, Tags, toolSchema } from './common.ts';
+import { alsoTaken, JsonRecord, Name, Needs, patchOf, Tags, TOOL_EFFECTS, toolSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
-
-const EFFECTS = ['read', 'idempotent', 'write'] as const;
 
 const JsonObject = z.record(z.string(), z.unknown());
 
@@ -32,7 +30,7 @@ export const CustomToolCreate = z
     tags: Tags,
     is_enabled: z.boolean().default(true),
     env_config: EnvConfig.optional(),
-    effect: z.enum(EFFECTS).optional().meta({ description: "Left out: the file's EFFECT, or write" }),
+    effect: z.enum(TOOL_EFFECTS).optional().meta({ description: "Left out: the file's EFFECT, or write" }),
     network: z.boolean().optional().meta({ description: "Left out: the file's NETWORK, or false" }),
   })
   .meta({ id: 'CustomToolCreate' });
@@ -50,7 +48,7 @@ export const CustomTool = z
     tags: z.array(z.string()),
     is_enabled: z.boolean(),
     env_config: EnvConfig.optional().meta({ description: 'Only when the tool declares variables' }),
-    effect: z.enum(EFFECTS),
+    effect: z.enum(TOOL_EFFECTS),
     network: z.boolean(),
     is_plugin: z.boolean(),
     needs: Needs,

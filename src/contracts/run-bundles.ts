@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Attachment } from './attachments.ts';
-import { Id, Timestamp } from './common.ts';
+import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom, ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './usage-counts.ts';
@@ -40,6 +40,8 @@ export const BundledDefinition = z.object({
     .array(z.object({ name: z.string(), guardrail_type: z.string(), config: z.record(z.string(), z.unknown()) }))
     .optional(),
   approval_tools: z.array(z.string()),
+  guarded_tools: z.array(z.string()).optional(),
+  approve_effects: z.array(z.enum(TOOL_EFFECTS)).optional(),
   output_schema: z.record(z.string(), z.unknown()).optional(),
   forced_tools: z.array(z.string()).optional(),
   budget: z
@@ -56,7 +58,13 @@ const ToolSpec = z.object({
   name: z.string(),
   description: z.string(),
   parameters: z.record(z.string(), z.unknown()),
-  effect: z.enum(['read', 'idempotent', 'write']),
+  effect: z.enum(TOOL_EFFECTS),
+  origin: z
+    .object({ tool: z.string(), names: z.array(z.string()) })
+    .optional()
+    .meta({
+      description: 'What the tool is, whatever it is called, and the names by which an agent can guard it',
+    }),
 });
 
 const BundledMessage = z.object({

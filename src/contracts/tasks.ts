@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Attachment } from './attachments.ts';
 import { Budget } from './budgets.ts';
-import { Id, Timestamp } from './common.ts';
+import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkChanges } from './fork-changes.ts';
 import { ON_BUSY } from './lanes.ts';
@@ -71,7 +71,7 @@ export const ToolCallRecord = z
     call_id: z.string(),
     name: z.string(),
     arguments: z.string().meta({ description: "The model's own text" }),
-    effect: z.enum(['read', 'idempotent', 'write']),
+    effect: z.enum(TOOL_EFFECTS),
     approval: z.boolean(),
     status: z.enum([
       'planned',

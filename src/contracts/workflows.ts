@@ -36,7 +36,7 @@ export const WorkflowCreate = z
     agent_id: Id,
     model: ModelName.meta({ description: "Null: the agent's, then the provider's" }),
     title: z.string().max(500).nullable().default(null),
-    max_turns: z.int().min(1).max(10_000).default(5).meta({ description: 'Tool calls a run may make' }),
+    max_turns: protective(z.int().min(1).max(10_000)).default(5).meta({ description: 'Tool calls a run may make' }),
     skill_ids: Ids,
     skill_tags: Tags,
     output_format: z.enum(OUTPUT_FORMATS).default('json'),

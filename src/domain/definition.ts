@@ -1,8 +1,9 @@
 import type { BudgetLimits } from './budget.ts';
 import type { SetCallSettings } from './call-settings.ts';
+import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 
 /** What a run works with, pinned when its task is created. Holds names of stored tokens, never their values. */
-export interface Definition {
+export interface Definition extends RunGuards {
   agent: { id: string; name: string; system_prompt: string };
   workflow: { id: string; title: string | null };
   /** Null: the runtime's own default. */
@@ -21,8 +22,6 @@ export interface Definition {
   tools_left_out?: { name: string; reason: string }[];
   /** Absent if the agent names none. */
   mcp_servers?: PinnedMcpServer[];
-  /** Names of tools whose calls wait for a person. */
-  approval_tools: string[];
   /** Who receives the webhook at the end: of a completed run, and of a failed or halted one. */
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
@@ -152,6 +151,14 @@ export interface ToolSpec {
   /** A call takes milliseconds, starts no process and asks no other server. Absent: it may take long. */
   brief?: true;
 }
+
+/** A tool as a run offers it. Tools in records of older versions have no origin. */
+export interface OfferedTool extends ToolSpec {
+  origin?: ToolOrigin;
+}
+
+/** The part that a model is given. */
+export const specOf = ({ origin: _, ...spec }: OfferedTool): ToolSpec => spec;
 
 export type PinnedTool =
   | (ToolSpec & {

@@ -8,6 +8,7 @@ import {
   usesVendorApi,
 } from '../domain/definition.ts';
 import { dialectOf } from '../domain/provider-presets.ts';
+import { asksFirst, namesOfTool, PREFIXES, type RunGuards, toolIdentity } from '../domain/tool-guards.ts';
 import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
@@ -50,7 +51,8 @@ export interface SelectedRuntime {
 }
 
 /** The input that selects the runtime. Without `tools` it is for a chat, for which the vendor's sessions are unsuitable. */
-type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits'>>;
+type Selecting = Pick<Definition, 'provider'> &
+  Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits' | keyof RunGuards>>;
 
 /** The only place that maps providers to runtimes and the tools they get. */
 export async function selectRuntime(
@@ -109,11 +111,12 @@ async function unboundedRuntime(
 
 function vendorRuntime(
   provider: PinnedProvider,
-  { tools = [], mcp_servers = [] }: Selecting,
+  { tools = [], mcp_servers = [], approval_tools = [], ...guards }: Selecting,
   client: Anthropic,
 ): SelectedRuntime {
-  const builtins = tools.flatMap((tool) => (tool.kind === 'builtin' && isVendors(tool.name) ? tool.name : []));
-  const handed = mcp_servers.flatMap((server) => {
+  const named = tools.flatMap((tool) => (tool.kind === 'builtin' && isVendors(tool.name) ? tool.name : []));
+  const { builtins, takes_servers } = unguarded(named, { approval_tools, ...guards });
+  const handed = (takes_servers ? mcp_servers : []).flatMap((server) => {
     const url = plainUrlOf(server);
     return url ? [{ id: server.id, name: server.name, url, allowed_tools: server.allowed_tools }] : [];
   });
@@ -124,6 +127,28 @@ function vendorRuntime(
     custom_tools: true,
     keeps_context: true,
     elsewhere: { builtins, mcp_server_ids: handed.map(({ id }) => id) },
+  };
+}
+
+/** They work on the same files, so they run at the same place. */
+const FILE_TOOLS = ['bash', 'read', 'write', 'edit', 'glob', 'grep'];
+
+/**
+ * What may run at the vendor. Calls there are not asked about, so a tool that may be guarded runs here: which tools a server will list
+ * there, under which names and with which effects, is not known.
+ */
+function unguarded(named: string[], { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards) {
+  const by_effect = approve_effects.length > 0;
+  const guards = by_effect || approval_tools.length > 0 || guarded_tools.length > 0;
+  const isGuarded = (name: string) => {
+    const tool = toolIdentity('builtin', name);
+    const origin = { tool, names: namesOfTool({ own: name, prefix: PREFIXES.builtin }) };
+    return by_effect || asksFirst({ approval_tools, guarded_tools }, { name, effect: 'read', origin });
+  };
+  const files = FILE_TOOLS.some((name) => named.includes(name) && isGuarded(name));
+  return {
+    builtins: named.filter((name) => !isGuarded(name) && !(files && FILE_TOOLS.includes(name))),
+    takes_servers: !guards,
   };
 }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
 import { exchangeLimitsOf, type PinnedGuardrail } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
+import { agentStore } from './agents.ts';
 import { alertStore } from './alerts.ts';
 import { toolsRole } from './as-tools-role.ts';
 import { attachmentStore } from './attachments.ts';
@@ -110,16 +110,17 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
   const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
   const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
+  const listings = mcpListingStore({ pool, prisma, fingerprints, openedAll: connections.mcpServers.openedAll });
   const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
   return {
-    agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
+    agents: agentStore({ prisma, listings, admins: trusted }),
     providers: { ...providersIn(prisma), ...granting.writes('provider', providersIn) },
     customTools: { ...customToolStore(prisma), ...granting.writes('custom_tool', customToolStore) },
     mcpServers: {
       ...connections.mcpServers,
       ...granting.writes('mcp_server', (on) => connectionStores(on, keys).mcpServers),
     },
-    mcpListings: mcpListingStore({ pool, prisma, fingerprints, openedAll: connections.mcpServers.openedAll }),
+    mcpListings: listings,
     mcpSignIns: mcpSignInStore({ pool, prisma }, keys),
     knowledgeSources: {
       ...connections.knowledgeSources,

@@ -18,6 +18,7 @@ import {
 import { AppError, conflict, notFound } from '../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
 import { refuseChoices, type ToolChoices } from '../domain/tool-choice.ts';
+import { type ApprovalGuard, runGuards } from '../domain/tool-guards.ts';
 import { row } from './database.ts';
 import { partsOfFork, snapshotWorkflow } from './statements/snapshots.ts';
 
@@ -46,6 +47,8 @@ interface AgentRow {
   tool_definitions: DefinedTool[];
   approval_tools: string[];
   required_mcp_servers: string[];
+  approval_guards: ApprovalGuard[];
+  approve_effects: string[];
 }
 
 interface WorkflowRow extends Omit<RunSettings, keyof CallSettings>, CallSettings {
@@ -131,8 +134,7 @@ export function pinnedDefinition(
     tools: [...own_tools, ...client_tools.map((tool) => ({ ...tool, kind: 'client' as const }))],
     ...(tools_left_out.length > 0 ? { tools_left_out } : {}),
     ...(mcp_servers.length > 0 ? { mcp_servers } : {}),
-    // A call of a client's tool must wait as well.
-    approval_tools: [...agent.approval_tools, ...client_tools.map(({ name }) => name)],
+    ...runGuards(agent, { custom: namesById(tools), mcp: namesById(mcp_servers) }),
     webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
     repository: workflow.repo_url
       ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
@@ -150,6 +152,8 @@ function refuseMissingServer({ name, required_mcp_servers }: AgentRow, mcp_serve
   const message = `An MCP server that the agent ${name} requires does not exist; change its required_mcp_servers`;
   throw conflict(message, 'required_mcp_server_missing');
 }
+
+const namesById = (records: readonly { id: string; name: string }[]) => new Map(records.map(({ id, name }) => [id, name]));
 
 function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {
   const taken = client_tools.find(({ name }) => own_tools.some((tool) => tool.name === name));

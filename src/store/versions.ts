@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
-import { type Agent, AgentCreate } from '../contracts/agents.ts';
+import { AgentCreate } from '../contracts/agents.ts';
 import type { VersionDetail, WorkflowVersion } from '../contracts/versions.ts';
 import { WorkflowCreate, type WorkflowSettings } from '../contracts/workflows.ts';
 import type { FieldChange } from '../domain/changes.ts';
 import type { Definition } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
 import type { WorkflowVersion as Row } from '../generated/prisma/client.ts';
+import type { StoredAgent } from './agents.ts';
 import { type Database, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
 import { listed, type Paging, wireAs } from './page.ts';
@@ -18,10 +19,12 @@ export interface VersionConfig {
   workflow: WorkflowSettings;
   agent: AgentSettings;
 }
-type AgentSettings = Omit<Agent, 'id' | 'created_by' | 'created_at' | 'updated_at' | 'description' | 'system_prompt'>;
+type AgentSettings = Omit<StoredAgent, 'id' | 'created_by' | 'created_at' | 'updated_at' | 'description' | 'system_prompt'>;
 
 const WORKFLOW_FIELDS = Object.keys(WorkflowCreate.shape);
-const AGENT_FIELDS = Object.keys(AgentCreate.shape).filter((name) => name !== 'description' && name !== 'system_prompt');
+const AGENT_FIELDS = [...Object.keys(AgentCreate.shape), 'approval_guards'].filter(
+  (name) => name !== 'description' && name !== 'system_prompt',
+);
 
 const picked = (record: object, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, (record as Record<string, unknown>)[name] ?? null]));

@@ -1,11 +1,14 @@
-import type { PinnedTool, ToolSpec } from '../domain/definition.ts';
+import type { PinnedTool } from '../domain/definition.ts';
+import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolSource } from './source.ts';
 
 /** Definitions that an agent or a client passes to the model. Nothing here executes them; a call that gets here fails with that reason. */
 export function definedTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
   return {
     list: async () =>
-      specs.map(({ name, description, parameters, effect }): ToolSpec => ({ name, description, parameters, effect })),
+      specs.map(({ kind, name, description, parameters, effect }) => {
+        return { name, description, parameters, effect, identity: toolIdentity(kind, name) };
+      }),
     call: async ({ name }) => ({ content: `The tool ${name} is only defined here; nothing executes it`, failed: true }),
   };
 }

@@ -1,17 +1,18 @@
-import type { AllowedMcpTool, Definition, ToolSpec } from '../domain/definition.ts';
+import type { AllowedMcpTool, Definition, OfferedTool } from '../domain/definition.ts';
+import { namesOfTool, PREFIXES } from '../domain/tool-guards.ts';
+import { freeToolName, modelName } from '../domain/tool-names.ts';
 import type { FitArguments } from './arguments.ts';
 import { type BuiltinPorts, builtins } from './builtin/index.ts';
 import { definedTools } from './definitions.ts';
-import { modelName } from './mcp/listing.ts';
 import { type McpToolPorts, mcpTools } from './mcp/tools.ts';
 import { type PythonPorts, pythonTools } from './python.ts';
-import type { ToolOutcome, ToolSource } from './source.ts';
+import type { SourceTool, ToolOutcome, ToolSource } from './source.ts';
 
 export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts; fitArguments: FitArguments };
 
 /** All tools of a run under the names the model sees. */
-export interface Toolbox extends ToolSource {
-  list(signal: AbortSignal): Promise<ToolSpec[]>;
+export interface Toolbox extends Pick<ToolSource, 'call'> {
+  list(signal: AbortSignal): Promise<OfferedTool[]>;
   /** A sentence for every renamed tool. */
   renamed(signal: AbortSignal): Promise<string[]>;
 }
@@ -33,7 +34,10 @@ interface ToolRules {
   toolset: Toolset | null;
 }
 
-/** The tools of a run. Sources come in order of precedence: of two tools with one name, the later carries its source's prefix. */
+/**
+ * The tools of a run. Sources come in order of precedence: of two tools with one name, the later carries its source's prefix. A client
+ * knows its tools by name, so they come first.
+ */
 export function toolsFor(
   { tools, mcp_servers = [] }: Pick<Definition, 'tools' | 'mcp_servers'>,
   ports: ToolPorts,
@@ -48,20 +52,20 @@ export function toolsFor(
   });
   return toolbox(
     [
-      { prefix: 'builtin', source: builtins(ports, names) },
-      ...(custom_tools ? [{ prefix: 'custom', source: pythonTools(ports, of('custom')) }] : []),
+      { prefix: PREFIXES.client, source: definedTools(of('client')) },
+      { prefix: PREFIXES.builtin, source: builtins(ports, names) },
+      ...(custom_tools ? [{ prefix: PREFIXES.custom, source: pythonTools(ports, of('custom')) }] : []),
       ...servers,
-      { prefix: 'defined', source: definedTools(of('definition')) },
-      { prefix: 'client', source: definedTools(of('client')) },
+      { prefix: PREFIXES.definition, source: definedTools(of('definition')) },
     ],
     ports.fitArguments,
   );
 }
 
 interface Placed {
-  spec: ToolSpec;
+  offered: OfferedTool;
   source: ToolSource;
-  name: string;
+  own: SourceTool;
   prefix: string;
 }
 
@@ -74,17 +78,21 @@ export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
     const tools = new Map<string, Placed>();
     for (const { prefix, source, specs } of listed) {
       for (const spec of specs) {
-        const shownName = freeName(spec.name, prefix, tools);
-        tools.set(shownName, { spec: { ...spec, name: shownName }, source, name: spec.name, prefix });
+        const name = freeToolName(spec.name, prefix, tools);
+        const { identity, own_name = spec.name, ...shown } = spec;
+        const origin = { tool: identity, names: namesOfTool({ own: own_name, prefix }) };
+        tools.set(name, { offered: { ...shown, name, origin }, source, own: spec, prefix });
       }
     }
     return tools;
   }
   return {
-    list: async (signal) => [...(await index(signal)).values()].map(({ spec }) => spec),
+    list: async (signal) => [...(await index(signal)).values()].map(({ offered }) => offered),
     async renamed(signal) {
-      const moved = [...(await index(signal)).values()].filter(({ spec, name }) => spec.name !== name);
-      return moved.map(({ spec, name, prefix }) => `The tool ${name} of ${prefix} is called ${spec.name}, as the name is taken`);
+      const moved = [...(await index(signal)).values()].filter(({ offered, own }) => offered.name !== own.name);
+      return moved.map(
+        ({ offered, own, prefix }) => `The tool ${own.name} of ${prefix} is called ${offered.name}, as the name is taken`,
+      );
     },
     async call(call, signal): Promise<ToolOutcome> {
       const tools = await index(signal);
@@ -95,21 +103,10 @@ export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
           failed: true,
         };
       }
-      const fitted = await fitArguments(tool.spec, call);
+      const fitted = await fitArguments(tool.offered, call);
       if ('refusal' in fitted) return { content: fitted.refusal, failed: true };
-      return tool.source.call({ ...call, name: tool.name, arguments: fitted.arguments }, signal);
+      const { name, identity } = tool.own;
+      return tool.source.call({ ...call, name, identity, arguments: fitted.arguments }, signal);
     },
   };
-}
-
-const NAME_CHARACTERS = 64;
-
-/** The name itself, else with its source's prefix, else with a number; always unused. */
-function freeName(name: string, prefix: string, taken: Map<string, unknown>): string {
-  if (!taken.has(name)) return name;
-  const base = `${prefix}_${name}`.slice(0, NAME_CHARACTERS);
-  for (let shownName = base, number = 2; ; number += 1) {
-    if (!taken.has(shownName)) return shownName;
-    shownName = `${base.slice(0, NAME_CHARACTERS - 4)}_${number}`;
-  }
 }

@@ -1,6 +1,7 @@
 import type { PinnedTool } from '../domain/definition.ts';
 import { refusalIn } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
+import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type RunContext, type ToolSource, ToolUnreachable } from './source.ts';
 
@@ -15,7 +16,10 @@ export interface PythonPorts {
 /** Custom Python tools; each call runs in a separate process. */
 export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly PinnedCustomTool[]): ToolSource {
   return {
-    list: async () => tools.map(({ name, description, parameters, effect }) => ({ name, description, parameters, effect })),
+    list: async () =>
+      tools.map(({ id = '', name, description, parameters, effect }) => {
+        return { name, description, parameters, effect, identity: toolIdentity('custom', id) };
+      }),
     async call({ name, arguments: args, call_key, run }, signal) {
       const tool = tools.find((candidate) => candidate.name === name);
       if (!tool) return { content: `There is no tool named ${name}`, failed: true };

@@ -2,6 +2,7 @@ import type { ToolSpec } from '../domain/definition.ts';
 import { shortened } from '../domain/outside.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import type { Answer, FormQuestion } from '../domain/questions.ts';
+import type { ToolIdentity } from '../domain/tool-guards.ts';
 import { storable } from '../domain/transcript.ts';
 
 /** The run a call belongs to. */
@@ -26,6 +27,8 @@ export type AskPerson = (question: FormQuestion, signal: AbortSignal) => Promise
 export interface ToolCall {
   call_id: string;
   name: string;
+  /** Of the tool that the source listed; a toolbox finds it by `name`. */
+  identity?: ToolIdentity;
   /** JSON, as `parseExact` reads it. */
   arguments: Record<string, unknown>;
   /** Stable over retries of the same call, so that the tool can recognise a repetition. */
@@ -50,9 +53,16 @@ export interface ToolOutcome {
   todos?: TodoItem[];
 }
 
+/** A tool as its source lists it. */
+export interface SourceTool extends ToolSpec {
+  identity: ToolIdentity;
+  /** The source's own name of it; absent: `name`. */
+  own_name?: string;
+}
+
 /** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable. */
 export interface ToolSource {
-  list(signal: AbortSignal): Promise<ToolSpec[]>;
+  list(signal: AbortSignal): Promise<SourceTool[]>;
   call(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
 }
 

@@ -30,7 +30,7 @@ it('carries everything into an empty installation, where references still hold',
   });
   const agent = await created('/api/agents', {
     ...{ name: 'researcher', system_prompt: 'Be exact.', knowledge_source_ids: [source], builtin_tools: ['search_knowledge'] },
-    ...{ provider_id, approval_tools: ['x'], tool_definitions: [{ type: 'function', function: { name: 'f' } }] },
+    ...{ provider_id, approval_tools: ['f'], tool_definitions: [{ type: 'function', function: { name: 'f' } }] },
   });
   const workflow_id = await created('/api/workflows', {
     ...{ agent_id: agent, title: 'daily', skill_ids: [skill], repo_token_name: 'repo', reasoning_effort: 'medium', max_turns: 9 },

@@ -233,8 +233,8 @@ export default [
   },
   {
     id: 'compat/client-tool-begun-here',
-    file: 'src/store/pin.ts',
-    text: '...client_tools.map(({ name }) => name)',
+    file: 'src/domain/tool-guards.ts',
+    text: "if (origin?.tool.startsWith('client:')) return true;",
     replacement: '',
     harm: 'A call of the client’s function is made here, where nothing executes it.',
     tests: [{ file: 'test/api/compat-tools.test.ts', name: 'is called by the model, executed by the client' }],

@@ -223,9 +223,8 @@ export default [
   {
     id: 'promises/unfit-arguments',
     file: 'src/tools/for-agent.ts',
-    text: "if ('refusal' in fitted) return { content: fitted.refusal, failed: true };\n      return tool.source.call({ ...call, name: tool.name, arguments: fitted.arguments }, signal);",
-    replacement:
-      "return tool.source.call({ ...call, name: tool.name, arguments: 'refusal' in fitted ? call.arguments : fitted.arguments }, signal);",
+    text: "if ('refusal' in fitted) return { content: fitted.refusal, failed: true };",
+    replacement: "if ('refusal' in fitted) return tool.source.call({ ...call, name: tool.own.name }, signal);",
     harm: 'A tool runs with arguments that do not fit its schema.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'fit arguments to the tool, and name the field' }],
   },

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startWorkerProcess } from '../support/processes.ts';
+import { reaches } from '../support/run-facts.ts';
 import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
 
 let vendor: VendorServer;
@@ -72,3 +73,29 @@ it('a run that loses its worker during a session continues in that session and a
     await there.stop();
   }
 }, 120_000);
+
+describe.each([
+  { guarded: 'by name', agent: { approval_tools: ['bash'] } },
+  { guarded: 'by effect', agent: { approve_effects: ['write'] } },
+])('a built-in tool that is guarded $guarded', ({ guarded, agent: guards }) => {
+  it('is not given to the vendor, who would not ask: its calls wait here', async () => {
+    await here.alice.post('/api/tokens', { name: 'vendor-key', value: 'k' });
+    const values = { name: `vendor ${guarded}`, provider_type: 'anthropic', api_key_token_name: 'vendor-key' };
+    const provider = await here.alice.ok(here.alice.post('/api/providers', { ...values, default_model: `claude ${guarded}` }));
+    const url = 'https://mcp.example.com/mcp';
+    const server = { name: `remote ${guarded}`, transport_type: 'http', connection_config: { url } };
+    const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
+    const builtin_tools = ['bash', 'glob', 'manage_todo_list'];
+    const workflow_id = await here.workflow({
+      agent: { provider_id: provider.id, builtin_tools, mcp_server_ids: [id], ...guards },
+    });
+    vendor.script([...agentAsks({ name: 'bash', input: { command: 'true' } })], [...agentSays('Denied then.')]);
+    const task_id = await here.prompt(workflow_id);
+    await reaches(here, task_id, { status: 'waiting' });
+    const given = vendor.agents.at(-1) as { tools: { type: string; name?: string }[]; mcp_servers: unknown[] };
+    expect(given.mcp_servers).toEqual([]);
+    expect(given.tools.map(({ type, name }) => [type, name])).toEqual(builtin_tools.map((name) => ['custom', name]));
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'deny' }));
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Denied then.' });
+  });
+});

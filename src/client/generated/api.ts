@@ -32,8 +32,10 @@ export type Agent = {
   }[];
   knowledge_source_ids: string[];
   knowledge_tags: string[];
-  /** Names of tools whose calls wait for a person */
+  /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
   approval_tools: string[];
+  /** Effects of tools whose calls wait for a person, whatever the tools are called */
+  approve_effects: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers: string[];
   /** Null selects the default runtime */
   provider_id: string | null;
@@ -66,8 +68,10 @@ export type AgentCreate = {
   }[];
   knowledge_source_ids?: string[];
   knowledge_tags?: string[];
-  /** Names of tools whose calls wait for a person */
+  /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
   approval_tools?: string[];
+  /** Effects of tools whose calls wait for a person, whatever the tools are called */
+  approve_effects?: ('read' | 'idempotent' | 'write')[];
   /** MCP servers the run cannot do without: if one is unreachable, the run fails */
   required_mcp_servers?: string[];
   /** Null selects the default runtime */
@@ -115,6 +119,7 @@ export type AgentUpdate = {
   knowledge_source_ids?: string[];
   knowledge_tags?: string[];
   approval_tools?: string[];
+  approve_effects?: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers?: string[];
   provider_id?: string | null;
 };
@@ -795,8 +800,10 @@ export type ExportedAgent = {
   }[];
   knowledge_source_ids?: string[];
   knowledge_tags?: string[];
-  /** Names of tools whose calls wait for a person */
+  /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
   approval_tools?: string[];
+  /** Effects of tools whose calls wait for a person, whatever the tools are called */
+  approve_effects?: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers?: string[];
   provider_id?: string | null;
 };
@@ -828,8 +835,10 @@ export type ExportedAgentOutput = {
   }[];
   knowledge_source_ids: string[];
   knowledge_tags: string[];
-  /** Names of tools whose calls wait for a person */
+  /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
   approval_tools: string[];
+  /** Effects of tools whose calls wait for a person, whatever the tools are called */
+  approve_effects: ('read' | 'idempotent' | 'write')[];
   required_mcp_servers: string[];
   provider_id: string | null;
 };
@@ -2221,6 +2230,8 @@ export type RunBundle = {
       };
     }[];
     approval_tools: string[];
+    guarded_tools?: string[];
+    approve_effects?: ('read' | 'idempotent' | 'write')[];
     output_schema?: {
       [name: string]: unknown;
     };
@@ -2245,6 +2256,11 @@ export type RunBundle = {
       [name: string]: unknown;
     };
     effect: 'read' | 'idempotent' | 'write';
+    /** What the tool is, whatever it is called, and the names by which an agent can guard it */
+    origin?: {
+      tool: string;
+      names: string[];
+    };
   }[];
   steps: {
     step: number;
@@ -3204,6 +3220,8 @@ export type VersionDefinition = {
     };
   }[];
   approval_tools: string[];
+  guarded_tools?: string[];
+  approve_effects?: ('read' | 'idempotent' | 'write')[];
   output_schema?: {
     [name: string]: unknown;
   };

@@ -41,6 +41,15 @@ export const AGENTS: EditableScreen = {
     knowledge_source_ids: { control: 'references', of: 'knowledge_source' },
     knowledge_tags: { description: 'Adds the sources with any of these tags.' },
     mcp_server_tags: { description: 'Adds the servers with any of these tags.', label: 'MCP server tags' },
+    approval_tools: {
+      control: 'guarded_tools',
+      label: 'Tools that ask',
+      description: 'Their calls wait for a person. A tool that is renamed still asks.',
+    },
+    approve_effects: {
+      label: 'Effects that ask',
+      description: 'Every call with one of these effects waits for a person, whatever the tool is called.',
+    },
     tool_definitions: {
       label: 'Tool definitions (JSON)',
       description: 'Passed to the model unchanged. Perdura does not execute them.',
@@ -57,6 +66,7 @@ export const AGENTS: EditableScreen = {
         'mcp_server_tags',
         'required_mcp_servers',
         'approval_tools',
+        'approve_effects',
         'tool_definitions',
       ],
     },

@@ -19,7 +19,8 @@ import { models } from '../../contracts/models.ts';
 import { versions } from '../../contracts/versions.ts';
 import { useRead } from '../api/queries.ts';
 import { zoneOf } from '../ui/time.tsx';
-import { type Field, nestedFields, type Values, variantAbout, variantFields } from './fields.ts';
+import { type Field, fieldChoices, nestedFields, type Values, variantAbout, variantFields } from './fields.ts';
+import { GuardedTools } from './guarded-tools.tsx';
 import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, fieldFault, toControls, variantControls } from './values.ts';
 
@@ -41,6 +42,8 @@ export function FieldControl(props: ControlProps) {
       return <Reference {...props} />;
     case 'references':
       return <References {...props} />;
+    case 'guarded_tools':
+      return <GuardedTools {...shared(props)} agent={props.values} onChange={props.onChange} />;
     case 'model':
       return <ModelName {...props} />;
     case 'variants':
@@ -93,7 +96,7 @@ function Plain(props: ControlProps) {
       );
     }
     case 'choice':
-      return <NativeSelect {...common} value={text} onChange={typed} data={choicesOf(field)} />;
+      return <NativeSelect {...common} value={text} onChange={typed} data={fieldChoices(field)} />;
     case 'suggested':
       return <Autocomplete {...common} value={text} onChange={onChange} data={field.options ?? []} limit={MOST_SUGGESTED} />;
     case 'tags':
@@ -137,11 +140,6 @@ const localTime = ({ description }: Field) => ({
 });
 
 const bounds = ({ min, max }: Field) => ({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
-
-const choicesOf = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [
-  ...(nullable || (required && fallback === undefined) || fallback === undefined ? [{ value: '', label: none ?? '—' }] : []),
-  ...options.map((option) => ({ value: option, label: option_labels?.[option] ?? option.replaceAll('_', ' ') })),
-];
 
 function Reference(props: ControlProps) {
   const { field, values, onChange } = props;

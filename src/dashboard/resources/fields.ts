@@ -11,6 +11,7 @@ export type Control =
   | 'yes_no'
   | 'choice'
   | 'tags'
+  | 'guarded_tools'
   | 'reference'
   | 'references'
   | 'model'
@@ -182,3 +183,9 @@ export const variantFields = ({ variants = {}, variant_overrides }: Field, type:
 /** What the contract says about entries of this type. */
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
   variants[type as string] && fieldsOf(variants[type as string]!).find(({ name }) => name === 'type')?.description;
+
+/** The options of a field in a list of which one is chosen. */
+export const fieldChoices = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [
+  ...(nullable || (required && fallback === undefined) || fallback === undefined ? [{ value: '', label: none ?? '—' }] : []),
+  ...options.map((option) => ({ value: option, label: option_labels?.[option] ?? option.replaceAll('_', ' ') })),
+];

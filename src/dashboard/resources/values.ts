@@ -32,6 +32,7 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
       // A switch without a default is not sent until it is changed.
       return typeof value === 'boolean' ? value : null;
     case 'tags':
+    case 'guarded_tools':
     case 'references':
       return value ?? [];
     default:

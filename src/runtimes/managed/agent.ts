@@ -90,7 +90,7 @@ function agentParams({ instructions, tools, reasoning_effort }: Exchange, model:
   };
 }
 
-/** The vendor never asks for approval: Perdura handles approvals. */
+/** The vendor never asks for approval: tools that an agent guards are not hosted there. */
 const ALLOW = { type: 'always_allow' as const };
 
 const builtinToolset = (names: string[]) => ({

@@ -5,7 +5,8 @@ import { LIVE } from './runs.ts';
 export const STORED_TEXTS: Record<string, readonly string[]> = {
   agents: [
     ...['name', 'description', 'system_prompt', 'model', 'mcp_server_ids', 'mcp_server_tags', 'custom_tool_ids', 'builtin_tools'],
-    ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'required_mcp_servers'],
+    ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'approval_guards', 'approve_effects'],
+    'required_mcp_servers',
   ],
   attachments: ['name', 'media_type', 'sha256', 'content'],
   conversation_items: ['item'],

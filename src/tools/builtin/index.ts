@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import { rounded } from '../../domain/exact-json.ts';
+import { toolIdentity } from '../../domain/tool-guards.ts';
 import type { ToolCall, ToolOutcome, ToolSource } from '../source.ts';
 import { type BashPorts, bash, bashSpec } from './bash.ts';
 import { edit, editSpec } from './edit.ts';
@@ -64,7 +65,7 @@ export const builtinSpecs = ({ web_search: search = true }: { web_search?: boole
 export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSource {
   const tools = names.length === 0 ? [] : builtinTools(ports).filter(({ spec }) => names.includes(spec.name));
   return {
-    list: async () => tools.map(({ spec }) => spec),
+    list: async () => tools.map(({ spec }) => ({ ...spec, identity: toolIdentity('builtin', spec.name) })),
     async call(call, signal) {
       const tool = tools.find(({ spec }) => spec.name === call.name);
       return tool

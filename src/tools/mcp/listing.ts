@@ -4,6 +4,7 @@ import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
 import { isTooDeep, storableValue } from '../../domain/normalise.ts';
 import { OutsideRefused } from '../../domain/outside.ts';
+import { modelName } from '../../domain/tool-names.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { McpListedTool } from '../../store/mcp-listings.ts';
 
@@ -32,7 +33,6 @@ const MOST_TOOLS = 500;
 const MOST_LISTED = 5_000;
 const MOST_PROBLEMS = 50;
 const OWN_NAME_CHARACTERS = 256;
-const NAME_CHARACTERS = 64;
 const DESCRIPTION_CHARACTERS = 8_000;
 const SCHEMA_CHARACTERS = 64_000;
 const LIST_MS = 20_000;
@@ -130,9 +130,6 @@ function shapeProblem(schema: unknown): string | null {
   if (JSON.stringify(schema).length > SCHEMA_CHARACTERS) return 'its input schema is too large';
   return null;
 }
-
-/** A name in the characters that every model endpoint accepts. */
-export const modelName = (name: string) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS);
 
 /** Taken from the server's hints; without a hint, a call counts as a write. */
 function effectOf(hints: WiredTool['annotations']): ToolEffect {

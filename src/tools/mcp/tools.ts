@@ -4,6 +4,7 @@ import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/d
 import { isMcpSignInNeeded, refusalIn } from '../../domain/errors.ts';
 import { outsideRefusalIn, shortened } from '../../domain/outside.ts';
 import { textWithReason } from '../../domain/reason.ts';
+import { toolIdentity } from '../../domain/tool-guards.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
 import { type McpServerConfig, targetOf } from './config.ts';
 import type { McpConnection } from './connection.ts';
@@ -16,10 +17,12 @@ export interface McpToolPorts extends McpPorts {
 
 /** The tools of one server, as they were found when the run began. */
 export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly AllowedMcpTool[]): ToolSource {
+  // Two of a server's names can be one name for a model, so a call names its tool by identity.
+  const identity = ({ tool }: AllowedMcpTool) => toolIdentity('mcp', server.id, tool);
   return {
-    list: async () => tools.map(({ spec }) => spec),
+    list: async () => tools.map((one) => ({ ...one.spec, identity: identity(one), own_name: one.tool })),
     async call(call, signal) {
-      const found = tools.find(({ spec }) => spec.name === call.name);
+      const found = tools.find((one) => (call.identity ? identity(one) === call.identity : one.spec.name === call.name));
       if (!found) return { content: `There is no tool named ${call.name}`, failed: true };
       const config = await ports.openConfig(server);
       const open = (name: string) => ports.openToken(name, config, call.run);

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 const [, , manner = ''] = process.argv;
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const schema = { type: 'object', properties: {} };
-const tool = (name, more = {}) => ({ name, description: `Tool ${name}`, inputSchema: schema, ...more });
+const tool = (name, more = {}) => ({ name, description: `Tool ${name}${process.argv[3] ?? ''}`, inputSchema: schema, ...more });
 /** A small schema whose definition a validator writes out at each of its references, which takes seconds. */
 const dear = {
   type: 'object',
@@ -18,6 +18,9 @@ const dear = {
 const digested = (secret) => (manner === 'digests' ? { sha256: createHash('sha256').update(secret).digest('hex') } : {});
 let calls = 0;
 const remembered = [];
+
+/** The tools of a server that gets their names as an argument. */
+const named = manner.startsWith('named:') ? manner.slice('named:'.length).split(',') : null;
 
 const lists = {
   pages: ({ cursor }) => ({
@@ -69,6 +72,8 @@ const acts = {
   hang: () => undefined,
 };
 
+const said = ({ name }) => ({ content: [{ type: 'text', text: `${name} was called` }] });
+
 if (manner === 'stderr') setInterval(() => process.stderr.write(`${'noise '.repeat(10_000)}\n`), 1);
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -81,11 +86,14 @@ for await (const line of createInterface({ input: process.stdin })) {
     const capabilities = { tools: { listChanged: manner === 'changes' } };
     send({ id, result: { protocolVersion: params.protocolVersion, capabilities, serverInfo: { name: 'odd', version: '1' } } });
   } else if (method === 'tools/list') {
-    const names = Object.keys(acts).map((name) => tool(name, name === 'key' ? { annotations: { readOnlyHint: true } } : {}));
+    const names = (named ?? Object.keys(acts)).map((name) =>
+      tool(name, name === 'key' ? { annotations: { readOnlyHint: true } } : {}),
+    );
     send({ id, result: lists[manner]?.(params) ?? { tools: names } });
   } else if (method === 'tools/call') {
-    const result = acts[params.name]?.(params);
+    const act = named?.includes(params.name) ? said : acts[params.name];
+    const result = act?.(params);
     if (result) send({ id, result });
-    else if (!acts[params.name]) send({ id, error: { code: -32602, message: `no tool ${params.name}` } });
+    else if (!act) send({ id, error: { code: -32602, message: `no tool ${params.name}` } });
   } else send({ id, result: {} });
 }

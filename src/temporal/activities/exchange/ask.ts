@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { isTextFile, quotedFile, textIn } from '../../../domain/attachments.ts';
 import { setCallSettings } from '../../../domain/call-settings.ts';
-import type { PinnedRepository, ToolSpec } from '../../../domain/definition.ts';
+import { type PinnedRepository, specOf, type ToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
@@ -24,7 +24,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   const { offered, selected } = await equip(work, started).finally(() => begun);
   work.prices = selected.prices;
   const instructions = instructionsOf(definition);
-  const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered.map(specOf) };
   const fit = await fitted(about, started.transcript, signal);
   work.run = fit.run;
   if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';

@@ -1,4 +1,4 @@
-import { isVendor, type ToolSpec } from '../../../domain/definition.ts';
+import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
 import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
@@ -15,7 +15,7 @@ export interface StartedStep {
   /** The run's first exchange. */
   first: boolean;
   /** The tools offered to the model, if the record of the beginning lists them; null: they are still to be found, or known before. */
-  offered: ToolSpec[] | null;
+  offered: OfferedTool[] | null;
   /** The transcript with what this step adds before the model is called. */
   transcript: TranscriptMessage[];
   /** Aborts with the activity, and if another attempt has claimed the step. */

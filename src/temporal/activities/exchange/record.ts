@@ -1,10 +1,11 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { ToolSpec } from '../../../domain/definition.ts';
+import type { OfferedTool } from '../../../domain/definition.ts';
 import { eventsOf, type NewEvent } from '../../../domain/events.ts';
 import { responseOf } from '../../../domain/normalise.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
+import { asksFirst } from '../../../domain/tool-guards.ts';
 import { callIdOf, REPAIR_POSITION, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import { addUsage, spentOn } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
@@ -27,7 +28,7 @@ export function recordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'c
 export interface ModelAnswer {
   reply: ModelReply;
   cursor: unknown;
-  offered: ToolSpec[];
+  offered: OfferedTool[];
   selected: SelectedRuntime;
   /** The texts that were published, if they are all of the reply; null: it is sent again as a whole. */
   published: PublishedTexts | null;
@@ -63,7 +64,7 @@ async function entryOf(
     name: storable(call.name),
     arguments: storable(call.arguments),
     effect: tools.get(call.name)?.effect ?? ('read' as const),
-    approval: definition.approval_tools.includes(call.name),
+    approval: asksFirst(definition, tools.get(call.name) ?? { name: call.name, effect: 'read' }),
   }));
   const { content } = judged;
   const final = calls.length === 0 && !judged.withheld;

@@ -1,0 +1,60 @@
+import { builtinTools } from '../../contracts/builtin-tools.ts';
+import { customTools } from '../../contracts/custom-tools.ts';
+import { mcps } from '../../contracts/mcps.ts';
+import { useRead, useReads } from '../api/queries.ts';
+import type { Values } from './fields.ts';
+
+/** A tool that an agent can use, under its own name. */
+export interface KnownTool {
+  name: string;
+  /** Undefined: not known, which counts as a write. */
+  effect: string | undefined;
+  /** Where it comes from, for people. */
+  source: string;
+}
+
+const MOST = 1_000;
+const listOf = (value: unknown) => (value ?? []) as string[];
+
+/** The tools of an agent as far as they are known: those of its MCP servers as they listed them last. */
+export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: string[] } {
+  const builtin = useRead(builtinTools.list);
+  const custom = useRead(customTools.list, { query: { limit: MOST } });
+  const all = useRead(mcps.list, { query: { limit: MOST } });
+  const ids = [...listOf(agent.mcp_server_ids), ...listOf(agent.required_mcp_servers)];
+  const tags = listOf(agent.mcp_server_tags);
+  const servers = (all.data?.items ?? []).filter(
+    ({ id, tags: own }) => ids.includes(id) || own.some((tag) => tags.includes(tag)),
+  );
+  const listings = useReads(
+    mcps.tools,
+    servers.map(({ id }) => ({ params: { id } })),
+  );
+  const named = (name: string) => builtin.data?.find((tool) => tool.name === name);
+  const tools = [
+    ...listOf(agent.builtin_tools).map((name) => ({ name, effect: named(name)?.effect, source: 'built-in' })),
+    ...(custom.data?.items ?? [])
+      .filter(({ id }) => listOf(agent.custom_tool_ids).includes(id))
+      .map(({ name, effect }) => ({ name, effect, source: 'custom tool' })),
+    ...servers.flatMap((server, at) =>
+      (listings[at]?.data?.tools ?? []).map(({ name, effect }) => ({ name, effect, source: server.name })),
+    ),
+    ...definedNames(agent.tool_definitions).map((name) => ({ name, effect: 'read', source: 'tool definition' })),
+  ];
+  const unlisted = servers.filter((_, at) => !listings[at]?.data?.listed_at).map(({ name }) => name);
+  return { tools, unlisted };
+}
+
+/** The names of tool definitions, which a form holds as JSON. */
+function definedNames(value: unknown): string[] {
+  try {
+    const definitions: unknown = typeof value === 'string' ? JSON.parse(value || '[]') : value;
+    if (!Array.isArray(definitions)) return [];
+    return definitions.flatMap((one) => {
+      const name: unknown = one?.function?.name;
+      return typeof name === 'string' ? [name] : [];
+    });
+  } catch {
+    return [];
+  }
+}

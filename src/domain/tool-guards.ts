@@ -1,0 +1,164 @@
+import type { ToolEffect } from './definition.ts';
+import { isNumbered, modelName, prefixedName } from './tool-names.ts';
+
+/**
+ * A tool's source and its own name there: `custom:<id>`, `mcp:<server id>:<name>`, `builtin:bash`. Names that a model sees can be taken or
+ * changed by others; this cannot.
+ */
+export type ToolIdentity = string;
+
+type ToolKind = 'builtin' | 'custom' | 'mcp' | 'definition' | 'client';
+
+export const toolIdentity = (kind: ToolKind, ...own: string[]): ToolIdentity => [kind, ...own].join(':');
+
+/** What an offered tool is, whatever the model calls it. */
+export interface ToolOrigin {
+  tool: ToolIdentity;
+  /** Every name that a guard can list for it. */
+  names: string[];
+}
+
+/** A tool of an agent, before it is offered. */
+export interface AgentTool {
+  tool: ToolIdentity;
+  own: string;
+  /** Distinguishes it from another tool of that name. */
+  prefix: string;
+}
+
+/** The present names of custom tools and MCP servers, by id. */
+export interface PresentNames {
+  custom: ReadonlyMap<string, string>;
+  mcp: ReadonlyMap<string, string>;
+}
+
+export const PREFIXES = { builtin: 'builtin', custom: 'custom', definition: 'defined', client: 'client' } as const;
+
+/** The tools behind identities. Those of a source that was deleted are missing. */
+export function toolsBehind(identities: readonly ToolIdentity[], { custom, mcp }: PresentNames): Map<ToolIdentity, AgentTool> {
+  const found = identities.flatMap((tool): AgentTool[] => {
+    const [kind = '', first = '', ...rest] = tool.split(':');
+    if (kind === 'mcp') {
+      const server = mcp.get(first);
+      return server === undefined ? [] : [{ tool, own: rest.join(':'), prefix: modelName(server) }];
+    }
+    const own = kind === 'custom' ? custom.get(first) : [first, ...rest].join(':');
+    return own === undefined ? [] : [{ tool, own, prefix: PREFIXES[kind as keyof typeof PREFIXES] }];
+  });
+  return new Map(found.map((tool) => [tool.tool, tool]));
+}
+
+export const namesOfTool = ({ own, prefix }: Pick<AgentTool, 'own' | 'prefix'>): string[] => [
+  ...new Set([own, modelName(own), prefixedName(prefix, modelName(own))]),
+];
+
+/** Whether a listed name means this tool: its own name, or one under which a run may offer it. */
+const fitsTool = (name: string, tool: AgentTool): boolean =>
+  namesOfTool(tool).includes(name) || isNumbered(name, prefixedName(tool.prefix, modelName(tool.own)));
+
+/** A listed name, and the tool that it was pinned to. Null: none yet, so it guards any tool that it fits. */
+export interface ApprovalGuard {
+  name: string;
+  tool: ToolIdentity | null;
+}
+
+/** What an agent has of its guards in the database. */
+export interface StoredGuards {
+  approval_tools: readonly string[];
+  approval_guards?: readonly ApprovalGuard[] | null;
+}
+
+/** All guards of an agent. A listed name without a pin, such as one that an older version saved, is a guard as well. */
+export function guardsOf({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
+  const pinned = approval_guards ?? [];
+  const bare = approval_tools.filter((name) => !pinned.some((guard) => guard.name === name));
+  return [...pinned, ...bare.map((name) => ({ name, tool: null }))];
+}
+
+export const guardedBy = (guards: readonly ApprovalGuard[]): ToolIdentity[] => [
+  ...new Set(guards.flatMap(({ tool }) => tool ?? [])),
+];
+
+/** The name under which a guard is shown: the listed one as long as it fits, else the tool's present one. */
+function shownGuard({ name, tool }: ApprovalGuard, known: ReadonlyMap<ToolIdentity, AgentTool>): string {
+  const found = tool === null ? undefined : known.get(tool);
+  if (!found || fitsTool(name, found)) return name;
+  return found.tool.startsWith('mcp:') ? prefixedName(found.prefix, modelName(found.own)) : found.own;
+}
+
+/** The names of all guards, each once. */
+export const shownGuards = (guards: readonly ApprovalGuard[], known: ReadonlyMap<ToolIdentity, AgentTool>): string[] => [
+  ...new Set(guards.map((guard) => shownGuard(guard, known))),
+];
+
+interface Pinning {
+  /** The guards that the agent has. */
+  before: readonly ApprovalGuard[];
+  /** The tools of the agent. */
+  tools: readonly AgentTool[];
+  /** Those, and the ones that `before` is pinned to. */
+  known: ReadonlyMap<ToolIdentity, AgentTool>;
+}
+
+export interface PinnedGuards {
+  guards: ApprovalGuard[];
+  /** Names that fit none of the agent's tools. */
+  unfit: string[];
+  /** Of these, the names that the agent did not have before. */
+  added: string[];
+}
+
+/** Pins names to every tool that they fit. A guard that the agent has under a name keeps its pin, whatever the tool is called now. */
+export function pinGuards(names: readonly string[], { before, tools, known }: Pinning): PinnedGuards {
+  const pinned: PinnedGuards = { guards: [], unfit: [], added: [] };
+  for (const name of new Set(names)) {
+    const kept = before.filter((guard) => shownGuard(guard, known) === name);
+    const fits = tools.filter((tool) => fitsTool(name, tool) && !kept.some((guard) => guard.tool === tool.tool));
+    const pins = [...kept.filter(({ tool }) => tool !== null), ...fits.map(({ tool }) => ({ name, tool }))];
+    pinned.guards.push(...(pins.length > 0 ? pins : [{ name, tool: null }]));
+    if (pins.some(({ tool }) => tools.some((one) => one.tool === tool))) continue;
+    pinned.unfit.push(name);
+    if (kept.length === 0) pinned.added.push(name);
+  }
+  return pinned;
+}
+
+/** The guards that a run is pinned with. */
+export interface RunGuards {
+  /** Names; each guards every tool that it fits. */
+  approval_tools: string[];
+  /** Tools that are guarded under any name; absent: none. */
+  guarded_tools?: ToolIdentity[];
+  /** Effects whose calls wait for a person; absent: none. */
+  approve_effects?: ToolEffect[];
+}
+
+/** What a run of the agent is pinned with. */
+export function runGuards(agent: StoredGuards & { approve_effects?: readonly string[] | null }, names: PresentNames): RunGuards {
+  const guards = guardsOf(agent);
+  const guarded_tools = guardedBy(guards);
+  const known = toolsBehind(guarded_tools, names);
+  const approve_effects = (agent.approve_effects ?? []) as ToolEffect[];
+  return {
+    approval_tools: [...new Set([...agent.approval_tools, ...guards.map(({ name }) => name), ...shownGuards(guards, known)])],
+    ...(guarded_tools.length > 0 ? { guarded_tools } : {}),
+    ...(approve_effects.length > 0 ? { approve_effects } : {}),
+  };
+}
+
+/** An offered tool, as far as guards are concerned. Tools that older versions recorded have no origin. */
+interface Offered {
+  name: string;
+  effect?: ToolEffect;
+  origin?: ToolOrigin;
+}
+
+/** Whether a call of this tool waits: for a person, or for the client that executes it. A tool of unknown effect counts as a write. */
+export function asksFirst(
+  { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards,
+  { name, effect = 'write', origin }: Offered,
+): boolean {
+  if (origin?.tool.startsWith('client:')) return true;
+  if (approve_effects.includes(effect) || (origin && guarded_tools.includes(origin.tool))) return true;
+  return [name, ...(origin?.names ?? [])].some((one) => approval_tools.includes(one));
+}
