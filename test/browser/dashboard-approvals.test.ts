@@ -5,7 +5,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
 });
 afterAll(() => here.stop());
 
@@ -21,10 +21,10 @@ describeInBrowser('the tools of an agent that ask', () => {
     const asking = page.getByRole('group', { name: 'Tools that ask', exact: true });
     await asking.getByText('send_mail').waitFor();
 
-    const names = page.getByRole('textbox', { name: 'Tools that ask', exact: true });
+    const names = page.getByRole('combobox', { name: 'Tools that ask', exact: true });
     await names.click();
     await page.getByRole('option', { name: 'glob', exact: true }).click();
-    const effects = page.getByRole('textbox', { name: 'Effects that ask', exact: true });
+    const effects = page.getByRole('combobox', { name: 'Effects that ask', exact: true });
     await effects.click();
     await page.getByRole('option', { name: 'write', exact: true }).click();
     await page.getByRole('button', { name: 'Save changes', exact: true }).click();
