@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { LogPlace, Mark, ServerPlace } from '../domain/epoch.ts';
+import { OutageError } from '../domain/outages.ts';
 import { inTransaction, LONG_STATEMENT_MS, row, within } from './database.ts';
 import * as sql from './statements/installation.ts';
 
@@ -69,8 +70,8 @@ export async function noteRestore(
 
 const textOfServer = ({ cluster, timeline }: ServerPlace) => JSON.stringify({ cluster, timeline });
 
-/** What a server may refuse: it does not have the function, or not for this account. Then it does not say where it is. */
-const REFUSED = /^(42501|42883|0A)/;
+/** What a server may refuse: it does not have the function, or not for this account, or not in its state. */
+const REFUSED = /^(42501|42883|0A|55000)/;
 /** Servers that have refused, so that their logs do not fill with it. */
 const silent = new WeakSet<pg.Pool>();
 
@@ -80,7 +81,9 @@ async function logPlace(pool: pg.Pool): Promise<LogPlace | null> {
   try {
     return (await row<LogPlace>(pool, sql.readLogPlace())) ?? null;
   } catch (error) {
-    if (!REFUSED.test((error as pg.DatabaseError).code ?? '')) throw error;
+    // The pool takes it for a server that cannot serve, which this one can.
+    const { code } = (error instanceof OutageError ? error.cause : error) as pg.DatabaseError;
+    if (!REFUSED.test(code ?? '')) throw error;
     silent.add(pool);
     return null;
   }

@@ -60,7 +60,7 @@ export const readLogPlace = statement(
 export const lockEpoch = statement(
   'lock_epoch',
   [],
-  `SELECT value::jsonb AS epoch FROM installation_facts WHERE name = 'epoch' FOR UPDATE`,
+  `SELECT value::jsonb AS epoch FROM installation_facts WHERE name = 'epoch' FOR NO KEY UPDATE`,
 );
 
 export const noteServer = statement(
