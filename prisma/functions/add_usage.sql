@@ -4,13 +4,14 @@
 -- Locks: the rows of usage_runs and usage_calls, in the order of their keys.
 CREATE OR REPLACE FUNCTION add_usage(p_tasks uuid[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO usage_runs AS u (hour, owner, workflow_id, agent_id, model, provider_id, trigger,
-      runs, completed, failed, halted, total_in, total_out, cache_read, cache_write, premium_requests, cost)
+      runs, completed, failed, halted, total_in, total_out, cache_read, cache_write, premium_requests, cost, estimated)
     SELECT date_trunc('hour', t.completed_at, 'UTC') AS hour, t.owner,
       coalesce(e.workflow_id, CASE WHEN w.single_use THEN '00000000-0000-0000-0000-000000000000' ELSE t.workflow_id END) AS workflow_id,
       t.agent_id, coalesce(t.model, '') AS model,
       coalesce(d.body -> 'provider' ->> 'id', '') AS provider_id, t.trigger, count(*), count(*) FILTER (WHERE t.status = 'completed'),
       count(*) FILTER (WHERE t.status = 'failed'), count(*) FILTER (WHERE t.status = 'halted'),
-      sum(t.total_in), sum(t.total_out), sum(t.cache_read), sum(t.cache_write), sum(t.premium_requests), sum(t.cost)
+      sum(t.total_in), sum(t.total_out), sum(t.cache_read), sum(t.cache_write), sum(t.premium_requests), sum(t.cost),
+      count(*) FILTER (WHERE t.usage_estimated)
     FROM tasks t LEFT JOIN definitions d ON d.hash = t.definition_hash LEFT JOIN workflows w ON w.id = t.workflow_id
       LEFT JOIN evaluations e ON e.id = w.evaluation_id
     WHERE t.id = ANY (p_tasks)
@@ -19,7 +20,8 @@ CREATE OR REPLACE FUNCTION add_usage(p_tasks uuid[]) RETURNS void LANGUAGE sql A
       runs = u.runs + excluded.runs, completed = u.completed + excluded.completed, failed = u.failed + excluded.failed,
       halted = u.halted + excluded.halted, total_in = u.total_in + excluded.total_in, total_out = u.total_out + excluded.total_out,
       cache_read = u.cache_read + excluded.cache_read, cache_write = u.cache_write + excluded.cache_write,
-      premium_requests = u.premium_requests + excluded.premium_requests, cost = u.cost + excluded.cost;
+      premium_requests = u.premium_requests + excluded.premium_requests, cost = u.cost + excluded.cost,
+      estimated = u.estimated + excluded.estimated;
   INSERT INTO usage_calls AS u (hour, owner, kind, name, duration_class, calls, failed, total_in, total_out, cost)
     SELECT hour, owner, kind, name, CASE WHEN ms <= 1 THEN 0 ELSE least(ceil(ln(ms) / ln(1.1)), 250) END::smallint AS duration_class,
       count(*), count(*) FILTER (WHERE not_ok), sum(tokens_in), sum(tokens_out), sum(cost)

@@ -204,7 +204,8 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   if (!params.success) throw new AppError('not_found', `Not found: ${request.url.split('?')[0]} does not contain a valid id`);
   const doubts = warningsOf(request, reply);
   const query = judgedQuery(endpoint.query, request.query);
-  const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
+  const { reply: settled, large = false } = endpoint;
+  const judging = { what: 'body', settled, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
   const record = endpoint.body && namesTwice(endpoint.body, request.body) ? await now(params.data) : undefined;
   const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, { ...judging, now: record }) : null;
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];

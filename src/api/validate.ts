@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isStorable, type Warning } from '../contracts/common.ts';
 import { AppError, type FieldError, unprocessable } from '../domain/errors.ts';
+import { findExcess } from './entries.ts';
 import { idFields, unknownFields } from './fields.ts';
 import { respelt } from './spellings.ts';
 
@@ -15,6 +16,8 @@ interface Judging {
   keeps_nulls?: boolean;
   /** Path of the value within the request. */
   within?: string;
+  /** An import, whose own lists may be long. */
+  large?: boolean;
   /** The record to change, read if a field was sent under several names. */
   now?: unknown;
 }
@@ -33,7 +36,7 @@ export const validated = <S extends z.ZodType>(schema: S, value: unknown, what: 
 export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: Judging): Judged<z.output<S>> {
   const { within = '' } = judging;
   const placed = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
-  const refused = findUnstorable(given, [], 0);
+  const refused = findExcess(schema, given, { path: [], large: judging.large ?? false }) ?? findUnstorable(given, [], 0);
   if (refused) throw unprocessable([placed(refused)]);
   const conflicts: FieldError[] = [];
   const { keeps_nulls = false, now } = judging;

@@ -49,6 +49,16 @@ export const Needs = z.array(z.string()).optional().meta({
   description: 'Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it',
 });
 
+const entryLimits = z.registry<{ most: number }>();
+
+/** Sets how many entries a map or list may have, or how many values untyped JSON may hold, where the general limit does not fit. */
+export function entriesUpTo<S extends z.ZodType>(most: number, schema: S): S {
+  entryLimits.add(schema, { most });
+  return schema;
+}
+
+export const entryLimit = (schema: z.ZodType): number | undefined => entryLimits.get(schema)?.most;
+
 const protections = z.registry<object>();
 
 /**

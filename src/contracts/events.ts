@@ -62,6 +62,7 @@ const UsageEvent = z.object({
   data: z.looseObject({
     total_in: z.int(),
     total_out: z.int(),
+    estimated: z.boolean().optional().meta({ description: 'True: a part was not reported by the endpoint and is an estimate' }),
     total_input_tokens: z.int().optional().meta({ description: 'The same as total_in' }),
     total_output_tokens: z.int().optional(),
     total_cost: z.number().optional().meta({ description: 'The same as cost' }),

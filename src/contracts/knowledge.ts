@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, otherNames, patchOf, Tags, Warning } from './common.ts';
+import {
+  alsoTaken,
+  entriesUpTo,
+  FilterQuery,
+  Id,
+  JsonRecord,
+  Name,
+  Needs,
+  otherNames,
+  patchOf,
+  Tags,
+  Warning,
+} from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 /** `builtin` is stored by Perdura; the others are external databases. */
@@ -25,7 +37,7 @@ export const KnowledgeSourceCreate = z
     source_type: alsoTaken(z.enum(SOURCE_TYPES), { read: (type) => (type === 'mongo_db' ? 'builtin' : type) })
       .default('builtin')
       .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
-    connection_config: z.record(z.string(), z.unknown()).default({}).meta({
+    connection_config: entriesUpTo(500, z.record(z.string(), z.unknown())).default({}).meta({
       description:
         'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked.',
       example: {},

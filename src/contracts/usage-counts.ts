@@ -7,6 +7,10 @@ export const UsageCounts = z.object({
   cache_read: z.int(),
   cache_write: z.int(),
   premium_requests: z.int(),
+  estimated: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'A part was not reported by the endpoint, since the run was halted, and is an estimate' }),
 });
 type Counts = z.output<typeof UsageCounts>;
 

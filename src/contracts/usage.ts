@@ -66,6 +66,7 @@ const counts = {
   completed: z.int(),
   failed: z.int(),
   halted: z.int(),
+  estimated: z.int().meta({ description: 'Runs whose usage is partly an estimate, since an endpoint did not report it' }),
   total_in: z.int().meta({ description: 'Input tokens' }),
   total_out: z.int().meta({ description: 'Output tokens' }),
   cache_read: z.int(),

@@ -41,7 +41,7 @@ export function eventsOf(task_id: string, now: () => string) {
     log: (name: string, detail: string, more: Record<string, unknown> = {}) => event('log', { event: name, detail, ...more }),
     message: (role: string, content: string, more: Record<string, unknown> = {}) => event('message', { role, content, ...more }),
     delta: (delta: string) => event('message_delta', { delta }),
-    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests }: Usage) =>
+    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests }: Usage, { estimated = false } = {}) =>
       event('usage', {
         total_in,
         total_out,
@@ -54,6 +54,7 @@ export function eventsOf(task_id: string, now: () => string) {
         total_output_tokens: total_out,
         total_cost: cost,
         total_premium_requests: premium_requests,
+        ...(estimated ? { estimated } : {}),
       }),
     status: (status: string, current_turn: number, more: Record<string, unknown> = {}) =>
       event('status', { status, current_turn, task_id, ...more }),

@@ -60,6 +60,25 @@ export const spentOn = ({ model, usage }: Answered, { asked, prices }: { asked: 
   premium_requests: 0,
 });
 
+/** What an exchange has used so far, and how much text it had sent when its endpoint last reported usage. */
+export interface UsageSoFar {
+  /** About how many tokens the request has. */
+  sent: number;
+  /** Null: the endpoint has reported nothing. */
+  reported: Answered | null;
+  /** Text that came after the last report, or since the beginning. */
+  unreported: string;
+}
+
+/** The usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
+export function usageSoFar({ sent, reported, unreported }: UsageSoFar, tokensOf: (text: string) => number) {
+  const known = reported?.usage ?? { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
+  const total_in = known.total_in > 0 ? known.total_in : sent;
+  const usage = { ...known, total_in, total_out: known.total_out + tokensOf(unreported) };
+  const estimated = usage.total_in !== known.total_in || usage.total_out !== known.total_out;
+  return { model: reported?.model ?? null, usage, estimated };
+}
+
 const counted = (sum: number, more: number) => Math.min(sum + more, MOST_COUNTED);
 
 /** As the database adds them. */

@@ -74,6 +74,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     publishDeltas: async () => 0,
     publishText: async () => 0,
     noteError: async () => true,
+    noteHalted: async () => true,
   };
 
   function recordStep({ step, messages: said, calls: made, usage, finish, response }: StepRecord): void {

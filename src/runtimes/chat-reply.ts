@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
-import type { ModelReply } from './runtime.ts';
+import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
 
 export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
@@ -27,25 +27,30 @@ interface ReplyCollector {
 }
 
 /** Collects the chunks of a streamed reply, and emits its text. */
-export function collectReply(emit: (delta: string) => void): ReplyCollector {
+export function collectReply(emit: (delta: string) => void, report: Exchange['report'] = () => {}): ReplyCollector {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
   const calls = callGatherer();
   let reasoning = '';
   const details = detailGatherer();
   let refused = false;
   let characters = 0;
+  // After the text of the chunk, which it includes.
+  const reportUsage = ({ usage }: Chunk) => {
+    if (usage) report({ model: reply.model, usage: reply.usage });
+  };
   return {
     add(chunk) {
       reply.model ??= textOf(chunk.model) || null;
-      if (chunk.usage) reply.usage = usageOf(chunk.usage);
       const [choice] = chunk.choices ?? [];
-      if (!choice) return;
+      if (chunk.usage) reply.usage = usageOf(chunk.usage);
+      if (!choice) return reportUsage(chunk);
       const delta = (choice.delta ?? {}) as Delta;
       const text = deltaText(delta);
       if (text) {
         reply.text += text;
         emit(text);
       }
+      reportUsage(chunk);
       refused ||= Boolean(delta.refusal);
       reasoning += reasoningOf(delta);
       details.add(delta.reasoning_details);

@@ -3,7 +3,7 @@ import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, too
 import { OutsideRefused } from '../domain/outside.ts';
 import type { Answered, ExchangeUsage } from '../domain/usage.ts';
 import type { MessagesExtra } from './messages-request.ts';
-import type { ModelReply } from './runtime.ts';
+import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
 
 /** Endpoints are typed by their documentation alone. */
@@ -67,7 +67,7 @@ interface MessageCollector {
  * Collects the events of a streamed message, and emits its text. The client could do so too, but it repairs arguments of calls that end
  * at the output limit, so that the call would be made with a part of them.
  */
-export function collectMessage(emit: (delta: string) => void): MessageCollector {
+export function collectMessage(emit: (delta: string) => void, report: Exchange['report'] = () => {}): MessageCollector {
   const blocks: Block[] = [];
   const open = new Map<unknown, Block>();
   let [text, stop_reason, begun, ended] = ['', '', false, false];
@@ -125,11 +125,13 @@ export function collectMessage(emit: (delta: string) => void): MessageCollector 
         begun = true;
         model = textOf(message?.model) || null;
         charge(message?.usage);
+        report({ model, usage: usageOf(usage) });
       } else if (type === 'content_block_start') begin(index, content_block ?? {});
       else if (type === 'content_block_delta') extend(open.get(index), delta ?? {});
       else if (type === 'message_delta') {
         stop_reason = textOf(delta?.stop_reason) || stop_reason;
         charge(more);
+        report({ model, usage: usageOf(usage) });
       } else if (type === 'message_stop') ended = true;
     },
     spent: () => (begun ? { model, usage: usageOf(usage) } : null),

@@ -20,7 +20,7 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
       if (!model) throw noModel();
-      const answer = collectMessage(emit);
+      const answer = collectMessage(emit, input.report);
       try {
         const request = { ...messagesRequest(input, model), stream: true as const };
         const response = await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();

@@ -2,7 +2,7 @@ import type { ModelFile } from '../domain/attachments.ts';
 import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { ToolSpec } from '../domain/definition.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
-import type { ExchangeUsage } from '../domain/usage.ts';
+import type { Answered, ExchangeUsage } from '../domain/usage.ts';
 
 /** The input of one exchange with a model. */
 export interface Exchange {
@@ -28,6 +28,8 @@ export interface Exchange {
   may_be_rejected?: boolean;
   /** The runtime's JSON state from the previous exchange; null at first. */
   cursor: unknown;
+  /** Called with what the exchange has used so far, whenever the endpoint reports it. */
+  report?: (spent: Answered) => void;
 }
 
 export interface ModelReply {

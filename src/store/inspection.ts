@@ -111,13 +111,13 @@ interface StepParts {
 }
 
 function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts) {
-  const { total_in, total_out, cache_read, cache_write, cost, ...step } = row;
+  const { total_in, total_out, cache_read, cache_write, cost, estimated, ...step } = row;
   const resultOf = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
     messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {
     ...wire(step),
     copied,
-    usage: { total_in, total_out, cache_read, cache_write, cost },
+    usage: { total_in, total_out, cache_read, cache_write, cost, estimated },
     duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
     input: before.filter(({ role }) => role !== 'assistant'),
     output: messages.find(({ position }) => position === 0)?.content ?? null,

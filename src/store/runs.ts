@@ -126,6 +126,15 @@ export interface Compaction {
   events: NewEvent[];
 }
 
+interface HaltedStep {
+  step: number;
+  model: string | null;
+  usage: Usage;
+  /** A part of it was not reported by the endpoint. */
+  estimated: boolean;
+  events: NewEvent[];
+}
+
 interface FailedStep {
   step: number;
   error: string;
@@ -242,6 +251,12 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     noteError(run: OpenRun, { step, error, model, usage, events }: FailedStep) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
       return write(sql.noteError({ ...values, error, model }), run, events);
+    },
+
+    /** Counts what an attempt has used that a halt broke off. False if another attempt owns the step, or the task has ended. */
+    noteHalted(run: OpenRun, { step, model, usage, estimated, events }: HaltedStep) {
+      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
+      return write(sql.noteHalted({ ...values, model, estimated }), run, events);
     },
 
     /** Adds to a run's usage and emits the events. */

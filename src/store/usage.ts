@@ -19,6 +19,7 @@ interface Spent {
   completed: number;
   failed: number;
   halted: number;
+  estimated: number;
   total_in: number;
   total_out: number;
   cache_read: number;

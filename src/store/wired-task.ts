@@ -12,7 +12,7 @@ export function wiredTask(task: Row) {
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
   const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
-  const { continuity: _decision, prompt_parts, attachments, conversation_id, ...shown } = seen;
+  const { usage_estimated: estimated, continuity: _decision, prompt_parts, attachments, conversation_id, ...shown } = seen;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Omit<Task, 'reasoning_effort' | 'tool_calls'>>()(shown),
@@ -23,7 +23,7 @@ export function wiredTask(task: Row) {
     forked_from: forked_from
       ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
       : null,
-    usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
+    usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests, estimated },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,
     completed_at: completed_at?.toISOString() ?? null,

@@ -106,7 +106,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       return {
         messages: messages.map(wireAs<TranscriptEntry>()),
         logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
-        usage: task ?? NO_USAGE,
+        usage: task ? { ...task, estimated: task.usage_estimated } : NO_USAGE,
       };
     },
   };

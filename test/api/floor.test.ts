@@ -220,6 +220,33 @@ const CORPUS: Record<string, Case> = {
         ),
       }),
   },
+  'an MCP server with 12,000 variables': {
+    ...{ parsers: [], jobs: [] },
+    send: () =>
+      post('/api/mcps', {
+        ...{ name: name(), transport_type: 'stdio' },
+        connection_config: {
+          command: 'x',
+          env: Object.fromEntries(
+            Object.entries(WIDE)
+              .slice(0, 12_000)
+              .map(([key]) => [key, 'x']),
+          ),
+        },
+      }),
+  },
+  'prices of 12,000 models': {
+    ...{ parsers: [], jobs: [] },
+    send: () =>
+      post('/api/providers', {
+        ...{ name: name(), provider_type: 'openai' },
+        price_table: Object.fromEntries(
+          Object.keys(WIDE)
+            .slice(0, 12_000)
+            .map((key) => [key, { input: 1, output: 1 }]),
+        ),
+      }),
+  },
   'JSON nested half a million deep': {
     ...{ parsers: [], jobs: [] },
     send: () => post('/api/agents', `${'['.repeat(500_000)}${']'.repeat(500_000)}`),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { livingProcesses } from '../chaos/processes.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, breaksOff, fails, hangs, says } from '../support/model-server.ts';
+import { type Answer, asks, breaksOff, fails, hangs, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
@@ -117,3 +117,42 @@ describe('a halt ends at once a run that', () => {
 });
 
 const sleepers = async () => (await livingProcesses()).filter(({ argv }) => argv.includes('3141.59')).length;
+
+describe('a model call that a halt breaks off', () => {
+  const halfway = async (answer: Answer) => {
+    const workflow_id = await here.workflow();
+    here.model.script(answer);
+    const task_id = await here.prompt(workflow_id);
+    await until('text arrives', async () =>
+      JSON.stringify(
+        (await here.core.database.pool.query(`SELECT data FROM events WHERE task_id = $1 AND type = 'message_delta'`, [task_id]))
+          .rows,
+      ).includes('Half'),
+    );
+    const task = await haltsSoon(task_id);
+    const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+    return { task, workflow: await workflowOf(workflow_id), used: events.findLast(({ type }) => type === 'usage')?.data };
+  };
+
+  it('keeps its usage as an estimate that is marked, if the endpoint reported none', async () => {
+    const { task, workflow, used } = await halfway(hangs('Half of it'));
+    expect(task.usage).toMatchObject({ estimated: true, total_in: expect.any(Number), total_out: expect.any(Number) });
+    expect(Math.min(task.usage.total_in, task.usage.total_out)).toBeGreaterThan(0);
+    expect(workflow.usage).toMatchObject({ estimated: true, total_out: task.usage.total_out });
+    expect(used).toMatchObject({ estimated: true, total_in: task.usage.total_in });
+    const report = await here.alice.ok(here.alice.get('/api/usage'));
+    expect(report.rows[0].estimated).toBeGreaterThan(0);
+  });
+
+  it('keeps what the endpoint has reported as it is', async () => {
+    const usage = { prompt_tokens: 40, completion_tokens: 3, total_tokens: 43 };
+    const { task, used } = await halfway((response, request) => {
+      hangs('Half of it')(response, request);
+      response.write(
+        `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
+      );
+    });
+    expect(task.usage).toMatchObject({ estimated: false, total_in: 40, total_out: 3 });
+    expect(used).not.toHaveProperty('estimated');
+  });
+});

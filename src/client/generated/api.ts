@@ -2277,6 +2277,8 @@ export type RunBundle = {
       cost: number;
       cache_read: number;
       cache_write: number;
+      /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+      estimated: boolean;
     };
     /** ISO 8601, UTC */
     started_at: string;
@@ -2363,6 +2365,8 @@ export type RunBundle = {
       cache_read: number;
       cache_write: number;
       premium_requests: number;
+      /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+      estimated: boolean;
     };
   };
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
@@ -2406,6 +2410,8 @@ export type RunEvent =
       data: {
         total_in: number;
         total_out: number;
+        /** True: a part was not reported by the endpoint and is an estimate */
+        estimated?: boolean;
         /** The same as total_in */
         total_input_tokens?: number;
         total_output_tokens?: number;
@@ -2944,6 +2950,8 @@ export type TaskStep = {
     cost: number;
     cache_read: number;
     cache_write: number;
+    /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+    estimated: boolean;
   };
   /** Messages added for the model since the previous step */
   input: {
@@ -3114,6 +3122,8 @@ export type Usage = {
   cache_read: number;
   cache_write: number;
   premium_requests: number;
+  /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+  estimated: boolean;
   /** The same as total_in */
   total_input_tokens: number;
   /** The same as total_out */
@@ -3144,6 +3154,8 @@ export type UsageRow = {
   completed: number;
   failed: number;
   halted: number;
+  /** Runs whose usage is partly an estimate, since an endpoint did not report it */
+  estimated: number;
   /** Input tokens */
   total_in: number;
   /** Output tokens */

@@ -13,7 +13,11 @@ type ToolEvent = Extract<SessionEvent, { type: `agent.${'' | 'mcp_'}tool_${'use'
 export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls: ModelReply['calls'] };
 
 /** Combines the events of one exchange. Each counts once, whether it comes from the list or from the stream. */
-export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<string>) {
+export function foldEvents(
+  emit: (delta: string) => void,
+  answered: ReadonlySet<string>,
+  report: (usage: ExchangeUsage) => void = () => {},
+) {
   const seen = new Set<string>();
   const previews = new Map<string, string>();
   const usage: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
@@ -50,8 +54,10 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
       else if (event.type === 'agent.custom_tool_use')
         asked.set(event.id, { id: event.id, name: event.name, arguments: jsonText(event.input ?? {}) });
       else if (isToolEvent(event)) noteTool(made_there, event);
-      else if (event.type === 'span.model_request_end') addUsage(usage, event.model_usage);
-      else if (event.type === 'session.error') refuse(event, counts);
+      else if (event.type === 'span.model_request_end') {
+        addUsage(usage, event.model_usage);
+        report({ ...usage });
+      } else if (event.type === 'session.error') refuse(event, counts);
       else if (event.type === 'session.status_terminated' || event.type === 'session.deleted')
         throw new ModelFailure('The session at the provider was ended from outside', {
           code: 'session_ended',

@@ -102,7 +102,7 @@ async function converse(
   const answered = new Set(
     [...past, ...due].flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])),
   );
-  const fold = foldEvents(emit, answered);
+  const fold = foldEvents(emit, answered, (usage) => input.report?.({ model, usage }));
   if (due.length > 0) await client.beta.sessions.events.send(session_id, { events: due }, { signal });
   const events = stream[Symbol.asyncIterator]();
   let rest = replay(fresh, fold, due.length > 0);

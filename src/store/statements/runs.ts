@@ -221,6 +221,24 @@ export const noteError = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
 );
 
+/** What an attempt has used that a halt broke off. */
+export const noteHalted = statement(
+  'note_halted',
+  [
+    ...['task_id', 'workflow_id', 'step', 'model', 'events', 'attempt', 'estimated'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+  ],
+  `WITH ${LOCKED_TASK},
+    step AS (
+      UPDATE task_steps SET estimated = estimated OR :estimated, model = coalesce(:model, task_steps.model), ${SPENT}
+      WHERE task_id = :task_id AND step = :step AND ended_at IS NULL AND attempts = :attempt
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+    run AS (
+      UPDATE tasks SET usage_estimated = usage_estimated OR :estimated, ${SPENT}, model = coalesce(tasks.model, :model)
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
+);
+
 /** What was paid in addition to the run's steps counts for its last one. */
 export const noteUsage = statement(
   'note_usage',

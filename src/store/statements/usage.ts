@@ -44,17 +44,17 @@ const usageBy = (group: UsageGroup) =>
         SELECT ${GROUPS[group].key} AS key, date_trunc(:interval::text, hour, :zone::text) AS at,
           sum(runs)::int AS runs, sum(completed)::int AS completed, sum(failed)::int AS failed, sum(halted)::int AS halted,
           sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cache_read)::float8 AS cache_read,
-          sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost
+          sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated
         FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
         GROUP BY 1, 2),
       largest AS (SELECT key FROM found WHERE key IS NOT NULL GROUP BY key ORDER BY sum(cost) DESC, sum(runs) DESC, key LIMIT :most)
       SELECT key, ${GROUPS[group].label} AS label, at,
-        runs, completed, failed, halted, total_in, total_out, cache_read, cache_write, premium_requests, cost
+        runs, completed, failed, halted, estimated, total_in, total_out, cache_read, cache_write, premium_requests, cost
       FROM (
         SELECT CASE WHEN key IN (SELECT key FROM largest) THEN key END AS key, at, sum(runs)::int AS runs,
           sum(completed)::int AS completed, sum(failed)::int AS failed, sum(halted)::int AS halted, sum(total_in) AS total_in,
           sum(total_out) AS total_out, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
-          sum(premium_requests) AS premium_requests, sum(cost) AS cost
+          sum(premium_requests) AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated
         FROM found GROUP BY 1, 2) AS shown
       ORDER BY at, cost DESC, runs DESC, key`,
   );

@@ -26,7 +26,7 @@ export const taskEnded = (task_id: string, status: string | undefined) =>
   );
 
 /** Whether the abort came from a person's halt, not from a worker that shuts down or was considered lost. */
-function isHalt(reason: unknown): boolean {
+export function isHalt(reason: unknown): boolean {
   return reason instanceof CancelledFailure
     ? reason.message === 'CANCELLED'
     : reason instanceof ApplicationFailure && reason.type === HALTED;

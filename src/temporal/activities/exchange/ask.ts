@@ -7,6 +7,7 @@ import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
 import { forcedAfter } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
+import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
 import { fitted } from '../fit.ts';
 import { offeredEvents } from '../offered.ts';
@@ -30,10 +31,17 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const publisher = ports.publisher(started.publishDelta);
   const held = ports.holdsBack(definition);
-  const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
+  const so_far: UsageSoFar = { sent: fit.tokens, reported: null, unreported: '' };
+  const emit = (delta: string) => {
+    so_far.unreported += delta;
+    if (!held) publisher.push(storable(delta));
+  };
+  const report = (reported: Answered) => Object.assign(so_far, { reported, unreported: '' });
   try {
     const given = await withFiles(work, fit.transcript);
-    const { reply, cursor } = await selected.runtime.exchange(exchangeOf(work, { ...about, ...given }), emit, signal);
+    work.so_far = so_far;
+    const asked = { ...exchangeOf(work, { ...about, ...given }), report };
+    const { reply, cursor } = await selected.runtime.exchange(asked, emit, signal);
     await publisher.flush();
     const answered = order.tools_off ? { ...reply, calls: [] } : reply;
     const published = !held && publisher.complete() ? started.published() : null;

@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { AttachedFile } from '../../../domain/attachments.ts';
+import { tokensOf } from '../../../domain/context-window.ts';
 import { missingFor } from '../../../domain/continuity.ts';
 import type { Definition, ModelPrices, WorkspaceOwner } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
@@ -7,7 +8,7 @@ import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
-import { addUsage, NO_USAGE, spentOn } from '../../../domain/usage.ts';
+import { addUsage, NO_USAGE, spentOn, type UsageSoFar, usageSoFar } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
@@ -15,7 +16,7 @@ import type { BegunStep, FirstRun, OpenRun, RunStore } from '../../../store/runs
 import type { TokenUseFacts } from '../../../store/tokens.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from '../admission.ts';
-import { type Halts, halted, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
+import { type Halts, halted, isHalt, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
 import type { ContextPorts } from '../context.ts';
 import { type ParkBehind, parkedBehind } from '../continuity.ts';
 import { retryDelay } from '../failure.ts';
@@ -73,6 +74,8 @@ export interface ExchangeAttempt {
   key: TokenUseFacts | null;
   /** The prices of the model, once it was selected. */
   prices?: ModelPrices;
+  /** What the model call has used so far; absent: none was made. */
+  so_far?: UsageSoFar;
 }
 
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
@@ -108,6 +111,7 @@ export async function exchangeStep(
     const answer = await askModel(work, await beginStep(work, signal));
     return answer === 'waiting' ? answer : await recordReply(work, answer, signal);
   } catch (error) {
+    if (isHalt(signal.reason)) await noteHalt(work);
     if (signal.aborted || !(error instanceof ModelFailure)) throw error;
     throw await noteFailure(work, error, signal);
   }
@@ -119,6 +123,16 @@ async function opened({ runs, keyUses, now }: ExchangePorts, task_id: string, { 
   if (step > 1 && denied.length === 0 && !remind)
     return { ...(await runs.openAndBegin(task_id, { step, turns, key, at: now() })), key };
   return { run: await runs.open(task_id, step), begun: null, key };
+}
+
+/** Counts what a halted model call has used. Not at any price: the halt does not wait for a database that is down. */
+async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
+  if (!so_far) return;
+  const { estimated, ...answered } = usageSoFar(so_far, tokensOf);
+  const spent = spentOn(answered, { asked: definition.model, prices });
+  const events = [eventsOf(run.task_id, ports.now).usage(addUsage(run, spent), { estimated })];
+  const noted = { step: order.step, model: answered.model, usage: spent, estimated, events };
+  await ports.runs.noteHalted(run, noted).catch(() => false);
 }
 
 async function noteFailure(
