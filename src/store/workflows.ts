@@ -43,7 +43,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
   async function withUsage<W extends WiredWorkflow>(workflows: W[]) {
     const ids = workflows.flatMap(({ last_task_id }) => last_task_id ?? []);
     const found = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, ...USAGE } });
-    const usages = new Map(found.map(({ id, ...usage }) => [id, usage]));
+    const usages = new Map(found.map((task) => [task.id, usageOf(task)]));
     return workflows.map((workflow) => ({ ...workflow, usage: usages.get(workflow.last_task_id ?? '') ?? NO_USAGE }));
   }
 
@@ -106,7 +106,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       return {
         messages: messages.map(wireAs<TranscriptEntry>()),
         logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
-        usage: task ? { ...task, estimated: task.usage_estimated } : NO_USAGE,
+        usage: task ? usageOf(task) : NO_USAGE,
       };
     },
   };
@@ -114,7 +114,16 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
 
 type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
 
-const USAGE = { total_in: true, total_out: true, cost: true, cache_read: true, cache_write: true, premium_requests: true };
+const USAGE = {
+  usage_estimated: true,
+  total_in: true,
+  total_out: true,
+  cost: true,
+  cache_read: true,
+  cache_write: true,
+  premium_requests: true,
+};
+const usageOf = <T extends { usage_estimated: boolean }>(task: T) => ({ ...task, estimated: task.usage_estimated });
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** On the wire `owner` is the login; ownership is decided by `owner_key`. */

@@ -140,6 +140,10 @@ describe('a model call that a halt breaks off', () => {
     expect(Math.min(task.usage.total_in, task.usage.total_out)).toBeGreaterThan(0);
     expect(workflow.usage).toMatchObject({ estimated: true, total_out: task.usage.total_out });
     expect(used).toMatchObject({ estimated: true, total_in: task.usage.total_in });
+    const listed = async (path: string, id: string) =>
+      ((await here.alice.get(path)).body as unknown as { id: string; usage: object }[]).find((one) => one.id === id)?.usage;
+    expect(await listed('/api/tasks', task.id)).toMatchObject({ estimated: true });
+    expect(await listed('/api/workflows', workflow.id)).toMatchObject({ estimated: true });
     const report = await here.alice.ok(here.alice.get('/api/usage'));
     expect(report.rows[0].estimated).toBeGreaterThan(0);
   });
