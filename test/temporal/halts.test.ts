@@ -151,7 +151,7 @@ describe('a model call that a halt breaks off', () => {
   it('keeps what the endpoint has reported as it is', async () => {
     const usage = { prompt_tokens: 40, completion_tokens: 3, total_tokens: 43 };
     const { task, used } = await halfway((response, request) => {
-      hangs('Half of it')(response, request);
+      void hangs('Half of it')(response, request);
       response.write(
         `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
       );
