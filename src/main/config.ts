@@ -211,10 +211,10 @@ const Environment = Variables.refine(
 
 export type Config = z.output<typeof Environment>;
 
-/** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
 /** Whether a worker has the role of tool calls alone. */
 export const onlyCallsTools = ({ WORKER_ROLE }: Config): boolean => WORKER_ROLE.every((role) => role === 'tools');
 
+/** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
 export const hasRole = ({ WORKER_ROLE }: Config, role: Role): boolean => WORKER_ROLE.includes(role);
 
 export const rolesOf = (config: Config): RoleSettings => ({

@@ -82,6 +82,14 @@ const FUNCTIONS: Record<string, { returns: string; query: string }> = {
   [`${STORED_BYTES_OF}(text)`]: { returns: 'float8', query: STORED_BYTES.replaceAll(':created_by', '$1') },
 };
 
+/** Statements that make the functions that workers of the role call. They refer to the tables of the current schema alone. */
+export const functionsForTools = (): string[] =>
+  Object.entries(FUNCTIONS).map(
+    ([signature, { returns, query }]) =>
+      `CREATE OR REPLACE FUNCTION ${signature} RETURNS ${returns} LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
+        AS $$ ${query} $$`,
+  );
+
 /**
  * Gives an existing role of the server what a worker with the role `tools` needs in this database, and nothing else. Throws a
  * sentence if there is no such role, or if nothing could be refused to it.
@@ -138,9 +146,8 @@ async function statementsFor(client: pg.Client, name: string): Promise<string[]>
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
     ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),
     ...SEQUENCES.map((sequence) => `GRANT USAGE ON SEQUENCE ${sequence} TO ${role}`),
-    ...Object.entries(FUNCTIONS).flatMap(([signature, { returns, query }]) => [
-      `CREATE OR REPLACE FUNCTION ${signature} RETURNS ${returns} LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
-        AS $$ ${query} $$`,
+    ...functionsForTools(),
+    ...Object.keys(FUNCTIONS).flatMap((signature) => [
       `REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`,
       `GRANT EXECUTE ON FUNCTION ${signature} TO ${role}`,
     ]),

@@ -11,6 +11,7 @@ import { keyRing } from '../../src/store/key-ring.ts';
 import { statement } from '../../src/store/statement.ts';
 import { setTaskBudget } from '../../src/store/statements/pauses.ts';
 import { pendingWebhooks } from '../../src/store/statements/webhooks.ts';
+import { functionsForTools } from '../../src/store/tools-role.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { allStatements } from '../support/statements.ts';
 
@@ -29,6 +30,8 @@ describe('the statements of the store', () => {
     expect(statements.length).toBeGreaterThan(70);
     const extension = await database.pool.query("SELECT 1 FROM pg_extension WHERE extname = 'vector'");
     const usable = statements.filter(({ name }) => extension.rows.length > 0 || name !== 'search_passages_extended');
+    // `perdura migrate --tools-role` makes these, where there is such a role.
+    for (const functionForTools of functionsForTools()) await database.pool.query(functionForTools);
     const refused: string[] = [];
     for (const { name, text } of usable)
       await database.pool.query(`PREPARE checked_${name} AS ${text}`).catch((error) => refused.push(`${name}: ${error.message}`));

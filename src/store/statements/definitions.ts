@@ -12,3 +12,10 @@ export const findDefinition = statement('find_definition', ['hash'], `SELECT bod
 export const CALL_DEFINITION = 'definition_for_calls';
 
 export const findCallDefinition = statement('find_call_definition', ['hash'], `SELECT ${CALL_DEFINITION}(:hash) AS body`);
+
+/** Whether this process has the role of tools workers. */
+export const restrictedRole = statement(
+  'restricted_role',
+  [],
+  `SELECT NOT has_column_privilege('definitions', 'body', 'SELECT') AS restricted`,
+);
