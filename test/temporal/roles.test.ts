@@ -162,8 +162,9 @@ describe('the database role of tools workers', () => {
     const { id: guardrail_id } = await here.alice.ok(here.alice.post('/api/guardrails', guardrail), 201);
     const { workflow_id } = await workflowOf();
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
-    const agent = { system_prompt: canary('system'), skill_ids: [skill.id], guardrail_ids: [guardrail_id] };
-    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, agent));
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { system_prompt: canary('system') }));
+    const settings = { skill_ids: [skill.id], guardrail_ids: [guardrail_id] };
+    await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, settings));
     const items = [{ type: 'message', role: 'user', content: canary('item') }];
     await here.alice.ok(here.alice.post('/v1/conversations', { items }), 200);
     const task_id = await here.prompt(workflow_id, canary('prompt'));
