@@ -2,18 +2,9 @@ import { z } from 'zod';
 import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, TOOL_EFFECTS, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
 import { ModelName, StoredModel } from './model-name.ts';
+import { ToolDefinition } from './tool-definitions.ts';
 
 const Ids = z.array(Id).default([]);
-
-/** An OpenAI-style tool definition, passed to the model unchanged; Perdura runs nothing for it. */
-const ToolDefinition = z.looseObject({
-  type: z.literal('function').default('function'),
-  function: z.looseObject({
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-    description: z.string().optional(),
-    parameters: z.looseObject({}).optional(),
-  }),
-});
 
 export const AgentCreate = z
   .object({

@@ -52,7 +52,7 @@ export const AGENTS: EditableScreen = {
     },
     tool_definitions: {
       label: 'Tool definitions (JSON)',
-      description: 'Passed to the model unchanged. Perdura does not execute them.',
+      description: 'Functions for the model, in the shape of OpenAI or Anthropic. Perdura does not execute them.',
     },
   },
   groups: [
