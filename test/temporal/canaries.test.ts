@@ -450,7 +450,8 @@ async function secretFields(): Promise<string[]> {
     if (ref && !seen_refs.includes(ref)) walk(api.components.schemas[ref], ref, [...seen_refs, ref]);
     for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) walk(part, path, seen_refs);
     for (const [name, field] of Object.entries<Schema>(schema.properties ?? {})) {
-      if (SECRET_FIELD.test(name) || field.writeOnly) found.add(`${path}.${name}`);
+      // A flag holds nothing.
+      if ((SECRET_FIELD.test(name) && field.type !== 'boolean') || field.writeOnly) found.add(`${path}.${name}`);
       walk(field, `${path}.${name}`, seen_refs);
     }
     if (typeof schema.additionalProperties === 'object') walk(schema.additionalProperties, `${path}.*`, seen_refs);
