@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costText, count, counted, distance, duration, money, rate, share } from '../../src/dashboard/ui/figures.ts';
+import { costText, count, counted, distance, duration, money, rate, share, tokensText } from '../../src/dashboard/ui/figures.ts';
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -135,4 +135,11 @@ describe('a share', () => {
     [1, 1_000, '0.1 %'],
     [1, 100_000, 'under 0.1 %'],
   ])('of %s in %s reads %s', (part, whole, text) => expect(share(part, whole)).toBe(text));
+});
+
+it('shows tokens that are partly an estimate as about so many', () => {
+  const usage = { total_in: 12_007, total_out: 53 };
+  expect(tokensText(usage)).toBe('12,007 in, 53 out');
+  expect(tokensText({ ...usage, estimated: false })).toBe('12,007 in, 53 out');
+  expect(tokensText({ ...usage, estimated: true })).toBe('about 12,007 in, 53 out');
 });

@@ -1,6 +1,6 @@
 import type { Task, tasks } from '../../contracts/tasks.ts';
 import type { ApiReply } from '../api/call.ts';
-import { costText, count, counted, duration } from '../ui/figures.ts';
+import { costText, count, counted, duration, tokensText } from '../ui/figures.ts';
 
 export type ComparedRun = ApiReply<typeof tasks.get>;
 type Step = NonNullable<ComparedRun['steps_detail']>[number];
@@ -53,6 +53,6 @@ export const transcriptText = ({ prompt, messages = [] }: ComparedRun): string =
   return `${[...begun, ...said].join('\n\n')}\n`;
 };
 
-export const tokensLine = ({ usage }: Pick<Task, 'usage'>) => `${count(usage.total_in)} in, ${count(usage.total_out)} out`;
+export const tokensLine = ({ usage }: Pick<Task, 'usage'>) => tokensText(usage);
 
 export const callsLine = (run: ComparedRun) => counted(toolCallsOf(run).length, 'call');

@@ -6,7 +6,7 @@ import { requestUrl } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 import { useNow } from '../ui/clock.ts';
 import { Copy } from '../ui/copy.tsx';
-import { count, duration } from '../ui/figures.ts';
+import { count, duration, tokensText } from '../ui/figures.ts';
 import { Facts, Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 import { budgetUse } from './budget-use.ts';
@@ -62,7 +62,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
           ),
           Model: task.model ?? 'default',
           Turns: Math.max(turnsOf(run), task.turns),
-          Tokens: `${count(usage.total_in)} in, ${count(usage.total_out)} out`,
+          Tokens: tokensText(usage),
           Cost: <RunCost cost={usage.cost} priced={data?.priced ?? true} />,
           ...(budget && { Budget: budget }),
           Duration: duration(elapsed_ms),

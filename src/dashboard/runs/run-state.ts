@@ -40,7 +40,14 @@ export interface LogLine {
 export interface LiveRun {
   status: string | null;
   turn: number;
-  usage: { total_in: number; total_out: number; cost: number; cache_read: number; cache_write: number } | null;
+  usage: {
+    total_in: number;
+    total_out: number;
+    cost: number;
+    cache_read: number;
+    cache_write: number;
+    estimated?: boolean;
+  } | null;
   blocks: Block[];
   /** Text of the current attempt. A reset clears it; the complete message replaces it. */
   partial: string;

@@ -3,7 +3,7 @@ import { type RunSpan, runInspection } from '../../contracts/run-inspection.ts';
 import type { Task, TaskStep, ToolCallRecord } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { count, duration, money } from '../ui/figures.ts';
+import { duration, money, tokensText } from '../ui/figures.ts';
 import { Code, Facts, Labelled, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Moment } from '../ui/time.tsx';
@@ -66,7 +66,7 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
         of={{
           Model: model ?? '—',
           Attempts: attempts,
-          Tokens: `${count(usage.total_in)} in, ${count(usage.total_out)} out`,
+          Tokens: tokensText(usage),
           ...(usage.cost > 0 && { Cost: money(usage.cost) }),
           'Finish reason': finish ?? '—',
         }}

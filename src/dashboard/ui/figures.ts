@@ -47,6 +47,10 @@ interface Spent {
 /** Whether the tokens of a sum have no price: a sum of zero dollars would look as if they were free. */
 export const isUnpriced = ({ cost, total_in, total_out }: Spent) => cost === 0 && total_in + total_out > 0;
 
+/** Tokens of a run or step. What an endpoint did not report, because the run was halted, is an estimate. */
+export const tokensText = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
+  `${estimated ? 'about ' : ''}${count(total_in)} in, ${count(total_out)} out`;
+
 /** US dollars; a dash if the tokens have no price. */
 export const costText = (spent: Spent) => (isUnpriced(spent) ? '—' : money(spent.cost));
 
