@@ -72,7 +72,7 @@ describe('a forced tool_choice', () => {
       ]);
       const next = await alice.chat.completions.create({ model, messages: [USER, message, resultOf(message)], tools });
       expect(next.choices[0]?.message.content).toBe('It is 42.');
-      expect(choices(1)).toEqual([[[TODOS, 'add', 'multiply'], null]]);
+      expect(choices(1)).toEqual([[['add', 'multiply', TODOS], null]]);
       expect((await requestOf(first.id, 1)).tool_choice).toEqual(sent);
       expect((await requestOf(first.id, 2)).tool_choice).toBeUndefined();
       expect(await here.alice.ok(here.alice.get(`/api/workflows/${model}/versions`))).toHaveLength(1);

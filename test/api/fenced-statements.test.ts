@@ -39,6 +39,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
   compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: eventsFor(run) }),
   wait: (run) => here.core.store.runs.wait(run, { step, events: eventsFor(run) }),
   noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', model: 'm', usage, events: eventsFor(run) }),
+  noteHalted: (run) => here.core.store.runs.noteHalted(run, { step, model: 'm', usage, estimated: true, events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
 const OF_A_RUN = ['open', 'openFirst', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
@@ -63,8 +64,8 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
 const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
   add: (call) => here.core.store.workspaceLayers.add(call, { chunks: ['chunk'], bytes: 1 }),
 };
-/** A statement that waits for a write and drops its answer. */
-const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(\w+)\(/gm;
+/** A statement that waits for a write and drops its answer. A halted attempt ends either way, so what it used may be refused. */
+const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(?!noteHalted)(\w+)\(/gm;
 /** Of a call as it is, of its run, or of a person. */
 const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'decide', 'lastCalls', 'question', 'answerQuestion'];
 

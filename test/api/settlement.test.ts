@@ -91,8 +91,9 @@ async function formerlySettled(task_id: string, { status, error, error_code, eve
   return rows[0] as { webhook: string | null };
 }
 
-/** The previous release said it in other words that a call may have run. */
-const shared = (text: string) => OUTCOMES_UNKNOWN.reduce((known, former) => known.replaceAll(former, OUTCOME_UNKNOWN), text);
+/** The previous release said it in other words that a call may have run, and estimated no usage. */
+const shared = (text: string) =>
+  OUTCOMES_UNKNOWN.reduce((known, former) => known.replaceAll(former, OUTCOME_UNKNOWN), text).replace(/,?"estimated":false/, '');
 
 /** What the end of a task left, without what differs from task to task. */
 async function leftBy(task_id: string) {
