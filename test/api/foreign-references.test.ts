@@ -104,10 +104,10 @@ it.each([ABSENT, FOREIGN])('a workflow whose agent requires the MCP server %s is
   expect((await here.alice.get(`/api/workflows/${result.workflows.ids[0]}`)).body.status).toBe('inactive');
 });
 
-it('a reference with thousands of such ids is reported shortly', async () => {
-  const skill_ids = Array.from({ length: 20_000 }, (_, index) => `${index}`);
+it('a reference with as many such ids as a list may have is reported shortly', async () => {
+  const skill_ids = Array.from({ length: 1_000 }, (_, index) => `${index}`);
   const result = await here.alice.ok(here.alice.post('/api/workflows/import', { items: [{ agent_id, skill_ids }] }), 201);
   expect(result.created).toBe(1);
   expect(result.errors).toHaveLength(21);
-  expect(result.errors[20]).toContain('19980 more');
+  expect(result.errors[20]).toContain('980 more');
 });

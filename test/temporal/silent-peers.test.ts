@@ -40,5 +40,5 @@ it('a stream that is resumed at an event number that does not exist yet is reset
     expect(events[0]).toMatchObject({ id: 0, type: 'log', data: { event: 'stream_reset' } });
     expect(idsOf(events.slice(1))).toEqual(idsOf(whole));
   }
-  expect(await here.alice.events(stream, { headers: { 'last-event-id': String(last) } })).toEqual([]);
+  expect((await here.alice.get(stream, { 'last-event-id': String(last) })).status).toBe(204);
 });
