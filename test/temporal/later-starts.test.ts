@@ -265,8 +265,11 @@ it('a run keeps the token of its caller only if its model is the default runtime
   const keeps = async (agent: object) => {
     const workflow_id = await workflowOf(bob, agent);
     here.model.script(hangs('thinking'));
+    const asked = here.model.requests.length;
     const { task_id } = await bob.ok(bob.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }), 201);
     const is_kept = await kept('tasks', task_id);
+    // A run that is stopped before it asks would leave this answer to the next one.
+    await until('the model has been asked', async () => here.model.requests.length > asked);
     await bob.ok(bob.post(`/api/tasks/${task_id}/stop`));
     return is_kept;
   };
