@@ -93,9 +93,16 @@ const usageIsRight: Check = async ({ database, runs, model }) => {
     const { rows: steps } = await database.query<Row>('SELECT * FROM task_steps WHERE task_id = $1 AND ended_at IS NOT NULL', [
       task_id,
     ]);
-    const { rows } = await database.query<Row>('SELECT total_in, total_out FROM tasks WHERE id = $1', [task_id]);
+    const { rows } = await database.query<Row>('SELECT total_in, total_out, status FROM tasks WHERE id = $1', [task_id]);
+    // What a halt broke off counts what its endpoint reported until then, or an estimate.
+    const { rows: broken } = await database.query<Row>(
+      `SELECT coalesce(sum(total_in), 0)::int AS total_in, coalesce(sum(total_out), 0)::int AS total_out FROM task_steps
+        WHERE task_id = $1 AND ended_at IS NULL`,
+      [task_id],
+    );
+    const halted = rows[0]?.status === 'halted' ? broken[0]! : { total_in: 0, total_out: 0 };
     const paid = steps.map(({ step }) => model.tokensOf(plan.id, step - 1));
-    const sum = (of: 'total_in' | 'total_out') => paid.reduce((total, tokens) => total + tokens[of], 0);
+    const sum = (of: 'total_in' | 'total_out') => paid.reduce((total, tokens) => total + tokens[of], halted[of]);
     const right = rows[0]?.total_in === sum('total_in') && rows[0]?.total_out === sum('total_out');
     hold(found, right, () => `${task_id} has ${steps.length} steps and ${JSON.stringify(rows[0])}`);
     const served = model.served.filter((it) => it.plan === plan.id).length;
