@@ -76,9 +76,9 @@ it('a run has a call stack only if it is asked for', { timeout: 60_000 }, async 
   expect(await (await start('sleeps', 60_000)).query<string>('__stack_trace')).toBe('');
 });
 
-it('what a workflow logs is logged', { timeout: 60_000 }, async () => {
+it('what a workflow logs is logged, in its order', { timeout: 60_000 }, async () => {
   const before = logged.length;
   await (await start('warns')).result();
-  // The SDK passes lines on in batches, in the order of their milliseconds.
-  await expect.poll(() => logged.slice(before).toSorted()).toEqual(['The first warning', 'The last warning']);
+  // The SDK passes lines on in batches, so the last may come after the run has ended.
+  await expect.poll(() => logged.slice(before)).toEqual(['The first warning', 'The last warning']);
 });
