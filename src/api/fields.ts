@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import type { Warning } from '../contracts/common.ts';
+import { spellingsOf, type Warning } from '../contracts/common.ts';
 import { PROTECTIONS, protects } from '../contracts/protections.ts';
 import { one, unprocessable } from '../domain/errors.ts';
 
@@ -84,15 +84,23 @@ const takesAnything = ({ def: { catchall } }: z.ZodObject) => catchall !== undef
 const isStrict = ({ def: { catchall } }: z.ZodObject) => catchall instanceof z.ZodNever;
 
 function unknown(schema: z.ZodObject, key: string, at: string[]): UnknownField {
-  const near = nearest(key, Object.keys(schema.shape));
+  const fields = fieldsByName(schema.shape as Shape);
+  const near = nearest(key, [...fields.keys()]);
   const name = key.slice(0, LONGEST_NAME);
-  const own = near?.close === true && protects(schema.shape[near.name] as z.ZodType);
+  const own = near?.close === true && protects(fields.get(near.name) as z.ZodType);
   const elsewhere = own ? undefined : protectionElsewhere(key);
   const question = near ? `; did you mean \`${near.name}\`?` : '';
   const hint = elsewhere ? `; \`${elsewhere.name}\` is a field of ${elsewhere.owner}, so set it there` : question;
   const refused = isStrict(schema) || own || elsewhere !== undefined;
   return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${ownerOf(schema, at)}${hint}`, refused };
 }
+
+/** The fields of a body under all names that they are read by. */
+const fieldsByName = (shape: Shape): Map<string, z.ZodType> =>
+  new Map([
+    ...Object.entries(shape),
+    ...Object.values(shape).flatMap((field) => (spellingsOf(field).names ?? []).map((name) => [name, field] as const)),
+  ]);
 
 /** A readable name of the object: `an MCP server`, or the field that contains it. */
 function ownerOf(schema: z.ZodObject, at: string[]): string {

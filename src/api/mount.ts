@@ -12,7 +12,7 @@ import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
 import { refuseUnpermitted } from './permission.ts';
 import { goneOf, overOf } from './reply-ends.ts';
-import { namesTwice, underOtherNames } from './spellings.ts';
+import { needsRecord, underOtherNames } from './spellings.ts';
 import { type Frames, sendEvents } from './sse.ts';
 import type { TokenEnds } from './token-ends.ts';
 import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
@@ -206,7 +206,7 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   const query = judgedQuery(endpoint.query, request.query);
   const { reply: settled, large = false } = endpoint;
   const judging = { what: 'body', settled, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
-  const record = endpoint.body && namesTwice(endpoint.body, request.body) ? await now(params.data) : undefined;
+  const record = endpoint.body && needsRecord(endpoint.body, request.body) ? await now(params.data) : undefined;
   const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, { ...judging, now: record }) : null;
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
   doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);

@@ -50,7 +50,7 @@ function namedOnce(shape: Shape, value: Fields, at: readonly string[], { now, re
     const choice = chosen({ own, names, field: shape[own] as z.ZodType }, value, now);
     for (const name of names) delete named[name];
     if (choice.kind === 'value') named[own] = choice.value;
-    if (choice.kind === 'conflict') refuse({ path: [...at, choice.names[0]].join('.'), message: conflictOf(choice.names) });
+    if (choice.kind === 'refused') refuse({ path: [...at, choice.name].join('.'), message: choice.message });
   }
   return named;
 }
@@ -66,34 +66,42 @@ interface Aliased {
   names: readonly string[];
   field: z.ZodType;
 }
-type Choice = { kind: 'none' } | { kind: 'value'; value: unknown } | { kind: 'conflict'; names: string[] };
+type Choice = { kind: 'none' } | { kind: 'value'; value: unknown } | { kind: 'refused'; name: string; message: string };
 
 /**
  * The value of a field that was sent under one or more names. Of several, the one that differs from the record wins. An empty value
- * under the name for another kind of record means that the record is not of that kind.
+ * under the name for another kind of record means that the record is not of that kind; any other value there is refused.
  */
 function chosen({ own, names, field }: Aliased, value: Fields, now: unknown): Choice {
   const clears = field.safeParse(null).success;
   const sent = namesIn(value, own, names).filter((name) => value[name] !== null || clears);
   const right = spellingsOf(field).nameFor?.({ ...Object(now), ...value }) ?? own;
-  const fits = (name: string) => name === own || name === right || !spellingsOf(field).nameFor;
-  const meant = sent.some(fits) ? sent.filter((name) => fits(name) || !isEmpty(value[name])) : sent;
+  // A record without a kind is refused for that.
+  const fits = (name: string) => name === own || name === right || !names.includes(right);
+  const meant = sent.filter((name) => fits(name) || !isEmpty(value[name]));
   const [first] = meant;
   if (first === undefined) return Object.hasOwn(value, own) ? { kind: 'value', value: value[own] } : { kind: 'none' };
+  if (!meant.some(fits))
+    return { kind: 'refused', name: first, message: `\`${first}\` is for another kind of record; send \`${right}\`` };
   const is = (one: unknown) => (name: string) => isDeepStrictEqual(value[name], one);
   if (meant.every(is(value[first]))) return { kind: 'value', value: value[first] };
   const edited = meant.filter((name) => !is(Object(now)[own])(name));
   const [changed] = edited;
   if (changed !== undefined && edited.every(is(value[changed])) && fits(changed)) return { kind: 'value', value: value[changed] };
-  return { kind: 'conflict', names: edited.length > 1 ? edited : meant };
+  const torn = edited.length > 1 ? edited : meant;
+  return { kind: 'refused', name: torn[0] as string, message: conflictOf(torn) };
 }
 
 const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** Whether a body has a field under several names, so that only the record shows which was edited. */
-export function namesTwice(schema: z.ZodType, value: unknown): boolean {
+/** Whether only the record shows what is meant: which of several names of a field was edited, or which name its kind has. */
+export function needsRecord(schema: z.ZodType, value: unknown): boolean {
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return false;
-  return [...foreignNames(schema.shape)].some(([own, names]) => namesIn(value as Fields, own, names).length > 1);
+  return [...foreignNames(schema.shape)].some(([own, names]) => {
+    const sent = namesIn(value as Fields, own, names);
+    const byKind = spellingsOf(schema.shape[own]).nameFor !== undefined;
+    return sent.length > 1 || (byKind && sent.some((name) => name !== own));
+  });
 }
 
 /** Whether a field of the body has this other name. */

@@ -112,6 +112,50 @@ describe.each(ALIASED.map((aliased) => [aliased.title, aliased] as const))('%s',
   });
 });
 
+describe.each(
+  GUARDRAIL_TYPES.flatMap((type) => GUARDRAIL_TYPES.filter((other) => other !== type).map((other) => [type, other] as const)),
+)('a guardrail of the type %s', (guardrail_type, other) => {
+  const guard = { name: `kept ${guardrail_type} ${other}`, guardrail_type };
+
+  it(`keeps its rules when it is sent those of the type ${other}`, async () => {
+    const path = `/api/guardrails/${(await here.alice.ok(here.alice.post('/api/guardrails', { ...guard, config: CONFIGS[guardrail_type] }), 201)).id}`;
+    const { config } = (await here.alice.get(path)).body;
+    const refused = await here.alice.put(path, { [`${other}_config`]: CONFIGS[other] });
+    expect([refused.status, refused.body.errors]).toEqual([
+      422,
+      [
+        {
+          path: `${other}_config`,
+          message: `\`${other}_config\` is for another kind of record; send \`${guardrail_type}_config\``,
+        },
+      ],
+    ]);
+    for (const nothing of [{}, null]) await here.alice.ok(here.alice.put(path, { [`${other}_config`]: nothing }));
+    expect((await here.alice.get(path)).body.config).toEqual(config);
+    await here.alice.ok(here.alice.send('DELETE', path), 204);
+  });
+
+  it(`is not created with rules of the type ${other}, or under a name that is nearly right`, async () => {
+    for (const name of [`${other}_config`, `${guardrail_type.slice(1)}_config`]) {
+      const refused = await here.alice.post('/api/guardrails', { ...guard, [name]: CONFIGS[guardrail_type] });
+      expect([name, refused.status, refused.body.errors?.[0]?.message]).toEqual([
+        name,
+        422,
+        expect.stringContaining(`\`${guardrail_type}_config\``),
+      ]);
+    }
+  });
+});
+
+it('a guardrail keeps its rules when a name of its configuration is nearly right', async () => {
+  const path = `/api/guardrails/${(await here.alice.ok(here.alice.post('/api/guardrails', { name: 'near', guardrail_type: 'prompt', config: CONFIGS.prompt }), 201)).id}`;
+  for (const name of ['prompt_confg', 'promt_config', 'confg']) {
+    const refused = await here.alice.put(path, { [name]: { max_length: 3 } });
+    expect([name, refused.status, refused.body.errors?.[0]?.path]).toEqual([name, 422, name]);
+  }
+  expect((await here.alice.get(path)).body.config.forbidden_patterns).toEqual(['secret']);
+});
+
 const OTHERWISE: Record<string, object> = {
   prompt: { max_length: 7 },
   request: { json_schema: { type: 'array' } },
