@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { spellingsOf, type Warning } from '../contracts/common.ts';
+import { foreignNames, type Warning } from '../contracts/common.ts';
 import { PROTECTIONS, protects } from '../contracts/protections.ts';
 import { one, unprocessable } from '../domain/errors.ts';
 
@@ -99,7 +99,7 @@ function unknown(schema: z.ZodObject, key: string, at: string[]): UnknownField {
 const fieldsByName = (shape: Shape): Map<string, z.ZodType> =>
   new Map([
     ...Object.entries(shape),
-    ...Object.values(shape).flatMap((field) => (spellingsOf(field).names ?? []).map((name) => [name, field] as const)),
+    ...[...foreignNames(shape)].flatMap(([own, names]) => names.map((name) => [name, shape[own] as z.ZodType] as const)),
   ]);
 
 /** A readable name of the object: `an MCP server`, or the field that contains it. */

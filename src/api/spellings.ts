@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { spellingsOf } from '../contracts/common.ts';
+import { foreignNames, spellingsOf } from '../contracts/common.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { bare } from './fields.ts';
 
@@ -119,23 +119,6 @@ export function underOtherNames<R>(schema: z.ZodType, record: R): R {
     return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, shownAs(name)] as const);
   });
   return named.length > 0 ? { ...record, ...Object.fromEntries(named) } : record;
-}
-
-const foreign = new WeakMap<Shape, ReadonlyMap<string, readonly string[]>>();
-
-/** The other names of each field that has any. The first field that claims a name has it. */
-function foreignNames(shape: Shape): ReadonlyMap<string, readonly string[]> {
-  const found = foreign.get(shape);
-  if (found) return found;
-  const taken = new Set<string>();
-  const made = new Map<string, readonly string[]>();
-  for (const [own, field] of Object.entries(shape)) {
-    const names = (spellingsOf(field).names ?? []).filter((name) => !taken.has(name));
-    for (const name of names) taken.add(name);
-    if (names.length > 0) made.set(own, names);
-  }
-  foreign.set(shape, made);
-  return made;
 }
 
 const read = (schema: z.ZodType, value: unknown) => spellingsOf(schema).read?.(value) ?? value;

@@ -100,10 +100,27 @@ export function spellingsOf(schema: z.ZodType): Spellings {
   return wraps ? spellingsOf(schema.unwrap() as z.ZodType) : {};
 }
 
+const foreign = new WeakMap<z.ZodRawShape, ReadonlyMap<string, readonly string[]>>();
+
+/** The other names of each field that has any. The first field that claims a name has it. */
+export function foreignNames(shape: z.ZodRawShape): ReadonlyMap<string, readonly string[]> {
+  const found = foreign.get(shape);
+  if (found) return found;
+  const taken = new Set<string>();
+  const made = new Map<string, readonly string[]>();
+  for (const [own, field] of Object.entries(shape)) {
+    const names = (spellingsOf(field as z.ZodType).names ?? []).filter((name) => !taken.has(name));
+    for (const name of names) taken.add(name);
+    if (names.length > 0) made.set(own, names);
+  }
+  foreign.set(shape, made);
+  return made;
+}
+
 /** Fields of a reply for the other names of a body's fields, so that a client may send back what it has read under them. */
 export function otherNames(shape: z.ZodRawShape): Record<string, z.ZodOptional<z.ZodNullable<z.ZodType>>> {
-  const named = Object.entries(shape).flatMap(([own, field]) =>
-    (spellingsOf(field as z.ZodType).names ?? []).map((name) => [own, name, field as z.ZodType] as const),
+  const named = [...foreignNames(shape)].flatMap(([own, names]) =>
+    names.map((name) => [own, name, shape[own] as z.ZodType] as const),
   );
   const same = (own: string, field: z.ZodType) => {
     const description = `The same as \`${own}\`, for other clients of this interface`;

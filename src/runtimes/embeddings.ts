@@ -51,7 +51,7 @@ async function embedBatch(client: OpenAI, { model, input }: { model: string; inp
   }
 }
 
-/** In the order of the texts. Throws a TypeError that names what is wrong, because a wrong vector would be found with every search, or by none. */
+/** In the order of the texts. Throws `Misshapen`, which names what is wrong, because a wrong vector would be found with every search, or by none. */
 function vectorsOf(answer: unknown, texts: number): number[][] {
   const read = Answer.safeParse(answer);
   if (!read.success) throw new Misshapen(sentenceOfError(read.error));

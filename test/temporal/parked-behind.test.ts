@@ -74,7 +74,7 @@ async function parkedAhead() {
   await approve(task_id, '1-1');
   await parkedFor(task_id, '2-1');
   await copy.restore();
-  return { ...shop, task_id };
+  return { ...shop, task_id, copy };
 }
 
 describe('a run that is parked further than its record', () => {
@@ -166,14 +166,7 @@ describe('a run that is parked further than its record', () => {
   });
 
   it('is found if it waits because its record was behind, and the record was restored again', async () => {
-    const shop = await guarded();
-    here.model.script(shop.pay('a'), shop.pay('b'));
-    const task_id = await here.prompt(shop.workflow_id);
-    await parkedFor(task_id, '1-1');
-    const copy = await shop.copy();
-    await approve(task_id, '1-1');
-    await parkedFor(task_id, '2-1');
-    await copy.restore();
+    const { task_id, copy } = await parkedAhead();
     await approve(task_id, '1-1');
     await behind(task_id);
     await until('the run waits for a person', async () =>
