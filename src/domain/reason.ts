@@ -23,6 +23,13 @@ export function sentenceOfError(error: unknown): string {
   return message || code || 'no connection';
 }
 
+/** The error itself if it speaks to people; otherwise one that says what could not be read, and why. */
+export function readably(error: Error, what: string): Error {
+  const inner = innermost(error) as Error;
+  const said = sentenceOfError(inner);
+  return said === inner.message?.trim() ? error : new Misshapen(`${what} cannot be read: ${said}`, { cause: error });
+}
+
 /** The first fault that zod has found. */
 function faultIn([first]: unknown[]): string {
   const { path = [], message = '' } = Object(first) as { path?: PropertyKey[]; message?: string };

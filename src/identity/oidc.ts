@@ -2,6 +2,7 @@ import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerif
 import { z } from 'zod';
 import type { CallerRole } from '../contracts/access.ts';
 import { highestRole } from '../domain/access.ts';
+import { readably } from '../domain/reason.ts';
 import { storable } from '../domain/transcript.ts';
 import type { Identity, IdentityCheck } from './cached-identity.ts';
 
@@ -51,13 +52,17 @@ async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JW
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const answer = await fetch(url, { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok) throw new Error(`The OpenID Connect issuer answered ${answer.status} at ${url}`);
-  const found = Discovery.parse(await answer.json());
+  const found = await discoveryIn(answer).catch((error: Error) => {
+    throw readably(error, `The OpenID Connect metadata at ${url}`);
+  });
   if (found.issuer !== issuer) throw new Error(`OIDC_ISSUER is ${issuer}, but ${url} names the issuer ${found.issuer}`);
   return createRemoteJWKSet(new URL(found.jwks_uri), {
     timeoutDuration: TIMEOUT_MS,
     [customFetch]: (place, options) => fetch(place, options as RequestInit),
   });
 }
+
+const discoveryIn = async (answer: Response) => Discovery.parse(await answer.json());
 
 /** Whether the token is to blame, rather than the way to the issuer. */
 const isInvalid = (error: unknown): boolean =>

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { readably } from '../domain/reason.ts';
 import type { IdentityCheck } from './cached-identity.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -28,10 +29,14 @@ export function codeHostIdentity({ provider, api_url, fetch }: CodeHost): Identi
     });
     if (answer.status === 401 || answer.status === 403) return null;
     if (!answer.ok) throw new Error(`The identity provider ${provider} answered ${answer.status}`);
-    const { id, login, username } = Account.parse(await answer.json());
+    const { id, login, username } = await accountIn(answer).catch((error: Error) => {
+      throw readably(error, `The account at the identity provider ${provider}`);
+    });
     return { provider, subject: String(id), login: login ?? username ?? String(id) };
   };
 }
+
+const accountIn = async (answer: Response) => Account.parse(await answer.json());
 
 interface LocalAccount {
   token: string;

@@ -41,10 +41,15 @@ async function readBundle(file: string): Promise<RunBundle> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(error.code === 'ENOENT' ? 'No such file' : error.message);
   });
+  return runBundleIn(text);
+}
+
+/** Throws a sentence if the text is not a bundle of a run. */
+export function runBundleIn(text: string): RunBundle {
   const value = jsonOf(text);
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
   if (format !== 'perdura-run') throw new Error('Not a bundle of a run; download one with GET /api/tasks/{id}/bundle');
-  if (version !== 1) throw new Error(`Bundle of version ${version}; this Perdura reads version 1`);
+  if (version !== 1) throw new Error(`Bundle of version ${JSON.stringify(version) ?? 'unknown'}; this Perdura reads version 1`);
   const { data, error } = RunBundle.safeParse(value);
   if (data) return data;
   const { path, message } = error.issues[0] ?? { path: [], message: 'unknown' };
@@ -54,8 +59,8 @@ async function readBundle(file: string): Promise<RunBundle> {
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`Not valid JSON: ${(error as Error).message}`);
+  } catch {
+    throw new Error('Not valid JSON; download the bundle again with GET /api/tasks/{id}/bundle');
   }
 }
 

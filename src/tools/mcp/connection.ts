@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
-import { reasonOf } from '../../domain/reason.ts';
+import { readably, reasonOf } from '../../domain/reason.ts';
 import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
@@ -136,7 +136,10 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   const listing = rememberedListing(client, ports.schemaFaults);
   return {
     closed: () => closed || refusal.happened(),
-    list: (signal) => refusal.orElse(listing(signal)),
+    list: (signal) =>
+      refusal.orElse(listing(signal)).catch((error: Error) => {
+        throw readably(error, `The list of tools of the MCP server ${target.name}`);
+      }),
     signed_in: ports.signed_in ?? (() => false),
     asked: questions.asked,
     async call({ tool, arguments: args, call_key, onprogress, task_id, ask }, signal) {

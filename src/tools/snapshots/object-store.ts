@@ -46,7 +46,10 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
 
   async function page(prefix: string, more: Record<string, string>): Promise<string> {
     const query = new URLSearchParams({ 'list-type': '2', prefix: root + prefix, ...more });
-    return (await ask({ method: 'GET', path: `?${query}` })).toString();
+    const text = (await ask({ method: 'GET', path: `?${query}` })).toString();
+    // A proxy's page names no keys either, and is not an empty bucket.
+    if (!LISTING.test(text)) throw new ObjectStoreDown(notListed(settings));
+    return text;
   }
 
   async function* pagesOfFolders(prefix: string): AsyncGenerator<string> {
@@ -84,6 +87,13 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
     },
   };
 }
+
+const LISTING = /<ListBucketResult[\s/>]/;
+
+const baseOf = ({ endpoint, bucket }: Pick<S3Settings, 'endpoint' | 'bucket'>) => `${endpoint.replace(/\/$/, '')}/${bucket}`;
+
+const notListed = (settings: Pick<S3Settings, 'endpoint' | 'bucket'>) =>
+  `The object store ${baseOf(settings)} answered GET with something that is not a list of objects; S3_ENDPOINT must be the address of an S3 service`;
 
 /** Our keys contain nothing that XML would escape. */
 const ELEMENTS = {
@@ -123,8 +133,8 @@ class Refused extends ObjectStoreDown {
 }
 
 function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThis.fetch) {
-  const { endpoint, bucket, region, access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
-  const base = `${endpoint.replace(/\/$/, '')}/${bucket}`;
+  const { region, access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
+  const base = baseOf(settings);
 
   async function once({ method, path, content, signal }: Ask): Promise<Buffer> {
     const signing = { method, url: base + path, accessKeyId, secretAccessKey, service: 's3', region };
