@@ -20,7 +20,8 @@ export function sentenceOfError(error: unknown): string {
   if (Array.isArray(issues)) return faultIn(issues);
   if (code === undefined && error instanceof SyntaxError) return 'it is not valid JSON';
   if (code === undefined && NATIVE.some((kind) => error instanceof kind)) return 'it does not have the documented form';
-  return message || code || 'no connection';
+  // What OpenSSL says ends with a line break.
+  return message.trim() || code || 'no connection';
 }
 
 /** The error itself if it speaks to people; otherwise one that says what could not be read, and why. */

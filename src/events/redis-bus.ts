@@ -53,9 +53,17 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   subscriber.on('ready', () => {
     for (const channel of [...halts.names(), ...channels.names()]) door.open(channel);
   });
+  // Without a connection, a command fails with a sentence about the client's own queue.
+  const faults = new Map<Redis, string>();
   const probes = [publisher, subscriber].map((connection) => {
-    connection.on('error', (error) => reported(`Redis is unavailable, events are read from the record: ${error.message}`));
-    connection.on('ready', () => reported(null));
+    connection.on('error', (error) => {
+      faults.set(connection, error.message);
+      reported(`Redis is unavailable, events are read from the record: ${error.message}`);
+    });
+    connection.on('ready', () => {
+      faults.delete(connection);
+      reported(null);
+    });
     return setInterval(() => void probe(connection), PROBE_MS).unref();
   });
 
@@ -76,7 +84,11 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
     },
     onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
     async ping() {
-      await Promise.all([publisher.ping(), subscriber.ping()]);
+      const answered = (connection: Redis) =>
+        connection.ping().catch((error: Error) => {
+          throw new Error(`Redis is unavailable (REDIS_URL): ${faults.get(connection) ?? error.message}`);
+        });
+      await Promise.all([publisher, subscriber].map(answered));
     },
     async close() {
       for (const timer of probes) clearInterval(timer);

@@ -3,13 +3,13 @@ import type { Outage } from '../domain/outages.ts';
 
 const unavailable = (sentence: string): Outage => ({ code: 'engine_unavailable', sentence });
 
-const UNREACHABLE = unavailable('The workflow engine is unreachable');
+const UNREACHABLE = unavailable('The workflow engine is unreachable (TEMPORAL_ADDRESS)');
 
 /** How to call an outage of the engine, by gRPC status. */
 const SENTENCES: Record<number, Outage> = {
   1: UNREACHABLE,
-  /** It may be overloaded, or this process was. */
-  4: unavailable('The workflow engine did not answer in time'),
+  /** It may be overloaded, or this process was; or the client has tried to reach it until the time was up. */
+  4: unavailable('The workflow engine did not answer in time (TEMPORAL_ADDRESS)'),
   7: unavailable('The workflow engine refuses this account (TEMPORAL_API_KEY, or the certificate of TEMPORAL_TLS_*)'),
   8: unavailable('The workflow engine has more requests than it can serve'),
   12: unavailable('What answers at TEMPORAL_ADDRESS is not a workflow engine of a supported version'),
@@ -35,7 +35,9 @@ export function engineOutage(error: unknown): Outage | null {
   if (!isGrpcServiceError(inner)) return null;
   if (NO_ATTRIBUTE.test(inner.details ?? '')) return LOST;
   if (REFUSALS.has(inner.code)) return null;
-  const known = SENTENCES[inner.code] ?? unavailable(`The workflow engine cannot serve now (gRPC status ${inner.code})`);
+  const known =
+    SENTENCES[inner.code] ??
+    unavailable(`The workflow engine cannot serve now (gRPC status ${inner.code} from TEMPORAL_ADDRESS)`);
   return known === UNREACHABLE && TLS.test(inner.details ?? '') ? insecure(inner.details) : known;
 }
 

@@ -1,6 +1,6 @@
-import dns from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { nameTo } from './faulty-names.ts';
 
 /** How the server fails. */
 export type Fault =
@@ -77,7 +77,7 @@ export async function startFaultyPostgres(target: string): Promise<FaultyPostgre
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port: own } = server.address() as AddressInfo;
-  const restoreNames = nameTo(() => {
+  const restoreNames = nameTo(NAME, () => {
     if (fault?.at !== 'name') return null;
     hit();
     return fault.code;
@@ -129,18 +129,3 @@ const errorResponse = (code: string, severity: string): Buffer =>
   framed('E', Buffer.from(`S${severity}\0V${severity}\0C${code}\0Msaid by the test, with secret-of-a-statement\0\0`));
 
 const READY = framed('Z', Buffer.from('I'));
-
-/** The system finds the server by its name, unless `refusal` has a code. */
-function nameTo(refusal: () => string | null): () => void {
-  const { lookup } = dns;
-  dns.lookup = ((name: string, options: dns.LookupOptions, callback: (...answer: unknown[]) => void) => {
-    if (name !== NAME) return lookup(name, options, callback as never);
-    const code = refusal();
-    if (code)
-      return callback(Object.assign(new Error(`getaddrinfo ${code} ${name}`), { code, syscall: 'getaddrinfo', errno: -1 }));
-    return options.all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
-  }) as never;
-  return () => {
-    dns.lookup = lookup;
-  };
-}

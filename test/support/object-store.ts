@@ -22,7 +22,12 @@ export interface TestObjectStore {
 export async function startObjectStore(): Promise<TestObjectStore> {
   const directory = await mkdtemp(join(tmpdir(), 'perdura-s3-'));
   const serve = (port: number) =>
-    new S3rver({ address: '127.0.0.1', port, silent: true, directory, configureBuckets: [{ name: 'workspaces', configs: [] }] });
+    new S3rver({
+      ...{ address: '127.0.0.1', port, silent: true, directory },
+      // Whatever name the server is reached by, the bucket is in the path.
+      vhostBuckets: false,
+      configureBuckets: [{ name: 'workspaces', configs: [] }],
+    });
   let server = serve(0);
   const { port }: AddressInfo = await server.run();
   const env = {

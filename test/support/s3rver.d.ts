@@ -8,6 +8,7 @@ declare module 's3rver' {
       port: number;
       silent: boolean;
       directory: string;
+      vhostBuckets: boolean;
       configureBuckets: { name: string; configs: string[] }[];
     });
     run(): Promise<AddressInfo>;

@@ -5,6 +5,7 @@ import { type PinnedRepository, specOf, type ToolSpec } from '../../../domain/de
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
+import { outageOf } from '../../../domain/outages.ts';
 import { forcedAfter } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
@@ -120,6 +121,8 @@ async function checkOut(
   await begun;
   const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch((error: Error) => {
     signal.throwIfAborted();
+    // Not the repository's fault: the step is tried again for as long as the bucket, the database or the room is missing.
+    if (outageOf(error)) throw error;
     throw ApplicationFailure.nonRetryable(error.message, secretRefusal(error) ?? 'repository_failed');
   });
   const { url, branch } = repository;
