@@ -1,7 +1,8 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import { AppError, type ErrorKind, type FieldError } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
+import { inOneLine } from '../domain/reason.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
@@ -148,13 +149,22 @@ function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
 const codeOf = (status: number) =>
   status === 413 ? 'too_large' : status === 415 ? 'unsupported_content_type' : status === 400 ? 'malformed_body' : 'refused';
 
+/**
+ * Logs why a request or stream failed. What an upstream service did, and what the installation lacks, is one line: it has no place in our
+ * code. Any other error is our fault, and keeps its stack.
+ */
+export function logFault(log: FastifyBaseLogger, error: Error, what: string): void {
+  const outage = outageOf(error);
+  if (outage) log.error({ error_code: outage.code }, `${what}: ${inOneLine(error.message)}`);
+  else if (error instanceof AppError) log.warn({ error_code: error.code }, `${what}: ${inOneLine(error.message)}`);
+  else log.error({ err: error }, what);
+}
+
 /** Every refusal and failure as a problem document. */
 export function refuseInOurWords(http: FastifyInstance): void {
   http.setErrorHandler((error: Error, request, reply) => {
     const problem = problemOf(error);
-    // An outage has one cause for many requests, and no place in our code.
-    if (outageOf(error)) request.log.error(`request failed: ${error.message}`);
-    else if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (problem.status >= 500) logFault(request.log, error, 'request failed');
     return sendProblem(request, reply, problem);
   });
   http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));

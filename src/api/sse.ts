@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { StreamBudget } from '../events/waiting.ts';
+import { logFault } from './problems.ts';
 
 export interface SseFrame {
   id?: number;
@@ -47,7 +48,7 @@ export function sendEvents(reply: FastifyReply, frames: Frames, { closing, gone,
   if (reply.request.method === 'HEAD') raw.end();
   else
     void pump({ raw, gone, waiting }, frames, closing).catch((error: Error) => {
-      if (!gone.aborted) reply.log.error({ err: error }, 'a stream failed');
+      if (!gone.aborted) logFault(reply.log, error, 'a stream failed');
       raw.destroy();
     });
   return reply;

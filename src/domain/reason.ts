@@ -38,6 +38,11 @@ function faultIn([first]: unknown[]): string {
   return path.length > 0 ? `${path.map(String).join('.')}: ${said}` : said;
 }
 
+const LINE_CHARACTERS = 500;
+
+/** What somebody else says, as a part of one line of a log. */
+export const inOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, LINE_CHARACTERS);
+
 /** What the innermost cause says: it names the host or the port, where the outer ones only say `fetch failed`. */
 export const reasonOf = (error: unknown): string => sentenceOfError(innermost(error));
 

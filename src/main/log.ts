@@ -81,8 +81,8 @@ export function readable(line: string): string {
 export function sdkLog(): (entry: LogEntry) => void {
   const is_json = isJsonLog();
   return (entry) => {
-    const { message, fields, error } = shownEntry(entry);
-    if (is_json) return lines[LEVELS[entry.level]]({ ...fields, ...(error ? { err: error } : {}) }, message);
+    const { message, fields, level, error } = shownEntry(entry);
+    if (is_json) return lines[LEVELS[level]]({ ...fields, ...(error ? { err: error } : {}) }, message);
     const { task_id, ...more } = fields;
     const details = error ? ` ${inspect({ ...more, error })}` : '';
     standardError.write(`${textLine(message, task_id ? { task_id } : {})}${printable(details)}\n`);

@@ -17,6 +17,9 @@ export const taskIdOfExecution = (run_id: string) => run_id.replace(/^task-/, ''
 /** Type of the failure that ends a run whose budget is used up. */
 export const BUDGET_HALT = 'budget_exhausted';
 
+/** Type of the failure of an attempt at a run that is being halted. */
+export const HALTED = 'Halted';
+
 /** Type of the failure that ends a run whose task somebody else has ended or deleted. */
 export const TASK_ENDED = 'task_ended';
 

@@ -1,10 +1,12 @@
-import type { ActivityInterceptorsFactory, LogEntry } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, LogEntry, LogLevel } from '@temporalio/worker';
 import { outageOf } from '../domain/outages.ts';
-import { runIdOf, taskIdOfExecution } from './names.ts';
+import { inOneLine } from '../domain/reason.ts';
+import { HALTED, runIdOf, taskIdOfExecution } from './names.ts';
 
 /** An entry of the SDK's log as it is printed. With an error, its stack belongs to it. */
 interface ShownEntry {
   message: string;
+  level: LogLevel;
   fields: { task_id?: string; [field: string]: unknown };
   error?: unknown;
 }
@@ -17,22 +19,26 @@ interface Failure {
 }
 
 const FAILED = /^(?:Activity|Workflow) failed$/;
-const MOST_CHARACTERS = 500;
 
 /**
  * A failure that is the result of a run, of a model, of a server or of the installation's state is one line: what failed, and why. Any other
- * is our fault, and keeps its stack. The token by which the engine knows an attempt is of no use to a reader.
+ * is our fault, and keeps its stack. What a person has halted did not fail. The token by which the engine knows an attempt is of no use to a
+ * reader.
  */
-export function shownEntry({ message, meta }: Pick<LogEntry, 'message' | 'meta'>): ShownEntry {
+export function shownEntry({ message, meta, level }: Pick<LogEntry, 'message' | 'meta' | 'level'>): ShownEntry {
   const { error, taskToken: _, workflowId, ...rest } = (meta ?? {}) as Record<string, unknown>;
   const fields = { ...placeOf(workflowId), ...rest };
-  if (!error) return { message, fields };
-  if (!FAILED.test(message) || !isForeseen(error)) return { message, fields, error };
+  if (!error) return { message, fields, level };
+  if (!FAILED.test(message) || !isForeseen(error)) return { message, fields, level, error };
   const { step, call_id, attempt, activityType } = rest;
   const { type, message: cause = '' } = error as Failure;
   const again = typeof attempt === 'number' && attempt > 1 ? ` (attempt ${attempt})` : '';
-  const reason = cause.replaceAll(/\s+/g, ' ').slice(0, MOST_CHARACTERS);
-  return { message: `${subjectOf(rest)} failed${again}: ${type ? `${type}: ` : ''}${reason}`, fields: shortOf() };
+  if (type === HALTED) return { message: `${subjectOf(rest)} stopped: the run was halted`, fields: shortOf(), level: 'INFO' };
+  return {
+    message: `${subjectOf(rest)} failed${again}: ${type ? `${type}: ` : ''}${inOneLine(cause)}`,
+    fields: shortOf(),
+    level,
+  };
 
   function shortOf(): ShownEntry['fields'] {
     const known = { step, call_id, attempt, activityType, error_code: type };

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { outageOf } from '../../domain/outages.ts';
-import { TASK_ENDED } from '../names.ts';
+import { HALTED, TASK_ENDED } from '../names.ts';
 
 /** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
 const BEAT_MS = 2_000;
@@ -12,7 +12,6 @@ export interface Halts {
   watch(task_id: string): { signal: AbortSignal; end(): void };
 }
 
-export const HALTED = 'Halted';
 /** The failure of an attempt at a run that is being halted. */
 export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 

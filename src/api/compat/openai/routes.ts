@@ -7,7 +7,7 @@ import type { Caller } from '../../auth.ts';
 import { madeOnce } from '../../crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
 import { ownedTask } from '../../owned.ts';
-import { headRefusal, methodsAt, type ProblemFacts, problemOf, unknownRoute, wrongMethod } from '../../problems.ts';
+import { headRefusal, logFault, methodsAt, type ProblemFacts, problemOf, unknownRoute, wrongMethod } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
 import { answerText, callsOfClient, rested } from '../client-calls.ts';
 import {
@@ -94,7 +94,8 @@ function refuseInTheirWords({ http, endpoints }: Api): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = problemOf(error);
     const { status } = problem;
-    if (status >= 500 && !request.raw.destroyed) request.log.error({ err: error }, 'request failed');
+    // The request itself is destroyed as soon as its body was read.
+    if (status >= 500 && !reply.raw.destroyed) logFault(request.log, error, 'request failed');
     // OpenAI's clients repeat a request that ended in 502, which would be another run.
     if (status === 502) reply.header('x-should-retry', 'false');
     return sendRefusal(reply, problem);
