@@ -160,6 +160,13 @@ export interface OfferedTool extends ToolSpec {
 /** The part that a model is given. */
 export const specOf = ({ origin: _, ...spec }: OfferedTool): ToolSpec => spec;
 
+/** A tool in the words of the vendor that runs it. */
+export interface HostedTool {
+  type: string;
+  name: string;
+  [setting: string]: unknown;
+}
+
 export type PinnedTool =
   | (ToolSpec & {
       kind: 'custom';
@@ -174,6 +181,8 @@ export type PinnedTool =
     })
   | { kind: 'builtin'; name: string }
   | (ToolSpec & { kind: 'definition' })
+  /** Runs at the provider, which is sent it as it is. */
+  | { kind: 'hosted'; name: string; tool: HostedTool }
   /** Of the client that asked for the run: it executes the calls and sends their results. */
   | (ToolSpec & { kind: 'client' });
 

@@ -8,6 +8,14 @@ export interface ExchangeUsage {
   cache_write: number;
 }
 
+/** What several answers of one exchange used. */
+export const sumOf = (one: ExchangeUsage, more: ExchangeUsage): ExchangeUsage => ({
+  total_in: one.total_in + more.total_in,
+  total_out: one.total_out + more.total_out,
+  cache_read: one.cache_read + more.cache_read,
+  cache_write: one.cache_write + more.cache_write,
+});
+
 /** Who answered, by its own name, and what the answer used. */
 export interface Answered {
   model: string | null;

@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
-import type { Answered, ExchangeUsage } from '../domain/usage.ts';
-import type { MessagesExtra } from './messages-request.ts';
+import { type Answered, type ExchangeUsage, sumOf } from '../domain/usage.ts';
+import { hostedCalls, isHostedResult, keptBlocks, type ReplyBlock, sentValue } from './messages-blocks.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
 
@@ -27,6 +27,10 @@ interface BlockFields {
   thinking: string;
   signature: string;
   data: string;
+  citations: unknown;
+  tool_use_id: string;
+  content: unknown;
+  caller: unknown;
 }
 
 interface DeltaFields {
@@ -35,10 +39,10 @@ interface DeltaFields {
   partial_json: string;
   thinking: string;
   signature: string;
+  citation: unknown;
   stop_reason: string;
+  container: unknown;
 }
-
-type Block = Record<'type' | 'id' | 'name' | 'arguments' | 'thinking' | 'signature' | 'data', string> & { input: unknown };
 
 const FINISHES: Record<string, string> = {
   tool_use: 'tool_calls',
@@ -54,45 +58,72 @@ const TOO_MANY_BLOCKS = `The model's answer was broken off: more than ${MOST_BLO
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+type PausedReply = Pick<ModelReply, 'text' | 'extra'>;
+
 interface MessageCollector {
   /** Throws if the reply becomes too large. */
   add(event: MessageEvent): void;
   /** Who answers and what the events so far cost; null before the first. */
   spent(): Answered | null;
+  /** After the last event: what a vendor that has paused wants back to continue its answer; null if it has not paused. */
+  paused(): PausedReply | null;
   /** After the last event. Throws a ModelFailure if the result is not a usable answer. */
   reply(): ModelReply;
 }
 
 /**
- * Collects the events of a streamed message, and emits its text. The client could do so too, but it repairs arguments of calls that end
- * at the output limit, so that the call would be made with a part of them.
+ * Collects the events of a streamed message, and emits its text. Messages after the first continue a paused one. The client could do so
+ * too, but it repairs arguments of calls that end at the output limit, so that the call would be made with a part of them.
  */
 export function collectMessage(emit: (delta: string) => void, report: Exchange['report'] = () => {}): MessageCollector {
-  const blocks: Block[] = [];
-  const open = new Map<unknown, Block>();
+  const blocks: ReplyBlock[] = [];
+  const open = new Map<unknown, ReplyBlock>();
   let [text, stop_reason, begun, ended] = ['', '', false, false];
   let [characters, calls] = [0, 0];
   let model: string | null = null;
-  const usage: Loose<Anthropic.Usage> = {};
+  let container: string | null = null;
+  let before: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
+  let usage: Loose<Anthropic.Usage> = {};
 
   const counted = (piece: string): string => {
     characters += piece.length;
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
     return piece;
   };
-  const say = (piece: string) => {
+  const taken = (value: unknown): unknown => {
+    const sent = sentValue(value);
+    counted(JSON.stringify(sent) ?? '');
+    return sent;
+  };
+  const say = (block: ReplyBlock | undefined, piece: string) => {
     if (piece === '') return;
     text += counted(piece);
+    if (block) block.characters += piece.length;
     emit(piece);
   };
   // The end of a message reports the sums so far, but some endpoints only those that have changed.
   const charge = (more: Loose<Anthropic.Usage> | null | undefined) => {
     for (const field of USAGE) if (typeof more?.[field] === 'number') usage[field] = more[field];
+    report(spent());
+  };
+  const spent = (): Answered => ({ model, usage: sumOf(before, usageOf(usage)) });
+  const settle = (more: unknown) => {
+    const { id } = (more ?? {}) as { id?: unknown };
+    container = counted(textOf(id)) || container;
   };
 
+  function enter(message: MessageEvent['message']): void {
+    before = spent().usage;
+    [usage, begun, ended, stop_reason] = [{}, true, false, ''];
+    open.clear();
+    model = textOf(message?.model) || null;
+    settle(message?.container);
+    charge(message?.usage);
+  }
+
   function begin(index: unknown, start: Loose<BlockFields>): void {
-    const { type, id, name, thinking, signature, data, input } = start;
-    const block = {
+    const { type, id, name, thinking, signature, data, input, citations, tool_use_id, content, caller } = start;
+    const block: ReplyBlock = {
       type: textOf(type),
       id: textOf(id),
       name: textOf(name),
@@ -101,47 +132,65 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
       thinking: counted(textOf(thinking)),
       signature: counted(textOf(signature)),
       data: counted(textOf(data)),
+      characters: 0,
+      citations: Array.isArray(citations) ? (taken(citations) as unknown[]) : [],
+      tool_use_id: counted(textOf(tool_use_id)),
+      content: isHostedResult(start) ? taken(content) : null,
+      caller: taken(caller),
     };
+    counted(block.type + block.id + block.name);
     blocks.push(block);
     open.set(index, block);
-    if (block.type === 'tool_use') calls += 1;
+    if (block.type === 'tool_use' || block.type === 'server_tool_use') calls += 1;
     if (calls > MOST_CALLS) throw tooManyCalls();
     if (blocks.length > MOST_BLOCKS) throw new OutsideRefused(TOO_MANY_BLOCKS, 'model_answer_too_large');
-    say(textOf(start.text));
+    say(block, textOf(start.text));
   }
 
-  function extend(block: Block | undefined, delta: Loose<DeltaFields>): void {
-    say(textOf(delta.text));
+  function extend(block: ReplyBlock | undefined, delta: Loose<DeltaFields>): void {
+    say(block, textOf(delta.text));
     if (!block) return;
     block.arguments += counted(textOf(delta.partial_json));
     block.thinking += counted(textOf(delta.thinking));
     // Whole, unlike the others.
     block.signature = counted(textOf(delta.signature)) || block.signature;
+    if (delta.citation) block.citations.push(taken(delta.citation));
   }
+
+  const finishOf = () => (stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '');
+  const whole = (): ReplyBlock[] =>
+    blocks.map((block) => ({ ...block, arguments: block.arguments || wholeInput(block.input, { finish: finishOf() }) }));
 
   return {
     add({ type, index, message, content_block, delta, usage: more }) {
-      if (type === 'message_start') {
-        begun = true;
-        model = textOf(message?.model) || null;
-        charge(message?.usage);
-        report({ model, usage: usageOf(usage) });
-      } else if (type === 'content_block_start') begin(index, content_block ?? {});
+      if (type === 'message_start') enter(message);
+      else if (type === 'content_block_start') begin(index, content_block ?? {});
       else if (type === 'content_block_delta') extend(open.get(index), delta ?? {});
       else if (type === 'message_delta') {
         stop_reason = textOf(delta?.stop_reason) || stop_reason;
+        settle(delta?.container);
         charge(more);
-        report({ model, usage: usageOf(usage) });
       } else if (type === 'message_stop') ended = true;
     },
-    spent: () => (begun ? { model, usage: usageOf(usage) } : null),
+    spent: () => (begun ? spent() : null),
+    paused: () =>
+      stop_reason === 'pause_turn' && !blocks.some(({ type }) => type === 'tool_use')
+        ? { text, extra: keptBlocks(whole(), container) }
+        : null,
     reply() {
-      const finish = stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '';
-      const made = blocks.flatMap(({ type, id, name, arguments: args, input }) =>
-        type === 'tool_use' ? [{ id, name, arguments: args || wholeInput(input, { finish }) }] : [],
+      const all = whole();
+      const made = all.flatMap(({ type, id, name, arguments: args }) =>
+        type === 'tool_use' ? [{ id, name, arguments: args }] : [],
       );
-      const extra = made.length > 0 ? extraOf(blocks) : null;
-      const reply = { text, calls: made, finish, model, usage: usageOf(usage), extra };
+      const made_there = hostedCalls(all);
+      const reply: ModelReply = {
+        text,
+        calls: made,
+        finish: finishOf(),
+        ...spent(),
+        extra: keptBlocks(all, container),
+        ...(made_there.length > 0 ? { made_there } : {}),
+      };
       return usableReply(reply, 'raise max_output_tokens or lower the reasoning effort');
     },
   };
@@ -151,16 +200,6 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
 function wholeInput(input: unknown, { finish }: { finish: string }): string {
   const whole = jsonText(input ?? {});
   return finish === 'length' && whole === '{}' ? '' : whole;
-}
-
-/** Null without thinking: text and calls are on record. */
-function extraOf(blocks: readonly Block[]): MessagesExtra | null {
-  const kept = blocks.flatMap(({ type, thinking, signature, data }): MessagesExtra['blocks'] => {
-    if (type === 'thinking') return [{ type, thinking, signature }];
-    if (type === 'redacted_thinking') return [{ type, data }];
-    return type === 'text' || type === 'tool_use' ? [{ type }] : [];
-  });
-  return kept.some(({ type }) => type !== 'text' && type !== 'tool_use') ? { blocks: kept } : null;
 }
 
 function usageOf(usage: Loose<Anthropic.Usage>): ExchangeUsage {

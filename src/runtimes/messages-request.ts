@@ -3,6 +3,7 @@ import { isImage, type ModelFile } from '../domain/attachments.ts';
 import { parseExact } from '../domain/exact-json.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
+import { blocksKeptIn, isHostedResult, isHostedUse, type MessagesExtra, sentAgain, textParts } from './messages-blocks.ts';
 import type { Exchange } from './runtime.ts';
 
 type Block = Anthropic.ContentBlockParam;
@@ -13,43 +14,53 @@ type Request = Omit<Anthropic.MessageCreateParamsNonStreaming, 'stream'>;
 const MOST_TOKENS = 8_192;
 const EFFORTS: Record<string, 'low' | 'medium' | 'high'> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' };
 
-/** What goes back with a reply: signed thinking as it came, and the places of the text and the calls among it. */
-export interface MessagesExtra {
-  blocks: (Anthropic.ThinkingBlock | Anthropic.RedactedThinkingBlock | { type: 'text' | 'tool_use' })[];
-}
-
 /** An exchange as a request of the Messages API. */
 export function messagesRequest(
-  { instructions, transcript, tools, reasoning_effort, must_call = false, files = [], call_settings = {} }: Exchange,
+  {
+    instructions,
+    transcript,
+    tools,
+    reasoning_effort,
+    must_call = false,
+    files = [],
+    call_settings = {},
+    hosted_tools = [],
+  }: Exchange,
   model: string,
 ): Request {
   const { temperature, top_p, max_output_tokens, stop } = call_settings;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
   // Of a run without tools, nothing but the instructions is sent twice.
-  const continues = tools.length > 0 || transcript.some(({ role }) => role === 'assistant');
+  const offered = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toolOf)];
+  const continues = offered.length > 0 || transcript.some(({ role }) => role === 'assistant');
   return {
     model,
     max_tokens: max_output_tokens ?? MOST_TOKENS,
     ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
-    messages: turnsOf(transcript, { files, kept: continues ? KEPT_TURNS : 0 }),
-    ...(tools.length > 0
-      ? {
-          tools: tools.map(({ name, description, parameters }, index) => ({
-            name,
-            description: description || name,
-            input_schema: { ...parameters, type: 'object' as const },
-            ...(instructions || index < tools.length - 1 ? {} : CACHED),
-          })),
-        }
-      : {}),
+    messages: turnsOf(transcript, { files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
+    ...(offered.length > 0 ? { tools: instructions ? offered : offered.with(-1, { ...offered.at(-1)!, ...CACHED }) } : {}),
+    ...(hosted_tools.length > 0 ? containerOf(transcript) : {}),
     // The vendor refuses a forced call of a model that thinks.
     ...(effort && !must_call ? { thinking: { type: 'adaptive' as const } } : {}),
     ...(effort ? { output_config: { effort } } : {}),
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { top_p }),
     ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(tools.length > 0 ? choiceOf(tools, { must_call, ...call_settings }) : {}),
+    ...(offered.length > 0 ? choiceOf(tools, { must_call, ...call_settings }) : {}),
   };
+}
+
+const toolOf = ({ name, description, parameters }: Exchange['tools'][number]): Anthropic.Tool => ({
+  name,
+  description: description || name,
+  input_schema: { ...parameters, type: 'object' as const },
+});
+
+/** Code continues where it ran before. */
+function containerOf(transcript: readonly TranscriptMessage[]): Pick<Request, 'container'> {
+  const last = transcript.findLast(({ role }) => role === 'assistant');
+  const { container } = (last?.extra ?? {}) as Partial<MessagesExtra>;
+  return typeof container === 'string' ? { container } : {};
 }
 
 interface Choice {
@@ -79,14 +90,14 @@ const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...cont
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
 function turnsOf(
   transcript: readonly TranscriptMessage[],
-  { files, kept }: { files: readonly ModelFile[]; kept: number },
+  { files, kept, hosted }: { files: readonly ModelFile[]; kept: number; hosted: boolean },
 ): Anthropic.MessageParam[] {
-  const used = calledIn(transcript);
+  const calls = { called: calledIn(transcript), made_there: sentAgain(transcript, { offered: hosted }) };
   const prompt = transcript.find(({ kind }) => kind === 'prompt');
   const turns: Turn[] = [];
   for (const message of transcript) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = [...(message === prompt ? files.map(fileBlock) : []), ...blocksOf(message, used)];
+    const content = [...(message === prompt ? files.map(fileBlock) : []), ...blocksOf(message, calls)];
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -106,10 +117,13 @@ const plain = (content: Block[]): string | Block[] =>
 const calledIn = (transcript: readonly TranscriptMessage[]) =>
   new Set(transcript.flatMap(({ tool_calls }) => tool_calls?.map(({ call_id }) => call_id) ?? []));
 
-function blocksOf(message: TranscriptMessage, called: ReadonlySet<string>): Block[] {
+function blocksOf(
+  message: TranscriptMessage,
+  { called, made_there }: Record<'called' | 'made_there', ReadonlySet<string>>,
+): Block[] {
   const { role, kind, content, call_id } = message;
-  if (role === 'assistant') return replyBlocks(message);
-  if (role !== 'tool') return textBlocks(content);
+  if (role === 'assistant') return replyBlocks(message, made_there);
+  if (role !== 'tool') return textBlock({ text: content });
   // A chat has no tools, and a result without its call is refused.
   if (!call_id || !called.has(call_id)) return [];
   return [{ type: 'tool_result', tool_use_id: call_id, content: content || '(no content)', is_error: kind === 'denial' }];
@@ -122,10 +136,14 @@ function fileBlock(file: ModelFile): Block {
   return { type: 'image', source: { type: 'base64', media_type: media_type as Anthropic.Base64ImageSource['media_type'], data } };
 }
 
-const textBlocks = (text: string): Block[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);
+/** The vendor refuses a text without letters. */
+const textBlock = (part: ReturnType<typeof textParts>[number]): Block[] =>
+  part.text.trim() === '' ? [] : [{ type: 'text', ...part } as object as Block];
 
-function replyBlocks({ content, tool_calls, extra }: TranscriptMessage): Block[] {
-  const text = textBlocks(content);
+function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>): Block[] {
+  const { content, tool_calls } = message;
+  const kept = blocksKeptIn(message);
+  const texts = textParts(content, kept);
   const calls = (tool_calls ?? []).map(
     ({ call_id, name, arguments: args }): Block => ({
       type: 'tool_use',
@@ -134,13 +152,16 @@ function replyBlocks({ content, tool_calls, extra }: TranscriptMessage): Block[]
       input: inputOf(args),
     }),
   );
-  const { blocks } = (extra ?? {}) as Partial<MessagesExtra>;
-  if (!blocks || calls.length === 0) return [...text, ...calls];
-  const placed = blocks.flatMap((block): Block[] => {
-    if (block.type === 'text') return text.splice(0);
-    return block.type === 'tool_use' ? calls.splice(0, 1) : [block as Block];
+  const placed = kept.flatMap((block): Block[] => {
+    if (block.type === 'text') return texts.splice(0, 1).flatMap(textBlock);
+    if (block.type === 'tool_use') return calls.splice(0, 1);
+    if (isHostedUse(block)) {
+      const { arguments: args, ...use } = block;
+      return made_there.has(use.id) ? [{ ...use, input: inputOf(args) } as object as Block] : [];
+    }
+    return isHostedResult(block) && !made_there.has(block.tool_use_id) ? [] : [block as object as Block];
   });
-  return [...placed, ...text, ...calls];
+  return [...placed, ...texts.flatMap(textBlock), ...calls];
 }
 
 /** The vendor takes objects only. */

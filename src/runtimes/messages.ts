@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { parseExact } from '../domain/exact-json.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Answered } from '../domain/usage.ts';
 import { isJson, refuseOtherAnswers } from './answer-type.ts';
 import { readChunks } from './chat-chunks.ts';
@@ -8,11 +9,15 @@ import { modelFailureOf, noModel } from './failures.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { collectMessage, type MessageEvent } from './messages-reply.ts';
 import { messagesRequest } from './messages-request.ts';
-import type { ModelRuntime } from './runtime.ts';
+import type { ModelReply, ModelRuntime } from './runtime.ts';
 
 /** The caller enforces the deadlines of an exchange. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 const EXPECTED = 'an answer of the Messages API';
+
+/** The vendor pauses an answer after several calls of the tools that it runs. */
+const MOST_REQUESTS = 8;
+const TOO_MANY_PAUSES = `The model's vendor paused its answer ${MOST_REQUESTS} times to run more of its tools; set \`max_uses\` on them`;
 
 /** Anthropic's streamed Messages API. Each request sends the whole transcript, so there is no cursor. */
 export function messagesRuntime({ client, default_model }: { client: Anthropic; default_model: string | null }): ModelRuntime {
@@ -21,14 +26,16 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
       const model = input.model ?? default_model;
       if (!model) throw noModel();
       const answer = collectMessage(emit, input.report);
+      let asked = input;
       try {
-        const request = { ...messagesRequest(input, model), stream: true as const };
-        const response = await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
-        await refuseOtherAnswers(response, EXPECTED);
-        if (isJson(response))
-          for (const event of eventsOf(parseExact(await response.text()) as Anthropic.Message)) answer.add(event);
-        else await readChunks(response, answer.add);
-        return { reply: answer.reply(), cursor: null };
+        for (let requests = 1; ; requests += 1) {
+          const request = { ...messagesRequest(asked, model), stream: true as const };
+          await hear(await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse(), answer.add);
+          const paused = answer.paused();
+          if (!paused) return { reply: answer.reply(), cursor: null };
+          if (requests === MOST_REQUESTS) throw new ModelFailure(TOO_MANY_PAUSES, { code: 'model_paused', recoverable: false });
+          asked = { ...input, transcript: [...input.transcript, pausedMessage(paused)] };
+        }
       } catch (error) {
         signal.throwIfAborted();
         const failure = error instanceof Anthropic.AnthropicError ? vendorFailureOf(error) : modelFailureOf(error, EXPECTED);
@@ -37,6 +44,24 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
     },
   };
 }
+
+async function hear(response: Response, add: (event: MessageEvent) => void): Promise<void> {
+  await refuseOtherAnswers(response, EXPECTED);
+  if (!isJson(response)) return readChunks(response, add);
+  for (const event of eventsOf(parseExact(await response.text()) as Anthropic.Message)) add(event);
+}
+
+/** What an answer has so far, at the end of the conversation: the vendor continues it. */
+const pausedMessage = ({ text: content, extra }: Pick<ModelReply, 'text' | 'extra'>): TranscriptMessage => ({
+  step: 0,
+  position: 0,
+  role: 'assistant',
+  kind: 'reply',
+  content,
+  tool_calls: null,
+  call_id: null,
+  extra,
+});
 
 /** The vendor names the tokens of the request at once, and bills them however the answer ends. */
 const charged = (failure: unknown, answer: Answered | null): unknown =>

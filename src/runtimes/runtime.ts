@@ -1,6 +1,6 @@
 import type { ModelFile } from '../domain/attachments.ts';
 import type { SetCallSettings } from '../domain/call-settings.ts';
-import type { ToolSpec } from '../domain/definition.ts';
+import type { HostedTool, ToolSpec } from '../domain/definition.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Answered, ExchangeUsage } from '../domain/usage.ts';
 
@@ -15,6 +15,8 @@ export interface Exchange {
   files?: readonly ModelFile[];
   /** Empty if the model must answer without tools. */
   tools: ToolSpec[];
+  /** Tools that the provider itself runs, as it reads them; absent: none. */
+  hosted_tools?: readonly HostedTool[];
   /** The model must call one of the tools; absent: it decides. */
   must_call?: boolean;
   reasoning_effort: string | null;

@@ -23,9 +23,9 @@ export default [
   },
   {
     id: 'providers/thinking-in-place',
-    file: 'src/runtimes/messages-request.ts',
-    text: 'if (!blocks || calls.length === 0) return',
-    replacement: 'if (!blocks || calls.length > 0) return',
+    file: 'src/runtimes/messages-blocks.ts',
+    text: 'return tool_calls?.length || blocks.some',
+    replacement: 'return blocks.some',
     harm: 'Anthropic refuses the second step of a run whose model thinks.',
     tests: vendors('signed and redacted thinking of Anthropic, in its place among text and calls'),
   },
@@ -101,8 +101,8 @@ export default [
   {
     id: 'providers/nothing-cached',
     file: 'src/runtimes/messages-request.ts',
-    text: 'kept: continues ? KEPT_TURNS : 0 }',
-    replacement: 'kept: 0 }',
+    text: 'kept: continues ? KEPT_TURNS : 0,',
+    replacement: 'kept: 0,',
     harm: 'Each step of a long run pays for the whole transcript at the full price.',
     tests: [
       { file: 'test/runtimes/vendors.test.ts', name: 'is everything up to the instructions, and the ends of the last two turns' },

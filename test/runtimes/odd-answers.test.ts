@@ -44,6 +44,19 @@ const ANSWERS: [string, string, VendorAnswer][] = [
       { stop: 'tool_use' },
     ),
   ],
+  [
+    'messages with a tool that the vendor runs',
+    'anthropic_messages',
+    messageAnswer(
+      [
+        { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'rain' } },
+        { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [{ type: 'web_search_result', title: 'Rain' }] },
+        { type: 'text', text: 'Let me look.', citations: [{ type: 'web_search_result_location', cited_text: 'Rain.' }] },
+        { type: 'tool_use', id: 'call_1', name: 'look', input: { at: 1 } },
+      ],
+      { stop: 'tool_use' },
+    ),
+  ],
 ];
 
 type Answered = ModelReply & { streamed: string };

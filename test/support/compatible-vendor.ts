@@ -52,15 +52,22 @@ export function messageAnswer(
 const emptied = (block: Json): Json => ({
   ...block,
   ...(block.type === 'text' ? { text: '' } : block.type === 'thinking' ? { thinking: '', signature: '' } : {}),
-  ...(block.type === 'tool_use' ? { input: {} } : {}),
+  ...(isUse(block) ? { input: {} } : {}),
+  ...(block.citations ? { citations: [] } : {}),
 });
+
+const isUse = ({ type }: Json) => type === 'tool_use' || type === 'server_tool_use';
 
 const halves = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)];
 
-function deltasOf({ type, text, thinking, signature, input }: Json): Json[] {
-  if (type === 'text') return halves(text).map((piece) => ({ type: 'text_delta', text: piece }));
-  if (type === 'tool_use')
-    return halves(JSON.stringify(input)).map((partial_json) => ({ type: 'input_json_delta', partial_json }));
+function deltasOf(block: Json): Json[] {
+  const { type, text, thinking, signature, input, citations = [] } = block;
+  if (type === 'text')
+    return [
+      ...citations.map((citation: Json) => ({ type: 'citations_delta', citation })),
+      ...halves(text).map((piece) => ({ type: 'text_delta', text: piece })),
+    ];
+  if (isUse(block)) return halves(JSON.stringify(input)).map((partial_json) => ({ type: 'input_json_delta', partial_json }));
   if (type !== 'thinking') return [];
   return [
     ...halves(thinking).map((piece) => ({ type: 'thinking_delta', thinking: piece })),

@@ -118,7 +118,7 @@ export const anthropic: Rules = (body, issued) => {
     body: { type: 'error', error: { type: 'invalid_request_error', message }, request_id: 'req_1' },
   });
   const unknown = Object.keys(body).find(
-    (name) => ![...ANTHROPIC_FIELDS, 'stop_sequences', 'thinking', 'output_config'].includes(name),
+    (name) => ![...ANTHROPIC_FIELDS, 'stop_sequences', 'thinking', 'output_config', 'container'].includes(name),
   );
   if (unknown) return wrong(`${unknown}: Extra inputs are not permitted`);
   if (body.max_tokens === undefined) return wrong('max_tokens: Field required');
@@ -127,6 +127,10 @@ export const anthropic: Rules = (body, issued) => {
     return wrong('Thinking may not be enabled when tool_choice forces tool use.');
   const marks = JSON.stringify(body).split('"cache_control"').length - 1;
   if (marks > 4) return wrong(`A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`);
+  const names = (body.tools ?? []).map(({ name }: Json) => name);
+  if (new Set(names).size < names.length) return wrong('tools: Tool names must be unique.');
+  const hosted = hostedFault(body);
+  if (hosted) return wrong(hosted);
   let open: string[] = [];
   for (const [at, { role, content }] of (body.messages as Json[]).entries()) {
     const blocks: Json[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
@@ -145,6 +149,24 @@ export const anthropic: Rules = (body, issued) => {
   }
   return null;
 };
+
+/** The vendor's own tools: each call has its result, but for those of the last answer, which it will make if it is offered the tool. */
+function hostedFault({ messages, tools = [] }: Json): string | undefined {
+  const all = (messages as Json[]).map(({ content }) =>
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  );
+  const blocks = all.flat() as Json[];
+  if (blocks.some(({ type, text }) => type === 'text' && text.trim() === ''))
+    return 'messages: text content blocks must contain non-whitespace text';
+  const uses = blocks.filter(({ type }) => type === 'server_tool_use');
+  const results = blocks.filter(({ type }) => /^(?!tool_result).*_tool_result$/.test(type)).map((block) => block.tool_use_id);
+  const stray = results.find((id) => !uses.some((use) => use.id === id));
+  if (stray) return `messages: unexpected \`tool_use_id\` found in \`web_search_tool_result\` blocks: ${stray}`;
+  const last = all[(messages as Json[]).findLastIndex(({ role }) => role === 'assistant')] ?? [];
+  const pending = (use: Json) => last.includes(use) && tools.some(({ name }: Json) => name === use.name);
+  const open = uses.find((use) => !results.includes(use.id) && !pending(use));
+  return open && `messages: \`web_search\` tool use with id \`${open.id}\` was found without a corresponding result block`;
+}
 
 /** A model whose template has no place for tools. */
 export const ollamaWithoutTools: Rules = ({ model, tools }) =>

@@ -1,0 +1,119 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import { rounded } from '../domain/exact-json.ts';
+import { DEEPEST, isTooDeep } from '../domain/normalise.ts';
+import { OutsideRefused } from '../domain/outside.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { CallMadeThere } from './runtime.ts';
+
+/** A block of a reply, with all that its deltas have added. */
+export type ReplyBlock = Record<
+  'type' | 'id' | 'name' | 'arguments' | 'thinking' | 'signature' | 'data' | 'tool_use_id',
+  string
+> & {
+  input: unknown;
+  /** Of its text. */
+  characters: number;
+  citations: unknown[];
+  /** What a tool of the vendor returned. */
+  content: unknown;
+  /** What made a call of the vendor's tools, if the model did not. */
+  caller: unknown;
+};
+
+/** What goes back with a reply: the blocks that Perdura has no words for as they came, and the places of the text and the calls among them. */
+export interface MessagesExtra {
+  blocks: KeptBlock[];
+  /** Where the vendor ran code for this reply. */
+  container?: string;
+}
+
+type Caller = { caller?: unknown };
+type HostedUse = { type: 'server_tool_use'; id: string; name: string; arguments: string } & Caller;
+type HostedResult = { type: string; tool_use_id: string; content: unknown } & Caller;
+
+type KeptBlock =
+  | Anthropic.ThinkingBlock
+  | Anthropic.RedactedThinkingBlock
+  /** A part of the recorded text; without a length, the whole of it. */
+  | { type: 'text'; characters?: number; citations?: unknown[] }
+  | { type: 'tool_use' }
+  | HostedUse
+  | HostedResult;
+
+/** Such as `web_search_tool_result`. */
+export const isHostedResult = (block: { type?: unknown; tool_use_id?: unknown }): block is HostedResult =>
+  typeof block.type === 'string' && /^\w+_tool_result$/.test(block.type) && typeof block.tool_use_id === 'string';
+
+export const isHostedUse = (block: KeptBlock): block is HostedUse => block.type === 'server_tool_use' && 'id' in block;
+
+/** A value of an endpoint that is sent back as it is. Throws for one that is nested too deep. */
+export function sentValue(value: unknown): unknown {
+  if (isTooDeep(value))
+    throw new OutsideRefused(`A part of the model's answer is nested deeper than ${DEEPEST} levels`, 'model_answer_too_large');
+  return rounded(value);
+}
+
+/** Null if text and calls, which are on record, are all that the next request needs. */
+export function keptBlocks(blocks: readonly ReplyBlock[], container: string | null): MessagesExtra | null {
+  const hosted = blocks.some((block) => block.type === 'server_tool_use' || isHostedResult(block));
+  const called = blocks.some(({ type }) => type === 'tool_use');
+  const thought = blocks.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
+  if (!hosted && !(called && thought)) return null;
+  const kept = blocks.flatMap((block): KeptBlock[] => {
+    const { type, id, name, arguments: args, thinking, signature, data, characters, citations, tool_use_id, content } = block;
+    const caller = block.caller ? { caller: block.caller } : {};
+    if (type === 'thinking') return [{ type, thinking, signature }];
+    if (type === 'redacted_thinking') return [{ type, data }];
+    if (type === 'server_tool_use') return [{ type, id, name, arguments: args, ...caller }];
+    if (isHostedResult(block)) return [{ type, tool_use_id, content, ...caller }];
+    if (type === 'text') return [{ type, ...(hosted ? { characters } : {}), ...(citations.length > 0 ? { citations } : {}) }];
+    return type === 'tool_use' ? [{ type }] : [];
+  });
+  return { blocks: kept, ...(container ? { container } : {}) };
+}
+
+/** The calls that the vendor made itself for a reply, as people read them. */
+export const hostedCalls = (blocks: readonly ReplyBlock[]): CallMadeThere[] =>
+  blocks.flatMap(({ type, id, name, arguments: args }) => {
+    if (type !== 'server_tool_use') return [];
+    const result = blocks.find((block) => isHostedResult(block) && block.tool_use_id === id);
+    return [{ id, name, arguments: args, result: result ? readable(result.content) : null }];
+  });
+
+/** Without what only the vendor can read. */
+const readable = (content: unknown): CallMadeThere['result'] => ({
+  content: JSON.stringify(content, (key, value) => (key.startsWith('encrypted_') ? undefined : value)) ?? '',
+  failed: String((content as { type?: unknown } | null)?.type).endsWith('_error'),
+});
+
+/** Parts of a recorded text in their order. One whole part if they are not those of the text, as a guardrail may have changed it. */
+export function textParts(content: string, blocks: readonly KeptBlock[]): { text: string; citations?: unknown[] }[] {
+  let at = 0;
+  const parts = blocks.flatMap((block) => {
+    if (block.type !== 'text' || !('characters' in block) || typeof block.characters !== 'number') return [];
+    const text = content.slice(at, at + block.characters);
+    at += block.characters;
+    return [{ text, ...(block.citations ? { citations: block.citations } : {}) }];
+  });
+  return at === content.length && parts.every(({ text }) => text.isWellFormed()) ? parts : [{ text: content }];
+}
+
+/** Signed thinking without calls is not wanted back. */
+export const blocksKeptIn = ({ role, extra, tool_calls }: TranscriptMessage): readonly KeptBlock[] => {
+  const { blocks } = (extra ?? {}) as Partial<MessagesExtra>;
+  if (role !== 'assistant' || !Array.isArray(blocks)) return [];
+  return tool_calls?.length || blocks.some((block) => isHostedUse(block) || isHostedResult(block)) ? blocks : [];
+};
+
+/**
+ * Which calls of the vendor's tools can be sent again, by their ids: those with a result, and if the vendor is still `offered` its tools,
+ * those of the last reply that it has yet to make.
+ */
+export function sentAgain(transcript: readonly TranscriptMessage[], { offered }: { offered: boolean }): ReadonlySet<string> {
+  const kept = transcript.flatMap(blocksKeptIn);
+  const used = new Set(kept.filter(isHostedUse).map(({ id }) => id));
+  const answered = kept.flatMap((block) => (isHostedResult(block) && used.has(block.tool_use_id) ? [block.tool_use_id] : []));
+  const last = transcript.findLast(({ role }) => role === 'assistant');
+  const open = offered && last && (last === transcript.at(-1) || last.tool_calls?.length) ? blocksKeptIn(last) : [];
+  return new Set([...answered, ...open.filter(isHostedUse).map(({ id }) => id)]);
+}
