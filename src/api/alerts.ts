@@ -5,11 +5,12 @@ import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedAlert, refuseForeignWorkflow } from './owned.ts';
+import { toReply } from './validate.ts';
 
 export function alertRoutes(api: Api, { store }: { store: Store }): void {
   const owned = ownedAlert(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    alerts.get.reply?.parse(await owned((params as { id: string }).id, caller));
+    toReply(alerts.get.reply, await owned((params as { id: string }).id, caller));
 
   mount(api, alerts.list, ({ query }, caller) => store.alerts.list({ ...query, owner: caller.key }));
   mount(api, alerts.get, ({ params: { id } }, caller) => owned(id, caller));

@@ -7,6 +7,7 @@ import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 import type { TokenNeeds } from './needs.ts';
+import { toReply } from './validate.ts';
 import type { Warnings } from './warnings.ts';
 
 /** Who may change what everyone may read. */
@@ -112,7 +113,7 @@ export function mountCrud<
     shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
   const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
   const current = async (input: { params: unknown }, caller: Caller) =>
-    endpoints.get.reply?.parse(shownTo(caller, await found(idOf(input), caller)));
+    toReply(endpoints.get.reply, shownTo(caller, await found(idOf(input), caller)));
 
   mount(api, endpoints.list, async ({ query }, caller) => {
     const page = await list(query as z.output<Q>, caller);

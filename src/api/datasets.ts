@@ -5,6 +5,7 @@ import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, type Gates, mount } from './mount.ts';
 import { ownedDataset, ownedTask } from './owned.ts';
+import { toReply } from './validate.ts';
 
 interface Services {
   store: Store;
@@ -16,7 +17,7 @@ export function datasetRoutes(api: Api, services: Services): void {
   const { store } = services;
   const owned = ownedDataset(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    datasets.get.reply?.parse(await owned((params as { id: string }).id, caller));
+    toReply(datasets.get.reply, await owned((params as { id: string }).id, caller));
 
   mount(api, datasets.list, ({ query }, caller) => store.datasets.list(query, caller.key));
   mount(api, datasets.get, ({ params: { id } }, caller) => owned(id, caller));

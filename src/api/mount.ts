@@ -16,7 +16,7 @@ import { needsRecord, underOtherNames } from './spellings.ts';
 import { type Frames, sendEvents } from './sse.ts';
 import type { TokenEnds } from './token-ends.ts';
 import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
-import { judged, judgedQuery } from './validate.ts';
+import { judged, judgedQuery, toReply } from './validate.ts';
 import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
 
 /** The parsed and validated input of a handler. */
@@ -246,7 +246,7 @@ function send(
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
-  const record = schema.parse(answer);
+  const record = toReply(schema, answer);
   noteMade(reply, record);
   const shown = underOtherNames(schema, record);
   const tag = etagOf(stateOf(record));
@@ -265,7 +265,7 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
     url.searchParams.set('cursor', next);
     reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
   }
-  return reply.type('application/json').send(JSON.stringify(items.map((item) => underOtherNames(schema, schema.parse(item)))));
+  return reply.type('application/json').send(JSON.stringify(items.map((item) => underOtherNames(schema, toReply(schema, item)))));
 }
 
 /** The record as JSON, without what depends on its reader. */

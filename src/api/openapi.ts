@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { Problem } from '../contracts/common.ts';
 import { carriesWarnings, type Endpoint } from '../contracts/endpoint.ts';
 import { idFields } from './fields.ts';
+import { describeWithoutLimits } from './stored-replies.ts';
 
 const REASONS: Record<number, string> = {
   304: 'Unchanged since the ETag in If-None-Match',
@@ -29,7 +30,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
   }
-  const document = createDocument({
+  const api: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Perdura',
@@ -41,7 +42,8 @@ export function describeApi(endpoints: Endpoint[], version: string) {
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
     security: [{ access_token: [] }],
     paths,
-  });
+  };
+  const document = createDocument(api, { override: describeWithoutLimits });
   for (const endpoint of endpoints.filter(carriesWarnings)) describeWarnings(document, endpoint);
   return document;
 }

@@ -13,6 +13,7 @@ import { keptOf } from './later-starts.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedSchedule, refuseForeignWorkflow } from './owned.ts';
 import { cadenceOfRequest, changedRecurrence, checkedRecurrence, recurrenceIn, refuseLongJitter } from './recurrence.ts';
+import { toReply } from './validate.ts';
 import type { Warnings } from './warnings.ts';
 
 export interface ScheduleServices {
@@ -32,7 +33,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   const keep = keeper(services);
   const standstill = standstillOf(services);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    scheduledAgents.get.reply?.parse(answer(await owned((params as { id: string }).id, caller)));
+    toReply(scheduledAgents.get.reply, answer(await owned((params as { id: string }).id, caller)));
 
   mount(api, scheduledAgents.list, ({ query }, caller) => store.scheduledAgents.list({ ...query, owner: caller.key }));
   mount(api, scheduledAgents.get, async ({ params: { id }, warn }, caller) => {

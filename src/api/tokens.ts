@@ -4,6 +4,7 @@ import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
+import { toReply } from './validate.ts';
 
 /** Stored tokens belong to their owner. An administrator may only list and delete them. */
 export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' | 'grants'> }): void {
@@ -17,7 +18,7 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
   const own = (id: string, { key }: Caller) => one(id, key, (created_by) => created_by === key);
   const ownOrAdmin = (id: string, { key, is_admin }: Caller) => one(id, key, (created_by) => is_admin || created_by === key);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    tokens.get.reply.parse(seenBy(caller.key, await ownOrAdmin((params as { id: string }).id, caller)));
+    toReply(tokens.get.reply, seenBy(caller.key, await ownOrAdmin((params as { id: string }).id, caller)));
 
   mount(api, tokens.list, async ({ query }, { key, is_admin }) => {
     const page = await stored.list(query, key, { all: is_admin });

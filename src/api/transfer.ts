@@ -15,6 +15,7 @@ import { connectionDoubts } from './knowledge.ts';
 import { type Api, mount } from './mount.ts';
 import { recurrenceFault } from './recurrence.ts';
 import { agentTagDoubts, workflowTagDoubts } from './unjoined.ts';
+import { toReply } from './validate.ts';
 import type { Warnings } from './warnings.ts';
 
 interface Services {
@@ -188,6 +189,6 @@ const exporter =
     const found = type === 'agent' ? await store.agents.shownRows(records) : records;
     if (id && found.length === 0) throw notFound(noun, id);
     if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
-    const schema: z.ZodType<unknown> = EXPORTED[type];
-    return found.map((record) => schema.parse(store.transfer.masked(record)) as Exported<T>);
+    const reply: z.ZodType<unknown> = EXPORTED[type];
+    return found.map((record) => toReply(reply, store.transfer.masked(record)) as Exported<T>);
   };

@@ -4,6 +4,7 @@ import { AppError, type FieldError, unprocessable } from '../domain/errors.ts';
 import { findExcess } from './entries.ts';
 import { idFields, unknownFields } from './fields.ts';
 import { respelt } from './spellings.ts';
+import { withoutLimits } from './stored-replies.ts';
 
 const DEEPEST = 64;
 
@@ -108,3 +109,6 @@ const unstorable = (path: readonly string[]): FieldError => ({
   path: path.join('.'),
   message: 'Contains a null character or invalid Unicode',
 });
+
+/** The value as a reply shows it: fields that the contract does not name are dropped. */
+export const toReply = <R extends z.ZodType>(reply: R, value: unknown): z.output<R> => withoutLimits(reply).parse(value);

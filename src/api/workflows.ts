@@ -18,6 +18,7 @@ import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
 import { unfilledTools } from './tool-tokens.ts';
 import { workflowTagDoubts } from './unjoined.ts';
+import { toReply } from './validate.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
@@ -53,7 +54,7 @@ export function workflowRoutes(api: Api, services: Services): void {
     return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) };
   };
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    workflows.get.reply?.parse(await withLastRun(await owned((params as { id: string }).id, caller), caller));
+    toReply(workflows.get.reply, await withLastRun(await owned((params as { id: string }).id, caller), caller));
 
   mount(api, workflows.list, async ({ query }, caller) => {
     const page = await store.workflows.list({ ...query, owner: caller.key });

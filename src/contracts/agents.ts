@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, TOOL_EFFECTS, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
-import { ModelName, StoredModel } from './model-name.ts';
+import { ModelName } from './model-name.ts';
 import { ToolDefinition } from './tool-definitions.ts';
 
 const Ids = z.array(Id).default([]);
@@ -74,7 +74,6 @@ export const Agent = z
   .object({
     ...JsonRecord,
     ...AgentCreate.shape,
-    model: StoredModel.meta({ description: "Null: the provider's default model" }),
     mcp_server_ids: StoredIds,
     custom_tool_ids: StoredIds,
     knowledge_source_ids: StoredIds,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
-import { ModelName, StoredModel } from './model-name.ts';
+import { ModelName } from './model-name.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
@@ -52,9 +52,7 @@ export const ProviderCreate = z
 
 export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate' });
 
-export const Provider = z
-  .object({ ...JsonRecord, ...ProviderCreate.shape, default_model: StoredModel, needs: Needs })
-  .meta({ id: 'Provider' });
+export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
 
 /** How to reach a provider's endpoint. Holds the key itself, since nothing is stored yet. */

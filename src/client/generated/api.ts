@@ -1192,7 +1192,7 @@ export type FullImport = {
 
 export type Grader = ExactGrader | RegexGrader | JsonSchemaGrader | ModelGrader | PythonGrader;
 
-export type GraderOutput = ExactGraderOutput | RegexGrader | JsonSchemaGrader | ModelGraderOutput | PythonGrader;
+export type GraderOutput = ExactGraderOutput | RegexGraderOutput | JsonSchemaGraderOutput | ModelGraderOutput | PythonGrader;
 
 export type Guardrail = {
   /** Identifier issued by the service (UUIDv7) */
@@ -1305,6 +1305,14 @@ export type ImportResult = {
 };
 
 export type JsonSchemaGrader = {
+  /** The answer is JSON that the schema accepts */
+  type: 'json_schema';
+  json_schema: {
+    [name: string]: unknown;
+  };
+};
+
+export type JsonSchemaGraderOutput = {
   /** The answer is JSON that the schema accepts */
   type: 'json_schema';
   json_schema: {
@@ -2083,6 +2091,13 @@ export type ReconciliationDecision = {
 };
 
 export type RegexGrader = {
+  /** The answer contains a match */
+  type: 'regex';
+  /** RE2 syntax, as in guardrails */
+  pattern: string;
+};
+
+export type RegexGraderOutput = {
   /** The answer contains a match */
   type: 'regex';
   /** RE2 syntax, as in guardrails */

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+/** Issued by the service, so no stored value breaks their form. */
+const ISSUED = new Set<unknown>(['uuid', 'datetime']);
+
+const isIssued = (schema: z.core.$ZodType): boolean => {
+  const { type, format } = schema._zod.def as Def;
+  return type === 'string' && ISSUED.has(format);
+};
+
+const relaxed = new WeakMap<z.core.$ZodType, z.core.$ZodType>();
+
+/**
+ * The same schema without limits and patterns. They were checked when a value was saved; rows of an earlier release may be longer, and must
+ * still be shown.
+ */
+export function withoutLimits<S extends z.core.$ZodType>(schema: S): S {
+  const found = relaxed.get(schema) ?? relax(schema);
+  relaxed.set(schema, found);
+  return found as S;
+}
+
+/** Parts of a schema that are schemas themselves. */
+const PARTS = ['element', 'innerType', 'keyType', 'valueType', 'in', 'out', 'catchall', 'left', 'right', 'rest'];
+type Def = z.core.$ZodTypeDef & Record<string, unknown>;
+
+function relax(schema: z.core.$ZodType): z.core.$ZodType {
+  const def = schema._zod.def as Def;
+  if (isIssued(schema) || def.type === 'custom') return schema;
+  if (def.type === 'string') return z.string();
+  if (def.type === 'number') return z.number();
+  const changed: Def = { ...def, checks: [] };
+  for (const part of PARTS) if (isSchema(def[part])) changed[part] = withoutLimits(def[part]);
+  for (const part of ['options', 'items'])
+    if (Array.isArray(def[part])) changed[part] = def[part].map((one) => withoutLimits(one as z.ZodType));
+  if (def.shape) changed.shape = withFieldsRelaxed(def.shape as z.ZodRawShape);
+  return z.core.clone(schema, changed);
+}
+
+const isSchema = (value: unknown): value is z.core.$ZodType => typeof value === 'object' && value !== null && '_zod' in value;
+
+const withFieldsRelaxed = (shape: z.ZodRawShape) =>
+  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, withoutLimits(field)]));
+
+const LIMITS = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'propertyNames'];
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+
+interface Described {
+  zodSchema: z.core.$ZodType;
+  jsonSchema: Record<string, unknown>;
+  io: 'input' | 'output';
+}
+
+/** Describes replies without the limits of requests, as they are parsed. */
+export function describeWithoutLimits({ zodSchema, jsonSchema, io }: Described): void {
+  if (io !== 'output' || isIssued(zodSchema)) return;
+  for (const keyword of [...LIMITS, ...BOUNDS]) delete jsonSchema[keyword];
+  if (jsonSchema.format === 'uri') delete jsonSchema.format;
+}
