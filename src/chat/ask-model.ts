@@ -1,6 +1,7 @@
 import { latestThatFit, tokensOf } from '../domain/context-window.ts';
 import { exchangeLimitsOf } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
+import { dropCalls } from '../domain/model-failure.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../guardrails/judge.ts';
 import type { SharedServices } from '../main/core.ts';
@@ -47,7 +48,8 @@ function askModel(core: SharedServices): AskModel {
     const measured = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
     const place = { task_id: session_id, provider: provider?.provider_type };
     const runtime = core.tracing?.runtime(measured, place) ?? measured;
-    const { reply } = await runtime.exchange(exchange, held ? () => {} : emit, signal);
+    const asked = await runtime.exchange(exchange, held ? () => {} : emit, signal);
+    const reply = dropCalls(asked.reply, 'answering');
     const text = allowed(await judge.verdictOf(guardrails, reply.text, { owner: caller.key }));
     if (held) emit(text);
     return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };

@@ -32,3 +32,19 @@ export class ModelFailure extends Error {
     this.answer = answer && normalCharge(answer);
   }
 }
+
+interface ToollessReply extends Answered {
+  text: string;
+  calls: unknown[];
+}
+
+/**
+ * The reply to an exchange that offered no tools, without the calls that the model made all the same. Throws a ModelFailure if nothing is
+ * left of it. `task`: what the model was asked to do instead, after "instead of".
+ */
+export function dropCalls<R extends ToollessReply>(reply: R, task: string): R {
+  const silent = reply.calls.length > 0 && reply.text.trim() === '';
+  if (!silent) return { ...reply, calls: [] };
+  const message = `The model called a tool, although none was offered, instead of ${task}`;
+  throw new ModelFailure(message, { code: 'empty_answer', recoverable: false, answer: reply });
+}

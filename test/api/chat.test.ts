@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventOf, framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
+import { asks, fails, hangs, says } from '../support/model-server.ts';
 import { startApiProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
@@ -42,6 +42,14 @@ async function chat(body: object, sent: Sent = {}) {
   return { answer, events, session_id: events[0]?.session_id as string };
 }
 const session = (id: string) => here.alice.ok(here.alice.get(`${path(agent_id)}/sessions/${id}`));
+
+it('reports a reply that is nothing but a tool call as an error, and stores no empty answer', async () => {
+  here.model.script(asks({ name: 'lookup', args: {} }));
+  const { events, session_id } = await chat({ message: 'Look it up.' });
+  expect(events.map(({ type }) => type)).toEqual(['session', 'error']);
+  expect(events.at(-1).message).toContain('called a tool');
+  expect((await session(session_id)).messages.filter(({ role }: any) => role === 'assistant')).toEqual([]);
+});
 
 it('streams session, deltas and done with ids from 1, and stores both messages', async () => {
   here.model.script(says('Hello there, friend.'));

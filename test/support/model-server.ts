@@ -72,6 +72,8 @@ export interface Asked {
   /** An object, or the raw text of the arguments. */
   args?: object | string;
   id?: string;
+  /** Said before the call. */
+  text?: string;
 }
 
 /** Tool calls, each cut into pieces as real endpoints do. */
@@ -79,7 +81,8 @@ export const asks =
   (...calls: Asked[]): Answer =>
   (response) => {
     response.writeHead(200, HEAD);
-    calls.forEach(({ name, args = {}, id = `call_${name}` }, index) => {
+    calls.forEach(({ name, args = {}, id = `call_${name}`, text: said }, index) => {
+      if (said) response.write(chunk({ content: said }));
       const text = typeof args === 'string' ? args : JSON.stringify(args);
       response.write(chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }));
       for (const piece of text.match(/[\s\S]{1,7}/g) ?? [])

@@ -108,6 +108,26 @@ def meet(me: str, other: str) -> str:
     expect(sent[2]?.messages.filter(({ role }) => role === 'tool').at(-1)?.content).toContain('Denied');
   });
 
+  it('fails if the model calls a tool again, without a word, when it is asked for its answer without tools', async () => {
+    const workflow_id = await here.workflow({ tools: [ADD], workflow: { max_turns: 1 } });
+    const ask = asks({ name: await toolOf(workflow_id), args: { a: 1, b: 1 } });
+    here.model.script(ask, ask, ask, ask);
+    const task = await here.ended(await here.prompt(workflow_id, 'Never stop adding.'));
+    expect(task).toMatchObject({ status: 'failed', error_code: 'empty_answer', response: null, turns: 1, turn_limit_reached: true });
+    expect(task.error).toMatch(/max_turns \(1\).*raise/);
+    // What the useless answer cost is counted.
+    expect(task.usage).toMatchObject({ total_in: 40, total_out: 20 });
+  });
+
+  it('keeps the text of a last answer that calls a tool beside it', async () => {
+    const workflow_id = await here.workflow({ tools: [ADD], workflow: { max_turns: 1 } });
+    const name = await toolOf(workflow_id);
+    const ask = asks({ name, args: { a: 1, b: 1 } });
+    here.model.script(ask, ask, ask, asks({ name, text: 'As far as I came: 2.', args: { a: 1, b: 1 } }));
+    const task = await here.ended(await here.prompt(workflow_id));
+    expect(task).toMatchObject({ status: 'completed', response: 'As far as I came: 2.', turn_limit_reached: true });
+  });
+
   it('retries a recoverable error twice, announcing it, and drops unfinished text', async () => {
     const workflow_id = await here.workflow();
     here.model.script(fails(500), breaksOff('Half a sen'), says('Whole.'));

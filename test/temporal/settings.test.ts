@@ -115,6 +115,19 @@ it('compacts older rounds when the window fills, whole rounds at a time, and con
   expect(await spentOnSteps(here, task.id)).toMatchObject({ total_in: task.usage.total_in, total_out: task.usage.total_out });
 });
 
+it('fails if the model calls a tool instead of writing the summary, and replaces no message by an empty one', async () => {
+  here.model.always((response, request) =>
+    asks({ name: request.tools?.[0]?.function.name ?? 'page' })(response, request),
+  );
+  const provider_id = await provider({ context_window: 2_500 });
+  const id = await here.workflow({ tools: [LONG], agent: { provider_id }, workflow: { max_turns: 20 } });
+  const task = await here.ended(await here.prompt(id, 'Read the pages.'));
+  expect(task).toMatchObject({ status: 'failed', error_code: 'empty_answer' });
+  expect(task.error).toContain('summary');
+  const { messages } = await workflowOf(id);
+  expect(messages.filter(({ kind }: any) => kind === 'summary')).toEqual([]);
+});
+
 it('fails clearly when the window is full and infinite_session is off', async () => {
   here.model.always(callsTool(20));
   const provider_id = await provider({ context_window: 2_500 });

@@ -15,6 +15,7 @@ import {
 import { tokensOf } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf } from '../../domain/events.ts';
+import { dropCalls } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
 import { addUsage, spentOn } from '../../domain/usage.ts';
@@ -114,7 +115,8 @@ async function summarised(work: FitWork, { older, step: covered }: Cut, signal: 
     cursor: null,
   };
   const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
-  const content = summaryMessage(storable(reply.text));
+  const { text } = dropCalls(reply, 'writing the summary of its older messages');
+  const content = summaryMessage(storable(text));
   const spent = spentOn(reply, { asked: definition.model, prices: selected.prices });
   const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
   const { log, usage } = eventsOf(run.task_id, ports.now);

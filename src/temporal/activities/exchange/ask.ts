@@ -5,6 +5,7 @@ import { type PinnedRepository, specOf, type ToolSpec } from '../../../domain/de
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
+import { dropCalls } from '../../../domain/model-failure.ts';
 import { outageOf } from '../../../domain/outages.ts';
 import { forcedAfter } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
@@ -44,7 +45,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     const asked = { ...exchangeOf(work, { ...about, ...given }), report };
     const { reply, cursor } = await selected.runtime.exchange(asked, emit, signal);
     await publisher.flush();
-    const answered = order.tools_off ? { ...reply, calls: [] } : reply;
+    const answered = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
     const published = !held && publisher.complete() ? started.published() : null;
     return { reply: answered, cursor, offered, selected, published };
   } catch (error) {
@@ -53,6 +54,12 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     throw error;
   }
 }
+
+/** What a model is asked to do once its tools are off, and what helps if it does not. */
+const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string =>
+  order.repaired
+    ? 'correcting its answer'
+    : `answering. Its tool calls are used up: max_turns (${settings.max_turns}); raise it, or say in the system prompt when to stop`;
 
 /** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
 async function equip(work: ExchangeAttempt, { begun, first, offered: known, signal, publish }: StartedStep) {
