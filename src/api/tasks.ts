@@ -5,7 +5,7 @@ import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
-import { conflict, unprocessable } from '../domain/errors.ts';
+import { conflict, notFound, unprocessable } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
 import { answerFaults, type FormQuestion } from '../domain/questions.ts';
@@ -126,6 +126,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
       { task_id: id, call_id, workflow_id },
       { decision, by: caller.key, events: [decided({ id, call_id }, decision, caller)] },
     );
+    if (!taken && !(await store.ledger.question({ task_id: id, call_id }))) throw notFound('tool call of this task', call_id);
     if (!taken) throw conflict(`The call ${call_id} of this task is not waiting for this decision`, 'nothing_to_decide');
     // The decision is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(id, call_id).catch(() => {});
@@ -147,7 +148,8 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
     const { workflow_id } = await owned(id, caller);
     const { question_id, action } = body;
     const waiting = await store.ledger.question({ task_id: id, call_id });
-    if (waiting?.question?.id !== question_id) throw notAsked(call_id);
+    if (!waiting) throw notFound('tool call of this task', call_id);
+    if (waiting.question?.id !== question_id) throw notAsked(call_id);
     const { key, schema } = waiting.question;
     const content = acceptedContent(body, schema);
     const answer = { question_id, key, action, ...(content ? { content } : {}) };

@@ -44,6 +44,12 @@ function differences({ method, path }: Endpoint, { status, headers, body }: Repl
   return fits.errors;
 }
 
+/** A body that fits its description; undefined: the operation takes none. */
+function described(endpoint: Endpoint): object | undefined {
+  const schema = operationOf(endpoint).requestBody?.content['application/json']?.schema as never;
+  return schema && describedBodies(api.components.schemas as never).sampleOf(schema);
+}
+
 const GUARDED = endpoints.filter(({ access, path }) => access !== null && !path.startsWith('/health'));
 
 it.each(titled(GUARDED))('%s asks callers without a token for one, as described', async (_, endpoint) => {
@@ -57,9 +63,8 @@ it.each(titled(GUARDED))('%s asks callers without a token for one, as described'
 const BODIED = endpoints.filter(({ body, path }) => body && path.startsWith('/v1/'));
 
 it.each(titled(BODIED))('%s answers as described to a field that it does not know', async (_, endpoint) => {
-  const schema = operationOf(endpoint).requestBody?.content['application/json']?.schema as never;
-  const example = describedBodies(api.components.schemas as never).sampleOf(schema);
-  const answer = await here.alice.send(endpoint.method, somewhere(endpoint.path), { body: { ...example, zzq_unheard_of: 1 } });
+  const body = { ...described(endpoint), zzq_unheard_of: 1 };
+  const answer = await here.alice.send(endpoint.method, somewhere(endpoint.path), { body });
   expect(differences(endpoint, answer)).toBe(null);
 });
 
@@ -117,6 +122,22 @@ it.each(IDS)('$title knows no malformed id', async ({ endpoint, name }) => {
     const answer = await here.alice.send(endpoint.method, `${path}?${name}=${id}`);
     expect([answer.status, answer.body.code, differences(endpoint, answer)]).toEqual([404, 'not_found', null]);
     expect(answer.body.detail).toContain(name);
+  }
+});
+
+const NESTED = endpoints.filter(({ path, access }) => access !== null && path.startsWith('/api/') && path.split('{').length > 2);
+
+it.each(titled(NESTED))('%s answers 404 to its owner for a last id that does not exist, and 403 to others', async (_, endpoint) => {
+  const body = described(endpoint);
+  const place = await world.pathOf({ method: endpoint.method, path: endpoint.path.replace(/\{\w+\}(?=[^{]*$)/, 'LAST') } as never);
+  for (const id of [UNKNOWN, 'no-such-id', '999999']) {
+    const answer = await here.alice.send(endpoint.method, place.replace('LAST', id), { body });
+    expect([answer.status, answer.body.code, differences(endpoint, answer)]).toEqual([404, 'not_found', null]);
+    if (!/^\/api\/(workflows|tasks|datasets)\//.test(endpoint.path)) continue;
+    // A path that cannot be one is unknown to everybody.
+    const malformed = answer.body.detail.endsWith('does not contain a valid id');
+    const { status } = await here.bob.send(endpoint.method, place.replace('LAST', id), { body });
+    expect(status).toBe(malformed ? 404 : 403);
   }
 });
 
