@@ -1,6 +1,7 @@
 import { latestThatFit, tokensOf } from '../domain/context-window.ts';
 import { exchangeLimitsOf } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
+import { providerMissing } from '../domain/errors.ts';
 import { dropCalls } from '../domain/model-failure.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../guardrails/judge.ts';
@@ -22,6 +23,7 @@ function askModel(core: SharedServices): AskModel {
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
     secrets.hear(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
+    if (agent.provider_id && !provider) throw providerMissing(agent.name);
     const model = agent.model ?? provider?.default_model ?? null;
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });

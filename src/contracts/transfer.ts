@@ -15,7 +15,11 @@ const Ids = z.array(z.string()).default([]);
 const ExportedId = z
   .string()
   .optional()
-  .meta({ description: 'Of the exported record. An import gives it to the new record if it is free, so that references hold' });
+  .meta({
+    description:
+      'Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle ' +
+      'to an id that cannot be one here lead to the new record',
+  });
 
 export const ExportedSkill = z.object({ id: ExportedId, ...SkillCreate.shape }).meta({ id: 'ExportedSkill' });
 /** Ids are not checked: the record they name may be imported later, or exist only in another installation. */
@@ -58,7 +62,8 @@ export const ImportResult = z
   .object({
     created: z.int(),
     errors: z.array(z.string()).meta({
-      description: 'One message for each item that was not created, and for each reference that was dropped from an item',
+      description:
+        'One message for each item that was not created, or was created without references that cannot be ids here; it names them',
     }),
     ids: z.array(z.string()),
     warnings: z.array(Warning).meta({ description: 'What was ignored, such as unknown fields' }),

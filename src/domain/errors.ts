@@ -54,6 +54,10 @@ export const foreign = (noun: string) => new AppError('forbidden', `This ${noun}
 
 export const conflict = (message: string, code = 'conflict') => new AppError('conflict', message, { code });
 
+/** The provider of an agent was deleted or never imported. Nothing is sent to another one. */
+export const providerMissing = (agent: string) =>
+  conflict(`The provider of the agent ${agent} does not exist; give the agent another provider`, 'provider_missing');
+
 const SECRET_NOT_GRANTED = 'secret_not_granted';
 
 /** A stored token is not granted to a destination; the sentence names who can change that. */

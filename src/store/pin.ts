@@ -15,7 +15,7 @@ import {
   type ToolEffect,
   type ToolSpec,
 } from '../domain/definition.ts';
-import { AppError, conflict, notFound } from '../domain/errors.ts';
+import { AppError, conflict, notFound, providerMissing } from '../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
 import { refuseChoices, type ToolChoices } from '../domain/tool-choice.ts';
 import { type ApprovalGuard, runGuards } from '../domain/tool-guards.ts';
@@ -102,8 +102,7 @@ export function pinnedDefinition(
   asked: AskedOfRun = {},
 ): Definition {
   const { not_joined, tools_left_out } = without;
-  if (agent.provider_id && !provider)
-    throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
+  if (agent.provider_id && !provider) throw providerMissing(agent.name);
   refuseMissingServer(agent, mcp_servers);
   const limits = exchangeLimitsOf(workflow, provider);
   const own_tools = pinnedTools({ workflow, agent, tools });

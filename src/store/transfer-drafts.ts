@@ -29,7 +29,7 @@ export interface Draft {
   values: object | null;
   error: string | null;
   warnings: string[];
-  /** A sentence for each reference that the record was created without. */
+  /** The references that the record was created without, by field. */
   dropped: string[];
 }
 
@@ -216,8 +216,15 @@ function summed(ids: readonly string[], sentence: (id: string) => string): strin
   return ids.length > MOST_SENTENCES ? [...first, `${ids.length - MOST_SENTENCES} more like these`] : first;
 }
 
+/** Ids after each other, and how many more there are. */
+function listed(ids: readonly string[]): string {
+  const first = ids.slice(0, MOST_SENTENCES).map((id) => id.slice(0, LONGEST_ID));
+  const more = ids.length - first.length;
+  return more > 0 ? `${first.join(', ')} and ${more} more` : first.join(', ');
+}
+
 /**
- * The items without references that cannot be ids of this service, such as those of another product, and a sentence for each. What a
+ * The items without references that cannot be ids of this service, such as those of another product, and a list of these. What a
  * run must not go without refers to no record instead, so that runs are refused until someone sets it.
  */
 function withoutForeignIds<T extends object>(
@@ -232,9 +239,7 @@ function withoutForeignIds<T extends object>(
       const value = (item as Record<string, unknown>)[field] ?? [];
       const foreign = ([value].flat() as string[]).filter((id) => !isUuid(id));
       if (foreign.length === 0) continue;
-      sentences.push(
-        ...summed(foreign, (id) => `${field}: ${id} cannot be an id here, so the reference was dropped; choose it again`),
-      );
+      sentences.push(`${field}: ${listed(foreign)}`);
       const own = ([value].flat() as string[]).filter(isUuid);
       const stand_in = field in REQUIRED_REFERENCES ? [NO_RECORD] : [];
       changed[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);

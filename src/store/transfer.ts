@@ -61,6 +61,8 @@ const webhooksIn = (record: object) =>
     (entry): entry is [string, string] => WEBHOOKS.includes(entry[0]) && typeof entry[1] === 'string',
   );
 
+const DROPPED = 'Created without references that cannot be ids here; choose them again';
+
 /** Thrown to roll back the transaction of a dry run. */
 class Undone extends Error {}
 
@@ -96,9 +98,11 @@ export function transferStore({ prisma, keys, granting }: Stores) {
     async import(parts: ImportParts, { importer, dry_run, faultOf }: { importer: Importer; dry_run: boolean; faultOf: FaultOf }) {
       const results: Partial<Record<PartName, ImportResult>> = {};
       const work = async (tx: Prisma.TransactionClient) => {
-        const makers = draftMakers(tx, { importer, keys, faultOf });
+        const { follow, note, sentOf } = foreignIds();
+        const makers = draftMakers(tx, { importer, keys, faultOf: (item) => faultOf(sentOf(item)) });
         for (const part of PARTS) {
-          results[part.name] = await createAll(tx, part, { items: parts[part.name] ?? [], maker: makers[part.name] });
+          const items = follow<Item>(parts[part.name] ?? []);
+          results[part.name] = await createAll(tx, part, { items, maker: makers[part.name], note: note(part.name, items) });
         }
         const ids = (name: PartName) => results[name]?.ids ?? [];
         await granting.made(tx, importer.key, { kind: 'knowledge_source', ids: ids('knowledge_sources') });
@@ -115,11 +119,61 @@ export function transferStore({ prisma, keys, granting }: Stores) {
   };
 }
 
-async function createAll(
-  tx: Tables,
-  { name, noun, model }: Part,
-  { items, maker }: { items: { id?: string | undefined }[]; maker: DraftMaker },
-): Promise<ImportResult> {
+interface Item {
+  id?: string | undefined;
+}
+
+/** Which part the references of an item lead to. */
+const LEADS_TO: Record<string, PartName> = {
+  knowledge_source_ids: 'knowledge_sources',
+  agent_id: 'agents',
+  skill_ids: 'skills',
+  guardrail_ids: 'guardrails',
+  workflow_id: 'workflows',
+};
+
+/**
+ * Ids that cannot be ids here stand for an item of the same bundle, if exactly one has the id: its record gets a new id, which the
+ * references of later items follow. Other ids are not translated.
+ */
+function foreignIds() {
+  const made = new Map<string, string>();
+  const sent = new WeakMap<object, object>();
+  const place = (part: PartName, id: string) => `${part} ${id}`;
+  const followed = (part: PartName, id: string) => (isUuid(id) ? id : (made.get(place(part, id)) ?? id));
+  const followedIn = (part: PartName, value: unknown) =>
+    Array.isArray(value) ? [...new Set(value.map((id: string) => followed(part, id)))] : followed(part, String(value));
+  return {
+    /** The items with their references followed. */
+    follow: <I extends Item>(items: readonly I[]): I[] =>
+      items.map((item) => {
+        const named = Object.entries(LEADS_TO).flatMap(([field, part]) => {
+          const value = (item as Record<string, unknown>)[field];
+          return value === undefined ? [] : [[field, followedIn(part, value)]];
+        });
+        const after = { ...item, ...Object.fromEntries(named) };
+        sent.set(after, item);
+        return after;
+      }),
+    /** Notes that the record of an item was created. */
+    note: (part: PartName, items: readonly Item[]) => {
+      const wanted = Map.groupBy(items, ({ id = '' }) => id);
+      return ({ id = '' }: Item, created: string): void => {
+        if (!isUuid(id) && wanted.get(id)?.length === 1) made.set(place(part, id), created);
+      };
+    },
+    /** The item as it was sent. */
+    sentOf: (item: object) => sent.get(item) ?? item,
+  };
+}
+
+interface Creating {
+  items: Item[];
+  maker: DraftMaker;
+  note(item: Item, created: string): void;
+}
+
+async function createAll(tx: Tables, { name, noun, model }: Part, { items, maker, note }: Creating): Promise<ImportResult> {
   const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
   if (items.length === 0) return result;
   const table = tx[model] as unknown as Table;
@@ -134,12 +188,13 @@ async function createAll(
     table,
     drafts.filter(({ values }) => values),
   );
-  for (const { id, label, values, error, warnings, dropped } of drafts) {
+  for (const [index, { id, label, values, error, warnings, dropped }] of drafts.entries()) {
     if (error) result.errors.push(`${label}: ${error}`);
     else if (values && !created.has(id)) result.errors.push(`${label}: There is already ${one(noun)} with this name`);
     else {
       result.ids.push(id);
-      result.errors.push(...dropped.map((sentence) => `${label}: ${sentence}`));
+      note(items[index] as Item, id);
+      if (dropped.length > 0) result.errors.push(`${label}: ${DROPPED}: ${dropped.join('; ')}`);
     }
     const path = label.split(' ')[0] as string;
     result.warnings.push(...warnings.map((warning) => ({ path, message: `${label}: ${warning}` })));

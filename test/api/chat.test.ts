@@ -51,6 +51,19 @@ it('reports a reply that is nothing but a tool call as an error, and stores no e
   expect((await session(session_id)).messages.filter(({ role }: any) => role === 'assistant')).toEqual([]);
 });
 
+it('asks no other provider if that of the agent does not exist', async () => {
+  const provider_id = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be998';
+  const items = [{ name: `chat ${++made}`, provider_id }];
+  const { ids } = await here.alice.ok(here.alice.post('/api/agents/import', { items }), 201);
+  const asked = here.model.requests.length;
+  const { events } = await chat({ message: 'Hello' }, { to: ids[0] });
+  expect(events.at(-1)).toMatchObject({
+    type: 'error',
+    message: expect.stringContaining('does not exist; give the agent another'),
+  });
+  expect(here.model.requests.length).toBe(asked);
+});
+
 it('streams session, deltas and done with ids from 1, and stores both messages', async () => {
   here.model.script(says('Hello there, friend.'));
   const { answer, events, session_id } = await chat({ message: `  ${'Hi '.repeat(60)}` });

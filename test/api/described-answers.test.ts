@@ -127,19 +127,25 @@ it.each(IDS)('$title knows no malformed id', async ({ endpoint, name }) => {
 
 const NESTED = endpoints.filter(({ path, access }) => access !== null && path.startsWith('/api/') && path.split('{').length > 2);
 
-it.each(titled(NESTED))('%s answers 404 to its owner for a last id that does not exist, and 403 to others', async (_, endpoint) => {
-  const body = described(endpoint);
-  const place = await world.pathOf({ method: endpoint.method, path: endpoint.path.replace(/\{\w+\}(?=[^{]*$)/, 'LAST') } as never);
-  for (const id of [UNKNOWN, 'no-such-id', '999999']) {
-    const answer = await here.alice.send(endpoint.method, place.replace('LAST', id), { body });
-    expect([answer.status, answer.body.code, differences(endpoint, answer)]).toEqual([404, 'not_found', null]);
-    if (!/^\/api\/(workflows|tasks|datasets)\//.test(endpoint.path)) continue;
-    // A path that cannot be one is unknown to everybody.
-    const malformed = answer.body.detail.endsWith('does not contain a valid id');
-    const { status } = await here.bob.send(endpoint.method, place.replace('LAST', id), { body });
-    expect(status).toBe(malformed ? 404 : 403);
-  }
-});
+it.each(titled(NESTED))(
+  '%s answers 404 to its owner for a last id that does not exist, and 403 to others',
+  async (_, endpoint) => {
+    const body = described(endpoint);
+    const place = await world.pathOf({
+      method: endpoint.method,
+      path: endpoint.path.replace(/\{\w+\}(?=[^{]*$)/, 'LAST'),
+    } as never);
+    for (const id of [UNKNOWN, 'no-such-id', '999999']) {
+      const answer = await here.alice.send(endpoint.method, place.replace('LAST', id), { body });
+      expect([answer.status, answer.body.code, differences(endpoint, answer)]).toEqual([404, 'not_found', null]);
+      if (!/^\/api\/(workflows|tasks|datasets)\//.test(endpoint.path)) continue;
+      // A path that cannot be one is unknown to everybody.
+      const malformed = answer.body.detail.endsWith('does not contain a valid id');
+      const { status } = await here.bob.send(endpoint.method, place.replace('LAST', id), { body });
+      expect(status).toBe(malformed ? 404 : 403);
+    }
+  },
+);
 
 describe('a record that was read with warnings', () => {
   const RECORDS: [string, () => object][] = [

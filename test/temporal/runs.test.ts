@@ -113,7 +113,13 @@ def meet(me: str, other: str) -> str:
     const ask = asks({ name: await toolOf(workflow_id), args: { a: 1, b: 1 } });
     here.model.script(ask, ask, ask, ask);
     const task = await here.ended(await here.prompt(workflow_id, 'Never stop adding.'));
-    expect(task).toMatchObject({ status: 'failed', error_code: 'empty_answer', response: null, turns: 1, turn_limit_reached: true });
+    expect(task).toMatchObject({
+      status: 'failed',
+      error_code: 'empty_answer',
+      response: null,
+      turns: 1,
+      turn_limit_reached: true,
+    });
     expect(task.error).toMatch(/max_turns \(1\).*raise/);
     // What the useless answer cost is counted.
     expect(task.usage).toMatchObject({ total_in: 40, total_out: 20 });

@@ -116,9 +116,7 @@ it('compacts older rounds when the window fills, whole rounds at a time, and con
 });
 
 it('fails if the model calls a tool instead of writing the summary, and replaces no message by an empty one', async () => {
-  here.model.always((response, request) =>
-    asks({ name: request.tools?.[0]?.function.name ?? 'page' })(response, request),
-  );
+  here.model.always((response, request) => asks({ name: request.tools?.[0]?.function.name ?? 'page' })(response, request));
   const provider_id = await provider({ context_window: 2_500 });
   const id = await here.workflow({ tools: [LONG], agent: { provider_id }, workflow: { max_turns: 20 } });
   const task = await here.ended(await here.prompt(id, 'Read the pages.'));
