@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { Problem } from '../contracts/common.ts';
+import { FieldsProblem, Problem } from '../contracts/common.ts';
 import { carriesWarnings, type Endpoint } from '../contracts/endpoint.ts';
 import { idFields } from './fields.ts';
 import { describeWithoutLimits } from './stored-replies.ts';
@@ -169,7 +169,9 @@ function successOf({ kind, reply, summary, streamed }: Endpoint): object {
 
 const problem = (status: number, refusal?: z.ZodType) => ({
   description: REASONS[status] ?? 'Refused',
-  content: refusal ? { 'application/json': { schema: refusal } } : { 'application/problem+json': { schema: Problem } },
+  content: refusal
+    ? { 'application/json': { schema: refusal } }
+    : { 'application/problem+json': { schema: status === 422 ? FieldsProblem : Problem } },
 });
 
 const problems = (statuses: number[], refusal?: z.ZodType): Record<number, object> =>

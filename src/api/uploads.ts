@@ -22,9 +22,11 @@ export async function uploadOf(request: FastifyRequest): Promise<Upload> {
   const closed = closingOf(request.raw, boundaryOf(request));
   const { file, fields } = await partsOf(request);
   if (!closed()) throw malformed('The form ends before its last boundary; send all of it');
-  if (!file) throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
+  if (!file) throw noFile();
   return { ...file, fields };
 }
+
+const noFile = () => unprocessable([{ path: 'file', message: 'Send the file in the field `file`' }], 'no_file');
 
 const malformed = (message: string) => new AppError('invalid', message, { code: 'malformed_body' });
 
@@ -67,8 +69,7 @@ async function partsOf(request: FastifyRequest): Promise<{ file: Omit<Upload, 'f
 
 function textOf(part: Multipart, fields: ReadonlyMap<string, string>): string {
   const { fieldname: name } = part;
-  if (part.type === 'file' || name === 'file')
-    throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
+  if (part.type === 'file' || name === 'file') throw noFile();
   if (fields.has(name)) throw unprocessable([{ path: name, message: `\`${name}\` was sent twice; send it once` }]);
   if (part.valueTruncated) throw new AppError('too_large', `\`${name}\` is larger than a form field may be`);
   return typeof part.value === 'string' ? part.value : JSON.stringify(part.value);

@@ -1,6 +1,6 @@
 import type { Warning } from '../contracts/common.ts';
 import type { WorkflowSummary } from '../contracts/workflows.ts';
-import { conflict } from '../domain/errors.ts';
+import { conflict, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
@@ -19,10 +19,15 @@ export function switched(
   return (named === 'inactive') === (before.status === 'inactive') ? other : named;
 }
 
-/** A client that writes back what it read sends the last run's status; that is not a request to change it. */
-export function runStatus(status: Status | undefined, before: { status: string }): Warning[] {
+/**
+ * Refuses a status that only runs set, unless it is the present one. A whole record may also have the status that it was read with, which
+ * may have changed since; that is no request to change it.
+ */
+export function runStatus(status: Status | undefined, before: { status: string }, { whole }: { whole: boolean }): Warning[] {
   if (!status || status === 'active' || status === 'inactive' || status === before.status) return [];
-  return [{ path: 'status', message: `The status ${status} is only set by runs; send active or inactive` }];
+  const found = { path: 'status', message: `The status ${status} is only set by runs; send active or inactive` };
+  if (!whole) throw unprocessable([found]);
+  return [found];
 }
 
 interface Services {

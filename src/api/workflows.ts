@@ -83,10 +83,11 @@ export function workflowRoutes(api: Api, services: Services): void {
     workflows.update,
     async ({ params: { id }, body: { status, enabled, ...values }, warn }, caller) => {
       const before = await owned(id, caller);
+      const sent_back = runStatus(status, before, { whole: values.agent_id !== undefined });
       await refuseInvalid(services, values, { caller, before });
       const wanted_values = { ...before, ...values };
       warn(...(await needs.doubts(wanted_values, caller)), ...(await workflowTagDoubts(store, wanted_values)));
-      warn(...runStatus(status, before));
+      warn(...sent_back);
       const wanted = switched({ status, enabled }, before);
       if (wanted) await store.workflows.switch(id, wanted);
       const after = await store.workflows.update(id, values, caller.key);

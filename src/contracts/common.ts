@@ -38,6 +38,11 @@ export const Problem = z
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details' });
 
+/** Why a request was refused with 422. */
+export const FieldsProblem = z
+  .object({ ...Problem.shape, errors: Problem.shape.errors.unwrap().meta({ description: 'Each fault at its dotted path' }) })
+  .meta({ id: 'FieldsProblem', description: 'RFC 9457 problem details, with the fields that are not valid' });
+
 /** Something in a request that may not do what its sender meant. The request itself succeeded. */
 export const Warning = z
   .object({ path: z.string().meta({ description: 'Dotted path of the field' }), message: z.string() })

@@ -85,9 +85,13 @@ export type WorkflowSettings = z.output<typeof WorkflowCreate>;
 export const WorkflowUpdate = patchOf(WorkflowCreate)
   .extend({
     status: z
-      .enum(WORKFLOW_STATUSES)
+      .enum(WORKFLOW_STATUSES, { error: 'Send active or inactive' })
       .optional()
-      .meta({ description: 'inactive: prompts are refused; active: they are accepted again. Only runs set the other values' }),
+      .meta({
+        description:
+          'inactive: prompts are refused; active: they are accepted again. Only runs set the other values: they are taken in a record that ' +
+          'is sent back as it was read, and refused otherwise',
+      }),
     enabled: z.boolean().optional().meta({ description: 'The same as `status` active or inactive' }),
   })
   .meta({ id: 'WorkflowUpdate' });

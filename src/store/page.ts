@@ -1,4 +1,4 @@
-import { AppError } from '../domain/errors.ts';
+import { unprocessable } from '../domain/errors.ts';
 import { isUuid } from '../domain/uuid.ts';
 
 export interface RowPage<T> {
@@ -25,7 +25,7 @@ export function idOfCursor(cursor: string | undefined): string | undefined {
 
 /** 422: the cursor is not from this list. */
 export const badCursor = () =>
-  new AppError('unprocessable', 'cursor: Not a cursor of this list; use the one in the Link header', { code: 'bad_cursor' });
+  unprocessable([{ path: 'cursor', message: 'Not a cursor of this list; use the one in the Link header' }], 'bad_cursor');
 
 interface Cut<T> {
   total: number;

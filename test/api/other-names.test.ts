@@ -3,8 +3,11 @@ import { z } from 'zod';
 import { spellingsOf } from '../../src/contracts/common.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 import { GUARDRAIL_TYPES } from '../../src/contracts/guardrails.ts';
+import { WORKFLOW_STATUSES } from '../../src/contracts/workflows.ts';
 import { declaredEndpoints } from '../support/endpoints.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
 import { type World, worldOf } from './contract-world.ts';
 
 let here: TestInstallation;
@@ -169,4 +172,43 @@ it('a workflow is switched by whichever of status and enabled a client has chang
     const on = Object.values(change)[0] === true || change.status === 'active';
     expect([change, saved.enabled, saved.status]).toEqual([change, on, on ? 'active' : 'inactive']);
   }
+});
+
+describe('the status of a workflow', () => {
+  const RUN_STATUSES = WORKFLOW_STATUSES.filter((status) => status !== 'active' && status !== 'inactive');
+  const put = async (body: object) => {
+    const id = await here.workflow();
+    return {
+      id,
+      answer: await here.alice.put(`/api/workflows/${id}`, body),
+      read: async () => (await here.alice.get(`/api/workflows/${id}`)).body,
+    };
+  };
+
+  it.each([...RUN_STATUSES, 'paused'])('cannot be set to %s, and the refusal says to what it can', async (status) => {
+    const { answer, read } = await put({ status, title: 'changed' });
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'status', message: expect.stringMatching(/send active or inactive/i) }] },
+    });
+    for (const other of RUN_STATUSES.filter((one) => one !== status)) expect(answer.body.detail).not.toContain(other);
+    expect(await read()).toMatchObject({ status: 'active', title: null });
+  });
+
+  it('is taken back as it was read, while a run is in progress and after it', async () => {
+    const end = Promise.withResolvers<void>();
+    here.model.script(says('one two', { until: end.promise }));
+    const id = await here.workflow();
+    const path = `/api/workflows/${id}`;
+    const task_id = await here.prompt(id);
+    await until('the run is in progress', async () => (await here.alice.get(path)).body.status === 'running');
+    const read = (await here.alice.get(path)).body;
+    const strict = { prefer: 'handling=strict' };
+    expect((await here.alice.send('PUT', path, { body: read, headers: strict })).status).toBe(200);
+    expect((await here.alice.put(path, { status: 'running' })).status).toBe(200);
+    end.resolve();
+    await here.ended(task_id);
+    const { status, body } = await here.alice.put(path, { ...read, title: 'changed' });
+    expect([status, body.status, body.title]).toEqual([200, 'completed', 'changed']);
+  });
 });

@@ -22,6 +22,7 @@ interface Body {
   json: string;
 }
 
+const TYPES = ['application/json', 'application/problem+json'];
 const MOST_BODIES = 2_000;
 const LONGEST_BODY = 64 * 1024;
 
@@ -39,7 +40,7 @@ export function watchAnswers(server: Server): Answers {
       if (!response.headersSent) return;
       const answer = `${method} ${url?.split('?')[0]} ${response.statusCode}`;
       statuses.add(answer);
-      const is_json = String(response.getHeader('content-type')).startsWith('application/json');
+      const is_json = TYPES.some((type) => String(response.getHeader('content-type')).startsWith(type));
       if (json && is_json && bodies.length < MOST_BODIES) bodies.push({ answer, json });
     });
   });
@@ -80,9 +81,11 @@ export function misdescribed(description: Description, bodies: readonly Body[]):
   const wrong = new Set<string>();
   for (const { answer, json } of bodies) {
     const found = find(answer);
-    if (!found?.operation.responses[found.status]?.content?.['application/json']?.schema) continue;
+    const content = found?.operation.responses[found.status]?.content ?? {};
+    const type = TYPES.find((one) => content[one]?.schema);
+    if (!found || !type) continue;
     const { path, method, status } = found;
-    const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema'];
+    const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema'];
     const fits = ajv.getSchema(schemaReference('api', pointer))!;
     if (fits(JSON.parse(json))) continue;
     const faults = fits.errors?.map(

@@ -774,7 +774,7 @@ export type ExactGraderOutput = {
 };
 
 export type ExportedAgent = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description?: string;
@@ -809,7 +809,7 @@ export type ExportedAgent = {
 };
 
 export type ExportedAgentOutput = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description: string;
@@ -844,7 +844,7 @@ export type ExportedAgentOutput = {
 };
 
 export type ExportedGuardrail = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description?: string;
@@ -859,7 +859,7 @@ export type ExportedGuardrail = {
 };
 
 export type ExportedGuardrailOutput = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description: string;
@@ -875,7 +875,7 @@ export type ExportedGuardrailOutput = {
 
 /** The source without its items; secrets are masked */
 export type ExportedKnowledgeSource = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description?: string;
@@ -889,7 +889,7 @@ export type ExportedKnowledgeSource = {
 
 /** The source without its items; secrets are masked */
 export type ExportedKnowledgeSourceOutput = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description: string;
@@ -903,7 +903,7 @@ export type ExportedKnowledgeSourceOutput = {
 
 /** An imported schedule is disabled until its owner enables it */
 export type ExportedScheduledAgent = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   workflow_id: string;
@@ -932,7 +932,7 @@ export type ExportedScheduledAgent = {
 
 /** An imported schedule is disabled until its owner enables it */
 export type ExportedScheduledAgentOutput = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   workflow_id: string;
@@ -960,7 +960,7 @@ export type ExportedScheduledAgentOutput = {
 };
 
 export type ExportedSkill = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description?: string;
@@ -970,7 +970,7 @@ export type ExportedSkill = {
 };
 
 export type ExportedSkillOutput = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   name: string;
   description: string;
@@ -980,7 +980,7 @@ export type ExportedSkillOutput = {
 };
 
 export type ExportedWorkflow = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   agent_id: string;
   /** Null: the agent's, then the provider's */
@@ -1037,7 +1037,7 @@ export type ExportedWorkflow = {
 };
 
 export type ExportedWorkflowOutput = {
-  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold. References of the same bundle to an id that cannot be one here lead to the new record */
   id?: string;
   agent_id: string;
   /** Null: the agent's, then the provider's */
@@ -1091,6 +1091,23 @@ export type ExportedWorkflowOutput = {
   on_busy: 'enqueue' | 'reject' | 'interrupt';
   /** What happens to prompts that wait when the workflow is switched off: `halt` ends them with `workflow_inactive`, `wait` keeps them until it is switched on. The run in progress continues */
   on_inactive: 'halt' | 'wait';
+};
+
+/** RFC 9457 problem details, with the fields that are not valid */
+export type FieldsProblem = {
+  type: string;
+  title: string;
+  status: number;
+  /** What went wrong and what to do, as a sentence */
+  detail: string;
+  /** Stable word for machines */
+  code: string;
+  request_id: string;
+  /** Each fault at its dotted path */
+  errors: {
+    path: string;
+    message: string;
+  }[];
 };
 
 export type ForkAccepted = {
@@ -1297,7 +1314,7 @@ export type HaltRequested = {
 
 export type ImportResult = {
   created: number;
-  /** One message for each item that was not created, and for each reference that was dropped from an item */
+  /** One message for each item that was not created, or was created without references that cannot be ids here; it names them */
   errors: string[];
   ids: string[];
   /** What was ignored, such as unknown fields */
@@ -3635,7 +3652,7 @@ export type WorkflowUpdate = {
   model_silence_seconds?: number | null;
   on_busy?: 'enqueue' | 'reject' | 'interrupt';
   on_inactive?: 'halt' | 'wait';
-  /** inactive: prompts are refused; active: they are accepted again. Only runs set the other values */
+  /** inactive: prompts are refused; active: they are accepted again. Only runs set the other values: they are taken in a record that is sent back as it was read, and refused otherwise */
   status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
   /** The same as `status` active or inactive */
   enabled?: boolean;
