@@ -39,7 +39,7 @@ interface ToollessReply extends Answered {
 }
 
 /**
- * The reply to an exchange that offered no tools, without the calls that the model made all the same. Throws a ModelFailure if nothing is
+ * The reply to an exchange that offered no tools, without the calls that the model made anyway. Throws a ModelFailure if nothing is
  * left of it. `task`: what the model was asked to do instead, after "instead of".
  */
 export function dropCalls<R extends ToollessReply>(reply: R, task: string): R {

@@ -26,7 +26,7 @@ export default [
   {
     id: 'questions/another-question',
     file: 'src/api/tasks.ts',
-    text: 'if (waiting?.question?.id !== question_id) throw notAsked(call_id);',
+    text: 'if (waiting.question?.id !== question_id) throw notAsked(call_id);',
     replacement: 'if (!waiting?.question) throw notAsked(call_id);',
     harm: 'The answer to an earlier question is refused for what a later one asks.',
     tests: [WAITS],

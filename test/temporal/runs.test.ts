@@ -125,7 +125,7 @@ def meet(me: str, other: str) -> str:
     expect(task.usage).toMatchObject({ total_in: 40, total_out: 20 });
   });
 
-  it('keeps the text of a last answer that calls a tool beside it', async () => {
+  it('keeps the text of a last answer that also calls a tool', async () => {
     const workflow_id = await here.workflow({ tools: [ADD], workflow: { max_turns: 1 } });
     const name = await toolOf(workflow_id);
     const ask = asks({ name, args: { a: 1, b: 1 } });
