@@ -7,6 +7,7 @@ export interface Outage {
     | 'disk_full'
     | 'out_of_memory'
     | 'too_many_open_files'
+    | 'too_many_processes'
     | 'engine_unavailable'
     | 'object_store_unavailable';
   /** For people: what is missing and which setting is concerned, without what any statement held. */
@@ -24,8 +25,8 @@ export class OutageError extends Error {
   readonly code: Outage['code'];
   readonly [MARK]: Outage;
 
-  constructor(outage: Outage, cause: unknown) {
-    super(`${outage.sentence}${reasonIn(cause, outage.sentence)}`, { cause });
+  constructor(outage: Outage, cause?: unknown) {
+    super(`${outage.sentence}${reasonIn(cause, outage.sentence)}`, cause === undefined ? undefined : { cause });
     this.code = outage.code;
     this[MARK] = outage;
   }
@@ -48,9 +49,19 @@ function reasonIn(cause: unknown, sentence: string): string {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '');
 
-const DISK: Outage = { code: 'disk_full', sentence: 'The disk is full: this process has no room left to write' };
+const DISK: Outage = {
+  code: 'disk_full',
+  sentence: 'The disk is full: this process has no room left to write; make room on the disks of PERDURA_HOME and TMPDIR',
+};
 const MEMORY: Outage = { code: 'out_of_memory', sentence: 'This machine is out of memory' };
-const FILES: Outage = { code: 'too_many_open_files', sentence: 'Too many files and connections are open on this machine' };
+const FILES: Outage = {
+  code: 'too_many_open_files',
+  sentence: 'Too many files and connections are open on this machine; raise the limit of open files (`ulimit -n`, LimitNOFILE)',
+};
+const PROCESSES: Outage = {
+  code: 'too_many_processes',
+  sentence: 'This machine starts no more processes; raise their limit (`ulimit -u`, TasksMax, or the `pids` of the container)',
+};
 const TRANSACTION: Outage = {
   code: 'database_unavailable',
   sentence: 'The database did not begin or end a transaction in time',
@@ -58,6 +69,7 @@ const TRANSACTION: Outage = {
 
 /** What this machine lacks. It has no one place that reports it: every system call may. */
 const MACHINE: Record<string, Outage> = { ENOSPC: DISK, EDQUOT: DISK, ENOMEM: MEMORY, EMFILE: FILES, ENFILE: FILES };
+const LACKS = new Set<Outage | null>([...Object.values(MACHINE), PROCESSES]);
 
 /** What Prisma itself throws: about its connection, and about transactions that did not begin or end. The rest comes through the pool. */
 const OF_PRISMA = /^P1\d{3}$|^P20(?:24|28|34|37)$/;
@@ -65,6 +77,7 @@ const OF_PRISMA = /^P1\d{3}$|^P20(?:24|28|34|37)$/;
 interface Facts {
   [MARK]?: Outage;
   code?: unknown;
+  syscall?: unknown;
   cause?: unknown;
   meta?: { outage?: unknown };
 }
@@ -75,14 +88,29 @@ const DEEPEST = 20;
 /** What an error, or one of its causes, says about the installation. Null: it is about something else. */
 export function outageOf(error: unknown, depth = 0): Outage | null {
   if (typeof error !== 'object' || error === null || depth > DEEPEST) return null;
-  const { [MARK]: marked, code, cause, meta } = error as Facts;
+  const { [MARK]: marked, code, syscall, cause, meta } = error as Facts;
   if (marked) return marked;
   if (meta?.outage instanceof OutageError) return meta.outage[MARK];
-  return ofCode(code) ?? outageOf(cause, depth + 1);
+  return ofCode(code, syscall) ?? outageOf(cause, depth + 1);
 }
 
-function ofCode(code: unknown): Outage | null {
+/**
+ * The same error, unless this machine lacks something: then one that says what, and which place has no room, without the path that a single
+ * call has used.
+ */
+export function asLack(error: unknown, place?: string): unknown {
+  const lack = outageOf(error);
+  if (!LACKS.has(lack)) return error;
+  const named = place && lack === DISK;
+  return new OutageError(
+    named ? { ...DISK, sentence: `The disk is full: there is no room for ${place}; make room there` } : lack!,
+  );
+}
+
+function ofCode(code: unknown, syscall: unknown): Outage | null {
   if (typeof code !== 'string') return null;
+  // From any other call it only means that there is nothing to read yet.
+  if (code === 'EAGAIN' && typeof syscall === 'string' && syscall.startsWith('spawn')) return PROCESSES;
   // Errors come from anywhere: one may be called `constructor`.
   if (Object.hasOwn(MACHINE, code)) return MACHINE[code] as Outage;
   return OF_PRISMA.test(code) ? TRANSACTION : null;

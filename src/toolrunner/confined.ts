@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import { constants } from 'node:os';
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream';
 import type { Confinement } from './confinement.ts';
 import type { HostPath } from './host-paths.ts';
 import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
+import { launchProcess } from './launch-process.ts';
 import type { Limits, User } from './settings.ts';
 
 /** A command to run under the rules of a tool call, without a time limit: a stdio MCP server, a shell. */
@@ -67,7 +69,12 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
   const slot = takeSlot(host.slots);
   const pass = wanted.network && confinement.proxy ? confinement.proxy.admit() : null;
   const [file = '', ...args] = host.command;
-  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as });
+  const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as };
+  const child = await launchProcess(file, args, options).catch((error: unknown) => {
+    host.slots.delete(slot);
+    pass?.revoke();
+    throw error;
+  });
   const exit = new Promise<number>((resolve) => {
     const ended = (code: number) => {
       host.slots.delete(slot);
@@ -150,10 +157,10 @@ function started(child: ChildProcess): Promise<void> {
     status.once('close', () => {
       clearTimeout(timer);
       const word = text
-        ? (JSON.parse(text) as { started?: true; failed?: string })
+        ? (JSON.parse(text) as { started?: true; failed?: string; errno?: number | null })
         : { failed: 'the sandbox ended before the command started' };
       if (word.failed === undefined) resolve();
-      else reject(new Error(word.failed));
+      else reject(refusalOf(word.failed, 'errno' in word ? word.errno : null));
     });
   });
 }
@@ -164,4 +171,12 @@ async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await exit;
   clearTimeout(timer);
+}
+
+/** What the system's refusals to a supervisor mean is the same as if this process had met them. */
+const LACKS = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const;
+
+function refusalOf(message: string, errno: number | null = null): Error {
+  const code = LACKS.find((name) => constants.errno[name] === errno);
+  return Object.assign(new Error(message), code && { code, syscall: 'spawn' });
 }

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { asLack } from '../domain/outages.ts';
 import { gate } from '../domain/queue.ts';
 import { failedAnswer, toAnswer } from './answer.ts';
 import { type ConfinedCommand, type ConfinedProcess, startConfined } from './confined.ts';
@@ -86,7 +87,9 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
       const judged = await Promise.all((wanted.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
       const host_paths = [...judged, ...(wanted.own_paths ?? [])];
       const host = { confinement, command: command('confine'), run_as: options.run_as, host_paths, slots };
-      const started = await startConfined(wanted, host);
+      const started = await startConfined(wanted, host).catch((error: unknown) => {
+        throw asLack(error);
+      });
       commands.add(started);
       const abort = () => void started.kill();
       signal?.addEventListener('abort', abort, { once: true });
@@ -136,7 +139,7 @@ function callsOf(confinement: Confinement, { options, closing, scratch, one_shot
       return toAnswer({ ...frame, duration_ms }, call.env);
     } catch (reason) {
       if (reason instanceof WorkspaceOutside) return failedAnswer(reason.message);
-      throw reason;
+      throw asLack(reason, 'the calls of tools (TMPDIR)');
     } finally {
       pass?.revoke();
       leave();

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { launchProcess } from './launch-process.ts';
 import type { Inspection } from './runner.ts';
 
 const SOURCE_LIMIT = 200 * 1024;
@@ -31,7 +32,7 @@ export function startInspector(command: readonly string[], timeout_ms = TIMEOUT_
   let next_id = 0;
 
   async function ask(name: string, source: string): Promise<Inspection> {
-    if (!helper?.alive()) helper = startHelper(command);
+    if (!helper?.alive()) helper = await startHelper(command);
     const id = ++next_id;
     const answer = await helper.ask({ id, name, source }, timeout_ms);
     return answer ? toInspection(answer) : invalid('the source is too complex to analyse', 1, 1);
@@ -78,19 +79,19 @@ interface Helper {
   stop(): Promise<void>;
 }
 
-function startHelper(command: readonly string[]): Helper {
+async function startHelper(command: readonly string[]): Promise<Helper> {
   const [file = '', ...args] = command;
-  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'], env: {}, detached: true });
+  const child = await launchProcess(file, args, { stdio: ['pipe', 'pipe', 'ignore'], env: {}, detached: true });
   let waiting: ((answer: HelperAnswer | null) => void) | undefined;
   const settle = (answer: HelperAnswer | null) => {
     waiting?.(answer);
     waiting = undefined;
   };
   // A dead helper breaks this pipe; its exit reports the same.
-  child.stdin.on('error', () => {});
+  child.stdin!.on('error', () => {});
   child.on('error', () => settle(null));
   child.on('exit', () => settle(null));
-  createInterface({ input: child.stdout }).on('line', (line) => settle(JSON.parse(line) as HelperAnswer));
+  createInterface({ input: child.stdout! }).on('line', (line) => settle(JSON.parse(line) as HelperAnswer));
   return {
     alive: () => alive(child),
     ask(question, timeout_ms) {
@@ -100,7 +101,7 @@ function startHelper(command: readonly string[]): Helper {
           clearTimeout(timer);
           resolve(answer);
         };
-        child.stdin.write(`${JSON.stringify(question)}\n`);
+        child.stdin!.write(`${JSON.stringify(question)}\n`);
       });
     },
     async stop() {

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { removeFolder } from '../folders/remove.ts';
 import type { ChildFrame } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
 import { killGroup } from './kill-group.ts';
+import { launchProcess } from './launch-process.ts';
 import { readFrame } from './zygote.ts';
 
 /** How long the supervisor has, beyond the tool's own time, to start and to clean up. */
@@ -25,7 +25,8 @@ export async function runInProcess(
   try {
     return await supervised(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
   } finally {
-    await removeFolder(cwd);
+    // The call has its result; the runner removes what is left when it ends.
+    await removeFolder(cwd).catch(() => {});
   }
 }
 
@@ -35,13 +36,14 @@ async function supervised(
   { cwd, signal }: { cwd: string; signal: AbortSignal },
 ): Promise<ChildFrame | null> {
   const [file = '', ...args] = command;
-  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore', 'pipe'], env: {}, detached: true, cwd });
+  const child = await launchProcess(file, args, { stdio: ['pipe', 'ignore', 'ignore', 'pipe'], env: {}, detached: true, cwd });
   const stdin = child.stdin as Writable;
   // A supervisor that dies early breaks this pipe; the missing frame reports the same.
   stdin.on('error', () => {});
   stdin.write(encodeJob(job));
   const abort = () => stdin.destroy();
   signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
   const timer = setTimeout(() => killGroup(child), job.header.timeout_ms + GRACE_MS);
   const exit = once(child, 'exit').catch(() => {});
   try {

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { type ChildFrame, frameReader } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
+import { launchProcess } from './launch-process.ts';
 import type { User, ZygoteSettings } from './settings.ts';
 
 export interface Zygote {
@@ -39,14 +40,14 @@ const GRACE_MS = 10_000;
 export async function startZygote(settings: ZygoteSettings, { command, run_as, log }: ZygoteHost): Promise<Zygote> {
   const [file = '', ...args] = command;
   // Its own process group: Ctrl-C in a terminal is for the service, which then ends its calls in order.
-  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, detached: true, ...run_as });
+  const child = await launchProcess(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, detached: true, ...run_as });
   const exit = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
   });
-  child.stdin.on('error', () => {});
-  child.stdin.write(`${JSON.stringify(settings)}\n`);
-  createInterface({ input: child.stderr }).on('line', (line) => log(`tool sandbox: ${line}`));
+  child.stdin!.on('error', () => {});
+  child.stdin!.write(`${JSON.stringify(settings)}\n`);
+  createInterface({ input: child.stderr! }).on('line', (line) => log(`tool sandbox: ${line}`));
   try {
     await ready(child, log);
   } catch (reason) {

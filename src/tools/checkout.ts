@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { asLack } from '../domain/outages.ts';
 import { redactor } from '../domain/redaction.ts';
 import { judgedAddresses } from '../egress/dial.ts';
 import type { EgressRules } from '../egress/rules.ts';
@@ -58,7 +59,9 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
     // git's HTTP client tries them in turn.
     const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
     const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;
-    const home = await mkdtemp(join(tmpdir(), 'perdura-git-'));
+    const home = await mkdtemp(join(tmpdir(), 'perdura-git-')).catch((error: unknown) => {
+      throw asLack(error, 'temporary files (TMPDIR)');
+    });
     const limits = { directory: into, timeout_ms, max_bytes, signal };
     const env = { ...gitEnv({ path, pinned, token, ca_file }), HOME: home };
     try {
@@ -102,6 +105,8 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
   ]);
   return {
     PATH: path,
+    // The words of the system for why a call has failed.
+    LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',

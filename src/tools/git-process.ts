@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { watchRoom } from '../folders/room.ts';
 import { killGroup } from '../toolrunner/kill-group.ts';
+import { launchProcess } from '../toolrunner/launch-process.ts';
 import { watchSize } from './size-watch.ts';
 
 interface GitLimits {
@@ -16,7 +17,8 @@ interface GitLimits {
 /** Thrown by a reader of git's output to end git, with the reason. */
 export class TooMuch extends Error {}
 
-/** Runs git and returns what `read` makes of its output. Throws a sentence if git fails, takes too long or writes too much. */
+/** Runs git and returns what `read` makes of its output. Throws a sentence if git fails, takes too long or writes too much; with the `code` of
+ * the system if this machine lacks room. */
 export async function git<T = string>(
   args: string[],
   {
@@ -27,7 +29,7 @@ export async function git<T = string>(
 ): Promise<T> {
   const { directory, timeout_ms, max_bytes, signal } = limits;
   signal.throwIfAborted();
-  const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = await launchProcess('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let stopped = '';
   const stop = (reason: string) => {
     stopped ||= reason;
@@ -35,26 +37,50 @@ export async function git<T = string>(
   };
   const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
   const watching = watchSize(directory, max_bytes, stop);
+  const room = watchRoom(directory);
   const abort = () => stop('it was stopped');
   signal.addEventListener('abort', abort, { once: true });
-  const output = read(child.stdout).catch((error: Error) => {
+  if (signal.aborted) abort();
+  const output = read(child.stdout!).catch((error: Error) => {
     if (!(error instanceof TooMuch)) throw error;
     stop(error.message);
     return undefined as T;
   });
   try {
-    const failed = once(child, 'error').then(([error]) => Promise.reject(error));
-    const ended = Promise.all([output, text(child.stderr), once(child, 'close')]);
-    const [out, err, [code]] = await Promise.race([ended, failed]);
+    const [out, err, [code]] = await Promise.all([output, text(child.stderr!), once(child, 'close')]);
     signal.throwIfAborted();
     if (stopped) throw new Error(`The repository could not be checked out: ${stopped}`);
-    if (code !== 0) throw new Error(`The repository could not be checked out: ${lastLineOf(err)}`);
-    return out;
+    if (code === 0) return out;
+    throw failureOf(err, await room.end());
   } finally {
     clearTimeout(timer);
+    await room.end();
     watching.abort();
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** Why a system call of git has failed, in the words of the C libraries: git does not say it in any other way. */
+const LACKS: [RegExp, string][] = [
+  [/(?:No space left on device|Out of diskspace)\)?$/, 'ENOSPC'],
+  [/(?:Dis[ck] quota|: Quota) exceeded\)?$/, 'EDQUOT'],
+  [/Too many open files(?: in system)?\)?$/, 'EMFILE'],
+  [/Cannot allocate memory\)?$/, 'ENOMEM'],
+  [/Resource temporarily unavailable\)?$/, 'EAGAIN'],
+];
+
+/** What the server says is about its own machine. */
+const FOREIGN = /^(?:remote:|fatal: remote error)/;
+
+function failureOf(said: string, was_full: boolean): Error {
+  const lines = said
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line) => !FOREIGN.test(line));
+  const found = LACKS.find(([words]) => lines.some((line) => words.test(line)));
+  const code = was_full ? 'ENOSPC' : found?.[1];
+  const error = new Error(`The repository could not be checked out: ${lastLineOf(said)}`);
+  return code ? Object.assign(error, { code, syscall: 'spawn' }) : error;
 }
 
 const lastLineOf = (output: string) =>

@@ -3,7 +3,7 @@ import { refusalIn } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
 import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
-import { type RunContext, type ToolSource, ToolUnreachable } from './source.ts';
+import { type RunContext, type ToolSource, ToolUnreachable, unreachableWhileDown } from './source.ts';
 
 type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
 
@@ -27,7 +27,8 @@ export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly 
       if ('refusal' in resolved) return { content: JSON.stringify({ error: resolved.refusal }), failed: true };
       const { source_code: source, network } = tool;
       const workspace = await run.workspace(signal);
-      const answer = await runner.run({ name, source, arguments: args, env: resolved.env, call_key, network, workspace }, signal);
+      const job = { name, source, arguments: args, env: resolved.env, call_key, network, workspace };
+      const answer = await runner.run(job, signal).catch(unreachableWhileDown);
       const { result, error, stdout, stderr } = answer;
       return { content: result, failed: error !== null, stdout, stderr, isolation: runner.isolation };
     },

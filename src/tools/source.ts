@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../domain/definition.ts';
+import { asLack, outageOf } from '../domain/outages.ts';
 import { shortened } from '../domain/outside.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import type { Answer, FormQuestion } from '../domain/questions.ts';
@@ -76,4 +77,11 @@ export class ToolUnreachable extends Error {
     super(storable(shortened(message)), options);
     this.reached = reached;
   }
+}
+
+/** For what comes before a tool begins: if the installation lacks something, the call is held and tried again. */
+export function unreachableWhileDown(error: Error): never {
+  if (!outageOf(error)) throw error;
+  const lack = asLack(error) as Error;
+  throw new ToolUnreachable(lack.message, { cause: lack });
 }

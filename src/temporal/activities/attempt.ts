@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
-import { outageOf } from '../../domain/outages.ts';
+import { asLack, outageOf } from '../../domain/outages.ts';
 import { HALTED, TASK_ENDED } from '../names.ts';
 
 /** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
@@ -81,7 +81,7 @@ const UNFORESEEN = 5;
 
 /** Retries an unexpected error only a few times, but waits as long as the installation lacks its database, engine or room. */
 function judged(error: unknown, attempts: number): unknown {
-  if (error instanceof ApplicationFailure || outageOf(error) || attempts < UNFORESEEN) return error;
+  if (error instanceof ApplicationFailure || attempts < UNFORESEEN || outageOf(error)) return asLack(error);
   return ApplicationFailure.create({
     message: (error as Error).message,
     type: 'internal',

@@ -12,7 +12,7 @@ import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
 import type { BegunStep, OpenRun } from '../../store/runs.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
 import { argumentFitter, pageReader } from '../../tools/parsed.ts';
-import { type ToolCall, ToolUnreachable } from '../../tools/source.ts';
+import { type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../tools/source.ts';
 import { toolTokens } from '../../tools/tool-tokens.ts';
 import { withinLimits, workspaceLimitsOf } from '../../tools/workspace-limits.ts';
 import { haltRegistry } from '../activities/attempt.ts';
@@ -119,7 +119,7 @@ export async function activityPorts(
         : withinLimits(limits, ({ enter, full }) => {
             const entered = async (until: AbortSignal) => {
               const directory = await workspace(until);
-              await enter(directory);
+              await enter(directory).catch(unreachableWhileDown);
               return directory;
             };
             return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));

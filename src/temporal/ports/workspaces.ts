@@ -1,5 +1,6 @@
 import type { PinnedRepository, WorkspaceOwner } from '../../domain/definition.ts';
 import { repositoryDestination } from '../../domain/destinations.ts';
+import { asLack } from '../../domain/outages.ts';
 import type { SharedServices } from '../../main/core.ts';
 import type { OpenCall } from '../../store/tool-ledger.ts';
 import { type CheckoutOrder, checkouts } from '../../tools/checkout.ts';
@@ -43,7 +44,9 @@ export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces
     const fill = async (into: string) => {
       commit = repository && (await checkOut(run, repository, { into, signal }));
     };
-    const directory = await enter(run.task_id, repository && fill, signal);
+    const directory = await enter(run.task_id, repository && fill, signal).catch((error: unknown) => {
+      throw asLack(error, 'the workspaces of runs (PERDURA_HOME)');
+    });
     return { directory, commit };
   }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { StartConfined } from '../mcp/stdio.ts';
-import type { ToolCall, ToolOutcome } from '../source.ts';
+import { type ToolCall, type ToolOutcome, ToolUnreachable, unreachableWhileDown } from '../source.ts';
 
 export const bashSpec: ToolSpec = {
   name: 'bash',
@@ -48,8 +48,9 @@ export function bash({ startConfined, bash_network }: BashPorts) {
       },
       AbortSignal.any([signal, expiry.signal]),
     );
-    const child = await started.catch((error: Error) => error);
+    const child = await started.catch(unreachableWhileDown).catch((error: Error) => error);
     signal.throwIfAborted();
+    if (child instanceof ToolUnreachable) throw child;
     if (child instanceof Error) return { content: `The command could not be run: ${child.message}`, failed: true };
     // The limit covers the command only, not the start of the sandbox.
     const timer = setTimeout(() => expiry.abort(), limit);

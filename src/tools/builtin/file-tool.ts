@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ToolRunner } from '../../toolrunner/runner.ts';
-import type { ToolCall, ToolOutcome } from '../source.ts';
+import { type ToolCall, type ToolOutcome, unreachableWhileDown } from '../source.ts';
 
 export interface FilePorts {
   runner: ToolRunner;
@@ -17,7 +17,8 @@ export function fileTool(name: string, rename: Record<string, string> = {}) {
       const entries = Object.entries(given).filter(([, value]) => value !== null);
       const args = Object.fromEntries(entries.map(([key, value]) => [rename[key] ?? key, value]));
       const workspace = await run.workspace(signal);
-      const answer = await runner.run({ name, source, arguments: args, env: {}, call_key, workspace }, signal);
+      const job = { name, source, arguments: args, env: {}, call_key, workspace };
+      const answer = await runner.run(job, signal).catch(unreachableWhileDown);
       if (answer.error !== null) return { content: answer.error, failed: true };
       const { result } = JSON.parse(answer.result) as { result: string };
       return { content: result, failed: false };

@@ -1,5 +1,6 @@
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
 import { outsideRefusalIn, outsideSentence } from '../../domain/outside.ts';
 import type { McpListedTool } from '../../store/mcp-listings.ts';
 import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
@@ -63,6 +64,8 @@ export async function discover(
     }),
   );
   signal.throwIfAborted();
+  // What this installation lacks is not the fault of a server: the step is tried again.
+  for (const outcome of found) if (outcome.status === 'rejected' && outageOf(outcome.reason)) throw outcome.reason;
   for (const [index, outcome] of found.entries()) {
     const server = servers[index] as PinnedMcpServer;
     if (outcome.status === 'fulfilled') {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { PersonalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
@@ -80,8 +81,9 @@ export function mcpPool(options: PoolOptions): McpPool {
       return connection;
     } catch (error) {
       entry.connection = null;
-      // Nothing is wrong with the server, and it is tried again as soon as the person has signed in.
+      // Nothing is wrong with the server: it is tried again as soon as the person has signed in, or the installation has room.
       if (isMcpSignInNeeded(error)) throw error;
+      if (outageOf(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
       entry.last_error = (error as Error).message;
       // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =

@@ -2,6 +2,7 @@ import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamable
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
 import { isMcpSignInNeeded, refusalIn } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
 import { outsideRefusalIn, shortened } from '../../domain/outside.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { toolIdentity } from '../../domain/tool-guards.ts';
@@ -68,7 +69,7 @@ const sentence = ({ name }: PinnedMcpServer, message: string) =>
 /** Whether the call cannot have taken effect: no request or connection was made, or the server does not know the session. */
 function wasNotSent(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  if (error instanceof ToolUnreachable) return true;
+  if (error instanceof ToolUnreachable || outageOf(error)) return true;
   return (error instanceof StreamableHTTPError && code === 404) || cause?.code === 'ECONNREFUSED';
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { outageOf } from '../../domain/outages.ts';
+import { asLack, outageOf } from '../../domain/outages.ts';
 import { removeFolder } from '../../folders/remove.ts';
 import { shareTop, shareWorkspace } from '../../toolrunner/workspaces.ts';
 import { type Layer, restoreLayers, storeLayer } from './layer.ts';
@@ -201,7 +201,7 @@ async function lasting(store: () => Promise<void>, signal: AbortSignal, log: Opt
     } catch (error) {
       signal.throwIfAborted();
       if (!outageOf(error)) throw error;
-      log(`A workspace is not stored yet, trying again: ${(error as Error).message}`);
+      log(`A workspace is not stored yet, trying again: ${(asLack(error) as Error).message}`);
       await wait(pause, undefined, { signal }).catch(() => {});
     }
   }

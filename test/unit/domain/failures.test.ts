@@ -13,7 +13,7 @@ import {
   tokenMissing,
   unprocessable,
 } from '../../../src/domain/errors.ts';
-import { asOutage, type Outage, OutageError, outageOf } from '../../../src/domain/outages.ts';
+import { asLack, asOutage, type Outage, OutageError, outageOf } from '../../../src/domain/outages.ts';
 import { OutsideRefused, outsideRefusalIn, outsideSentence, shortened } from '../../../src/domain/outside.ts';
 
 describe('a refusal', () => {
@@ -108,8 +108,14 @@ describe('what came from outside and is too large', () => {
 });
 
 describe('an outage', () => {
-  const FILES = ['too_many_open_files', 'Too many files and connections are open on this machine'];
-  const DISK = ['disk_full', 'The disk is full: this process has no room left to write'];
+  const FILES = [
+    'too_many_open_files',
+    'Too many files and connections are open on this machine; raise the limit of open files (`ulimit -n`, LimitNOFILE)',
+  ];
+  const DISK = [
+    'disk_full',
+    'The disk is full: this process has no room left to write; make room on the disks of PERDURA_HOME and TMPDIR',
+  ];
   const MARKED: Outage = { code: 'database_unavailable', sentence: 'The database is unreachable' };
   const seen = (error: unknown) => {
     const outage = outageOf(error);
@@ -126,6 +132,33 @@ describe('an outage', () => {
     expect(seen({ code })).toEqual(outage);
     expect(seen(new Error('x', { cause: { code } }))).toEqual(outage);
   });
+
+  it('of this machine is no more processes, if one cannot be started for now', () => {
+    expect(seen({ code: 'EAGAIN', syscall: 'spawn git' })?.[0]).toBe('too_many_processes');
+    expect(seen({ code: 'EAGAIN', syscall: 'read' })).toBeNull();
+  });
+
+  const failed = (code: string) =>
+    Object.assign(new Error(`${code}: it failed, mkdtemp '/secret/.draft-1'`), {
+      code,
+      syscall: 'spawn',
+      path: '/secret/.draft-1',
+    });
+  it.each(['ENOSPC', 'EDQUOT', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN'])('of this machine shows no path: %s', (code) => {
+    const lack = asLack(new Error('outer', { cause: failed(code) }), 'the workspaces (PERDURA_HOME)') as OutageError;
+    expect(lack).toBeInstanceOf(OutageError);
+    expect([lack.message, String(lack.stack), lack.cause].join()).not.toContain('/secret');
+    expect(outageOf(lack)?.code).toBe(outageOf(failed(code))?.code);
+    const names = code === 'ENOSPC' || code === 'EDQUOT';
+    expect(lack.message.includes('no room for the workspaces (PERDURA_HOME); make room there')).toBe(names);
+  });
+
+  it.each([...['EACCES', 'EPERM', 'ENOENT', 'EIO', 'EROFS'].map(failed), new OutageError(MARKED, failed('ENOSPC')), null])(
+    'is not made of anything else: %s',
+    (error) => {
+      expect(asLack(error)).toBe(error);
+    },
+  );
 
   it('is known by its mark, also as a cause and in what Prisma makes of it', () => {
     const cause = new Error('connect ECONNREFUSED');

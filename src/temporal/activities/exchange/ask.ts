@@ -6,7 +6,7 @@ import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
 import { dropCalls } from '../../../domain/model-failure.ts';
-import { outageOf } from '../../../domain/outages.ts';
+import { asLack, outageOf } from '../../../domain/outages.ts';
 import { forcedAfter } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
@@ -126,13 +126,17 @@ async function checkOut(
   { signal, begun, publish }: StartedStep,
 ): Promise<void> {
   await begun;
-  const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch((error: Error) => {
+  const { log } = eventsOf(run.task_id, ports.now);
+  const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch(async (error: Error) => {
     signal.throwIfAborted();
-    // Not the repository's fault: the step is tried again for as long as the bucket, the database or the room is missing.
-    if (outageOf(error)) throw error;
+    if (outageOf(error)) {
+      // Not the repository's fault: the step is tried again for as long as the bucket, the database or the room is missing.
+      const lack = asLack(error) as Error;
+      await publish([log('retry', storable(lack.message), { step: 1 })]).catch(() => {});
+      throw lack;
+    }
     throw ApplicationFailure.nonRetryable(error.message, secretRefusal(error) ?? 'repository_failed');
   });
   const { url, branch } = repository;
-  const { log } = eventsOf(run.task_id, ports.now);
   if (commit) await publish([log('repo_synced', url, { branch, commit })]);
 }

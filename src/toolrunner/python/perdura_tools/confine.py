@@ -36,7 +36,7 @@ def main() -> None:
         tier.before_fork()
         child = _fork_command(tier, settings)
     except Exception as failure:  # noqa: BLE001 - the caller receives the reason why the command did not start
-        _say(failed=f"{failure}" or type(failure).__name__)
+        _say(failed=f"{failure}" or type(failure).__name__, errno=getattr(failure, "errno", None))
         os._exit(1)
     _say(started=True)
     os.close(STATUS)
