@@ -34,6 +34,15 @@ export class PerduraConnectionError extends Error {
   }
 }
 
+/** The answer does not have the form that the service gives it. */
+export class PerduraAnswerError extends Error {
+  override readonly name: string = 'PerduraAnswerError';
+
+  constructor(url: string, what: string) {
+    super(`${new URL(url).origin} ${what}; use the address of Perdura itself: a proxy may have answered instead`);
+  }
+}
+
 /** `fetch` hides the reason in the cause of its error. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };

@@ -1,9 +1,10 @@
 import { isTerminal } from '../domain/statuses.ts';
+import { PerduraAnswerError } from './errors.ts';
 import { type FollowOptions, followTask, type TaskEvent } from './events.ts';
 import type { PromptAccepted, PromptRequest, Task, TaskDetail, TaskStep, ToolCallRecord } from './generated/api.ts';
 import { type CallOptions, type ClientOptions, type ReplyOf, type Route, type RouteOptions, transportOf } from './transport.ts';
 
-export { PerduraConnectionError, PerduraError } from './errors.ts';
+export { PerduraAnswerError, PerduraConnectionError, PerduraError } from './errors.ts';
 export type { FollowOptions, TaskEvent } from './events.ts';
 export type * from './generated/api.ts';
 export type { CallOptions, ClientOptions, ReplyOf, Route } from './transport.ts';
@@ -26,8 +27,11 @@ export function createClient(options: ClientOptions) {
     const { query, ...rest } = (input ?? {}) as { query?: object };
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const { value, headers } = await transport.send(route, { ...rest, query: { ...query, cursor } });
+      if (!Array.isArray(value)) throw new PerduraAnswerError(options.url, `did not answer ${route} with a list`);
       yield* value as ItemOf<R>[];
-      cursor = nextCursor(headers.get('link'));
+      const next = nextCursor(headers.get('link'));
+      if (next !== null && next === cursor) throw new PerduraAnswerError(options.url, `names the same page of ${route} again`);
+      cursor = next;
     }
   }
 

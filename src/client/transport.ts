@@ -1,4 +1,4 @@
-import { errorOf, PerduraConnectionError, PerduraError } from './errors.ts';
+import { errorOf, PerduraAnswerError, PerduraConnectionError, PerduraError } from './errors.ts';
 import { IDEMPOTENT, type Operations } from './generated/api.ts';
 import { pause } from './pause.ts';
 
@@ -92,7 +92,7 @@ export function transportOf({
     try {
       const response = await attempt(route, { ...input, signal: either });
       const text = await reached(either, base, () => response.text());
-      return { value: text ? JSON.parse(text) : null, headers: response.headers };
+      return { value: valueIn(text, base), headers: response.headers };
     } catch (error) {
       if (late.aborted && !signal?.aborted)
         throw new PerduraConnectionError(base, new Error(`no answer within ${timeout_ms} ms`));
@@ -130,6 +130,14 @@ function delayBefore(repeats: number, { route, error }: { route: string; error: 
   const { retry_after_seconds: seconds } = error;
   if (seconds === null) return error.status === 503 ? growing : null;
   return seconds > MOST_RETRY_AFTER_S ? null : seconds * 1_000;
+}
+
+function valueIn(text: string, base: string): unknown {
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    throw new PerduraAnswerError(base, 'answered with something that is not JSON');
+  }
 }
 
 /** An aborted request throws the reason of its signal, as `fetch` does. */

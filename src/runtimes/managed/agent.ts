@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
 import type { Exchange } from '../runtime.ts';
+import { entriesOf, PAGE } from './pages.ts';
 
 /** Tools that run at the vendor instead of here. */
 export interface Hosted {
@@ -32,8 +33,8 @@ export async function vendorSession(
 ): Promise<string> {
   const { client, signal } = vendor;
   const agent = await agentOf(vendor, agentParams(input, model, hosted));
-  const opened = client.beta.sessions.list({ agent_id: agent, include_archived: true }, { signal });
-  for await (const { id, metadata } of opened) if (metadata[TASK] === input.task_id) return id;
+  const opened = client.beta.sessions.list({ agent_id: agent, include_archived: true, limit: PAGE }, { signal });
+  for await (const { id, metadata } of entriesOf(opened, 'sessions')) if (metadata[TASK] === input.task_id) return id;
   const environment_id = await environmentOf(vendor);
   const title = `Perdura task ${input.task_id}`;
   const created = { agent, environment_id, title, metadata: { [TASK]: input.task_id } };
@@ -45,20 +46,22 @@ export async function openSessionOf(
   { client, signal }: Vendor,
   { task_id, since }: { task_id: string; since: Date },
 ): Promise<string | null> {
-  const opened = client.beta.sessions.list({ 'created_at[gte]': since.toISOString() }, { signal });
-  for await (const { id, metadata } of opened) if (metadata[TASK] === task_id) return id;
+  const opened = client.beta.sessions.list({ 'created_at[gte]': since.toISOString(), limit: PAGE }, { signal });
+  for await (const { id, metadata } of entriesOf(opened, 'sessions')) if (metadata[TASK] === task_id) return id;
   return null;
 }
 
 /** Agents are identified by a hash of their configuration, so that equal ones are created once. */
 async function agentOf({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
-  for await (const { id, metadata } of client.beta.agents.list({}, { signal })) if (metadata[HASH] === hash) return id;
+  const made = client.beta.agents.list({ limit: PAGE }, { signal });
+  for await (const { id, metadata } of entriesOf(made, 'agents')) if (metadata[HASH] === hash) return id;
   return (await client.beta.agents.create({ ...params, metadata: { [HASH]: hash } }, { signal })).id;
 }
 
 async function environmentOf({ client, signal }: Vendor): Promise<string> {
-  for await (const { id, metadata } of client.beta.environments.list({}, { signal }))
+  const known = client.beta.environments.list({ limit: PAGE }, { signal });
+  for await (const { id, metadata } of entriesOf(known, 'environments'))
     if (metadata[ENVIRONMENT] === ENVIRONMENT_VERSION) return id;
   const config = { type: 'cloud' as const, networking: { type: 'unrestricted' as const } };
   const made = { name: 'perdura', config, metadata: { [ENVIRONMENT]: ENVIRONMENT_VERSION } };

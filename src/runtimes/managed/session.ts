@@ -12,6 +12,7 @@ import { type Hosted, openSessionOf, vendorSession } from './agent.ts';
 import { archive, endSession, isHaltReason, stop } from './end.ts';
 import { vendorFailureOf } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
+import { entriesOf } from './pages.ts';
 
 interface ManagedSessionOptions {
   client: Anthropic;
@@ -133,8 +134,8 @@ async function converse(
 
 async function history({ client, session_id, signal }: Place): Promise<ListedEvent[]> {
   const events: ListedEvent[] = [];
-  for await (const event of client.beta.sessions.events.list(session_id, { order: 'asc', limit: 1_000 }, { signal }))
-    events.push(event);
+  const listed = client.beta.sessions.events.list(session_id, { order: 'asc', limit: 1_000 }, { signal });
+  for await (const event of entriesOf(listed, 'events')) events.push(event);
   return events;
 }
 

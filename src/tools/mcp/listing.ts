@@ -51,7 +51,12 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
   if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
   let count = 0;
-  for (let page = 0; page < MOST_PAGES && listing.tools.length < MOST_TOOLS; page += 1) {
+  for (let page = 0; listing.tools.length < MOST_TOOLS; page += 1) {
+    if (page === MOST_PAGES) {
+      const read = `${MOST_PAGES} pages with ${listing.tools.length} tools were read`;
+      listing.problems.push(`Its list of tools does not end; ${read}`);
+      return listing;
+    }
     const params = cursor === undefined ? {} : { cursor };
     const result = await client.request({ method: 'tools/list', params }, ResultSchema, { signal, timeout: LIST_MS });
     const { tools, nextCursor } = result as { tools?: unknown; nextCursor?: unknown };

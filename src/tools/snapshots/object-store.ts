@@ -53,11 +53,16 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
   }
 
   async function* pagesOfFolders(prefix: string): AsyncGenerator<string> {
-    for (let token: string | undefined, last = false; !last; last = token === undefined) {
+    let token: string | undefined;
+    for (let read = 0; read < MOST_PAGES; read += 1) {
       const text = await page(prefix, { delimiter: '/', ...(token ? { 'continuation-token': token } : {}) });
       yield text;
-      token = valuesOf(text, 'NextContinuationToken')[0];
+      const [next] = valuesOf(text, 'NextContinuationToken');
+      if (next === undefined) return;
+      if (next === token) break;
+      token = next;
     }
+    throw new ObjectStoreDown(endless(settings));
   }
 
   const keysOf = async (prefix: string) => valuesOf(await page(prefix, {}), 'Key');
@@ -81,18 +86,28 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
     },
     async remove(prefix) {
       // From the start again: what a page continues after is removed.
+      let last: string | undefined;
       for (let keys = await keysOf(prefix); keys.length > 0; keys = await keysOf(prefix)) {
+        if (keys[0] === last) throw new ObjectStoreDown(stillListed(settings, keys[0] as string));
         for (const key of keys) await ask({ method: 'DELETE', path: `/${key}` });
+        last = keys[0];
       }
     },
   };
 }
 
+/** Of a thousand folders each. */
+const MOST_PAGES = 10_000;
 const LISTING = /<ListBucketResult[\s/>]/;
 
-const baseOf = ({ endpoint, bucket }: Pick<S3Settings, 'endpoint' | 'bucket'>) => `${endpoint.replace(/\/$/, '')}/${bucket}`;
+type Place = Pick<S3Settings, 'endpoint' | 'bucket'>;
+const baseOf = ({ endpoint, bucket }: Place) => `${endpoint.replace(/\/$/, '')}/${bucket}`;
 
-const notListed = (settings: Pick<S3Settings, 'endpoint' | 'bucket'>) =>
+const endless = (place: Place) =>
+  `The object store ${baseOf(place)} does not end its list of objects; S3_ENDPOINT must be the address of an S3 service`;
+const stillListed = (place: Place, key: string) =>
+  `The object store ${baseOf(place)} still lists ${key} after it was removed; S3_ACCESS_KEY_ID must be allowed to delete objects`;
+const notListed = (settings: Place) =>
   `The object store ${baseOf(settings)} answered GET with something that is not a list of objects; S3_ENDPOINT must be the address of an S3 service`;
 
 /** Our keys contain nothing that XML would escape. */
