@@ -54,25 +54,26 @@ export const fileReader =
     const kind = KINDS[extname(filename).toLowerCase()];
     if (!kind) throw refusal(`${filename || 'The file'} is not one of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
     const { reader, content_type } = kind;
+    const named = `The file ${filename}`;
     const order = { reader, content, longest: LONGEST_TEXT };
     const { text, length } = await pool
       .run('document', order, { owner, ...limits, slow: true, once: true })
-      .catch((error) => Promise.reject(failureOf(error, reader)));
-    if (length === 0) throw refusal('The file holds no text; a scanned document must be read by OCR first', 'no_text');
+      .catch((error) => Promise.reject(failureOf(error, named)));
+    if (length === 0) throw refusal(`${named} holds no text; a scanned document must be read by OCR first`, 'no_text');
     if (length > LONGEST_TEXT)
       throw refusal(
-        `The file holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
+        `${named} holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
         'too_much_text',
       );
     return { text, content_type };
   };
 
-function failureOf(error: unknown, reader: Reader): unknown {
+function failureOf(error: unknown, named: string): unknown {
   if (!(error instanceof ParserFailure)) return error;
   const { kind, message } = error;
-  if (kind === 'refused') return refusal(`The ${reader} file cannot be read: ${message}`);
-  if (kind === 'timeout') return refusal(`The file cannot be read: ${message}`, 'file_too_costly');
-  if (kind === 'memory') return refusal('The file unpacks to more than can be read', 'file_too_costly');
-  if (kind === 'busy') return overLimit(`The file was not read: ${message}`, { code: 'parsers_busy' });
+  if (kind === 'refused') return refusal(`${named} cannot be read: ${message}`);
+  if (kind === 'timeout') return refusal(`${named} cannot be read: ${message}`, 'file_too_costly');
+  if (kind === 'memory') return refusal(`${named} unpacks to more than can be read`, 'file_too_costly');
+  if (kind === 'busy') return overLimit(`${named} was not read: ${message}`, { code: 'parsers_busy' });
   return new AppError('unavailable', 'The service is stopping; try again shortly');
 }

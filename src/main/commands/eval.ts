@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Evaluation, EvaluationDetail, EvaluationResult } from '../../contracts/evaluations.ts';
+import { type Evaluation, EvaluationCreate, type EvaluationDetail, type EvaluationResult } from '../../contracts/evaluations.ts';
+import { sentenceOfError } from '../../domain/reason.ts';
 import { apiClient, type Call } from '../api-client.ts';
 import type { Config } from '../config.ts';
 import { JSON_OPTION } from '../remote/options.ts';
@@ -70,12 +71,29 @@ async function apiOf(config: Config): Promise<Call> {
 async function orderOf({ workflow, version, graders, effects, parallel, baseline }: Options): Promise<object> {
   return {
     workflow_id: workflow,
-    graders: graders ? JSON.parse(await readFile(graders, 'utf8')) : [{ type: 'exact' }],
+    graders: graders ? gradersIn(await readFile(graders, 'utf8'), graders) : [{ type: 'exact' }],
     ...(version ? { definition_hash: version } : {}),
     ...(effects ? { effects } : {}),
     ...(parallel ? { parallel: Number(parallel) } : {}),
     ...(baseline ? { baseline_id: baseline } : {}),
   };
+}
+
+const GRADERS_WANTED = 'write a list of graders, such as [{"type": "exact"}]';
+
+/** Throws a sentence that names the file unless the text is a list of graders. */
+export function gradersIn(text: string, file: string): unknown {
+  const { success, error } = EvaluationCreate.shape.graders.safeParse(jsonIn(text, file));
+  if (!success) throw new Error(`${file} is not valid: ${sentenceOfError(error)}; ${GRADERS_WANTED}`);
+  return JSON.parse(text);
+}
+
+function jsonIn(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${file} is not valid JSON; ${GRADERS_WANTED}`);
+  }
 }
 
 async function endOf(call: Call, path: string): Promise<EvaluationDetail> {

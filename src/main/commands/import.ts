@@ -32,12 +32,20 @@ const PARTS: Record<string, string> = {
 };
 
 /** A full bundle, or one of a single kind with its `items`. YAML contains JSON. */
-function bundleIn(source: string, file: string): FullImport {
-  const bundle: unknown = parse(source);
+export function bundleIn(source: string, file: string): FullImport {
+  const bundle = yamlIn(source, file);
   if (typeof bundle !== 'object' || bundle === null || Array.isArray(bundle)) throw new Error(`${file} is not an export bundle`);
   const { items, resource_type, ...rest } = bundle as { items?: unknown; resource_type?: string };
   const part = PARTS[resource_type ?? ''];
   return (part ? { ...rest, [part]: items } : bundle) as FullImport;
+}
+
+function yamlIn(source: string, file: string): unknown {
+  try {
+    return parse(source, { logLevel: 'error' });
+  } catch (error) {
+    throw new Error(`${file} is not valid YAML or JSON: ${(error as Error).message.split('\n')[0]}`);
+  }
 }
 
 function report(results: Record<string, ImportResult>, what: string): void {

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { distance } from 'fastest-levenshtein';
-import { parseAllDocuments } from 'yaml';
+import { type Document, parseAllDocuments } from 'yaml';
 import { patchOf } from '../../contracts/common.ts';
 import { GUARDRAIL_CONFIGS } from '../../contracts/guardrails.ts';
 import { MASK } from '../../contracts/mcps.ts';
@@ -32,8 +32,19 @@ function documentsIn(file: string, source: string): unknown[] {
   return parseAllDocuments(source).map((document) => {
     const [error] = document.errors;
     if (error) throw new Error(`${file}: ${error.message.split('\n')[0]}`);
-    return document.toJS();
+    return valueIn(document, file);
   });
+}
+
+/** Throws for an alias that names nothing, or itself. */
+function valueIn(document: Document, file: string): unknown {
+  try {
+    const value: unknown = document.toJS();
+    JSON.stringify(value);
+    return value;
+  } catch {
+    throw new Error(`${file}: it holds an alias that cannot be resolved; write the value itself`);
+  }
 }
 
 interface Found {
@@ -63,13 +74,15 @@ function itemsIn(document: unknown, file: string): Found[] {
   const lists = parts.filter(({ items }) => Array.isArray(items));
   if (lists.length === 0) return [fault(`${file}: a resource needs a kind, and an export its lists`)];
   return lists.flatMap(({ kind, items }) =>
-    (items as Fields[]).map((fields, index) => itemOf(kind, fields, `${file}, ${kind.part}.${index}`)),
+    (items as unknown[]).map((fields, index) => itemOf(kind, fields, `${file}, ${kind.part}.${index}`)),
   );
 }
 
 const fault = (text: string): Found => ({ item: null, faults: [text] });
 
-function itemOf(kind: DeclaredKind, { id = null, ...given }: Fields, place: string): Found {
+function itemOf(kind: DeclaredKind, item: unknown, place: string): Found {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return fault(`${place}: not a resource`);
+  const { id = null, ...given } = item as Fields;
   // The workflows of an export may have no title.
   const title = given[kind.title] ?? (kind.title === 'title' ? id : null);
   if (typeof title !== 'string' || title === '')

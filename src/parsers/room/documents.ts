@@ -31,8 +31,8 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
     const text = decoded(content);
     try {
       JSON.parse(text);
-    } catch (error) {
-      throw new Error(`it is not valid JSON: ${(error as Error).message}`);
+    } catch {
+      throw new Error('it is not valid JSON; correct it, or upload it as .txt');
     }
     return text;
   },
@@ -48,10 +48,16 @@ export interface DocumentOrder {
 
 /** The text of a file, or only its length if it is too long. */
 export async function readDocument({ reader, content, longest }: DocumentOrder): Promise<{ text: string; length: number }> {
-  const raw = await readers[reader](content);
+  const raw = await readers[reader](content).catch((error: Error) => Promise.reject(readable(error)));
   const text = raw.replaceAll('\u0000', '').toWellFormed().trim();
   return { text: text.length > longest ? '' : text, length: text.length };
 }
+
+const NATIVE = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** Errors of the language itself speak about the reader, not about the document. */
+const readable = (error: Error): Error =>
+  NATIVE.some((kind) => error instanceof kind) ? new Error('it is damaged; save it again and upload it') : error;
 
 /** The same archive uncompressed: each part takes at most the space that its entry declares. */
 function boundedZip(content: Uint8Array): Uint8Array {
