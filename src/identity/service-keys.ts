@@ -1,26 +1,32 @@
+import type { CallerRole } from '../contracts/access.ts';
 import { type Authority, isServiceKey } from '../domain/access.ts';
 import type { KnownKey } from '../store/service-keys.ts';
 import type { CachedIdentity, Identity } from './cached-identity.ts';
 import { withOwnTokens } from './own-tokens.ts';
 
-export const withServiceKeys = (
-  others: CachedIdentity,
-  known: (key: string) => Promise<KnownKey | null>,
-  now?: () => number,
-): CachedIdentity =>
+interface ServiceKeys {
+  known(key: string): Promise<KnownKey | null>;
+  /** The role that the issuer named at the owner's last sign-in; null: none, or roles are not taken from tokens. */
+  claimedRole(owner: string): Promise<CallerRole | null>;
+  now?: () => number;
+}
+
+export const withServiceKeys = (others: CachedIdentity, { known, claimedRole, now }: ServiceKeys): CachedIdentity =>
   withOwnTokens(others, {
     isOne: isServiceKey,
     async check(key) {
       const found = await known(key);
-      return found && identityOf(found);
+      return found && identityOf(found, await claimedRole(found.owner));
     },
     unreachable: 'Service keys cannot be checked now; try again shortly',
     now,
   });
 
-function identityOf({ id, owner, owner_login, role, scopes, expires_at }: KnownKey): Identity {
+function identityOf({ owner, owner_login, ...key }: KnownKey, claimed_role: CallerRole | null): Identity {
   const [provider = '', ...subject] = owner.split(':');
-  return { provider, subject: subject.join(':'), login: owner_login, service_key: { id, role, scopes, expires_at } };
+  const { id, role, scopes, expires_at } = key;
+  const person = { provider, subject: subject.join(':'), login: owner_login, ...(claimed_role ? { claimed_role } : {}) };
+  return { ...person, service_key: { id, role, scopes, expires_at } };
 }
 
 export interface ServiceKeyRights extends Authority {

@@ -127,7 +127,9 @@ export async function openSharedServices(
     void store.principals.seen(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
   const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
   const people = withBrowserSessions(cachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
-  const identify = withServiceKeys(people, (key) => store.serviceKeys.known(key, noteFailure));
+  const claimedRole = async (owner: string) =>
+    config.OIDC_ROLE_CLAIM === undefined ? null : ((await store.principals.find(owner))?.claimed_role ?? null);
+  const identify = withServiceKeys(people, { known: (key) => store.serviceKeys.known(key, noteFailure), claimedRole });
   const knowledge = knowledgeOf({
     store,
     egress: egress.configuration,

@@ -7,7 +7,7 @@ import { mcpPool } from '../../src/tools/mcp/pool.ts';
 import { s3Store } from '../../src/tools/snapshots/object-store.ts';
 import { exchangeOf } from '../runtimes/support.ts';
 
-// An endpoint's list of models has tests of its own: runtimes/model-pages.
+// An endpoint's list of models is tested in runtimes/model-pages.
 
 const signal = () => new AbortController().signal;
 const json = (value: unknown, headers: Record<string, string> = {}) =>
@@ -96,7 +96,7 @@ it('a bucket that removes nothing is not asked forever', async () => {
 
 const INITIALIZED = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } };
 
-it('an MCP server that always names another page is read up to a limit, and the listing says so', async () => {
+it('an MCP server that always names another page is read up to a limit, and the listing reports it', async () => {
   const server = { id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001', name: 'odd', network: false, paths: [] };
   const endpoint = { kind: 'http' as const, url: 'https://mcp.test/mcp', headers: {} };
   const problems: string[] = [];
