@@ -2,6 +2,7 @@ import { type Agent, agents, unresolved } from '../contracts/agents.ts';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
 import type { FieldError } from '../domain/errors.ts';
+import { isHosted } from '../domain/hosted-tools.ts';
 import type { StoredAgent } from '../store/agents.ts';
 import type { Store } from '../store/index.ts';
 import type { RowFilter } from '../store/resource.ts';
@@ -9,6 +10,7 @@ import { builtinSpecs } from '../tools/builtin/index.ts';
 import { guardDoubtsOf, guardFaults } from './agent-guards.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import { nearest } from './fields.ts';
+import { hostedFaults } from './hosted-tools.ts';
 import type { Api } from './mount.ts';
 import { unknownReferences } from './references.ts';
 import { unfilledTools } from './tool-tokens.ts';
@@ -57,6 +59,7 @@ interface SavingAgent {
 /** What an agent names and this installation does not have, or the agent itself. */
 export const agentFaults = async (store: Store, values: Partial<Agent>, { before, by }: SavingAgent): Promise<FieldError[]> => [
   ...unknownBuiltins(values),
+  ...(await hostedFaults(store, values, before)),
   ...(await unknownReferences(store, values, REFERENCES)),
   ...(values.approval_tools ? await guardFaults(store, { ...before, ...values }, by) : []),
 ];
@@ -93,7 +96,9 @@ function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
         ]
       : [];
   const missing = builtin_tools.filter((name) => BUILTINS.includes(name) && !offered.some((tool) => tool.name === name));
-  const taken = tool_definitions.map((tool) => tool.function.name).filter((name) => builtin_tools.includes(name));
+  const functions = tool_definitions.flatMap((tool) => (isHosted(tool) ? [] : [tool.function.name]));
+  const hosted = tool_definitions.flatMap((tool) => (isHosted(tool) ? [tool.name] : []));
+  const taken = functions.filter((name) => builtin_tools.includes(name));
   return [
     ...skipped,
     ...missing.map((name) => ({
@@ -104,5 +109,11 @@ function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
       path: 'tool_definitions',
       message: `\`${name}\` is also a built-in tool of this agent; this one is offered as defined_${name}`,
     })),
+    ...hosted
+      .filter((name) => builtin_tools.includes(name))
+      .map((name) => ({
+        path: 'builtin_tools',
+        message: `\`${name}\` is also a tool that the provider of this agent runs; this one is offered as builtin_${name}`,
+      })),
   ];
 }

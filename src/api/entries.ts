@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { entryLimit } from '../contracts/common.ts';
 import type { FieldError } from '../domain/errors.ts';
+import { bare } from './fields.ts';
 
 /** Entries of a map, and items of a list, that are checked, sealed, looked up or warned about one by one. A schema may say another limit. */
 const MOST_ENTRIES = 500;
@@ -88,6 +89,8 @@ function formsOf(schema: z.ZodType, value: object, outer?: number): Form[] {
     return formsOf(schema.unwrap() as z.ZodType, value, limit);
   if (schema instanceof z.ZodPipe)
     return formsOf((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value, limit);
+  const told = schema instanceof z.ZodDiscriminatedUnion ? bare(schema, value) : schema;
+  if (told !== schema) return formsOf(told, value, limit);
   if (schema instanceof z.ZodUnion) return (schema.options as z.ZodType[]).flatMap((option) => formsOf(option, value, limit));
   const isOpen = schema instanceof z.ZodUnknown || schema instanceof z.ZodAny;
   const isMap = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;

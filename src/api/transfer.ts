@@ -11,6 +11,7 @@ import { guardDoubtsOf, guardFaults } from './agent-guards.ts';
 import { unknownBuiltins } from './agents.ts';
 import type { Caller } from './auth.ts';
 import { configCheck, type GuardrailLimits, guardDoubts } from './guardrails.ts';
+import { hostedFaults } from './hosted-tools.ts';
 import { connectionDoubts } from './knowledge.ts';
 import { type Api, mount } from './mount.ts';
 import { recurrenceFault } from './recurrence.ts';
@@ -152,7 +153,11 @@ const itemFaults = (store: Store, check: CheckGuardrail, judge: Judge) => async 
   const faults = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
     const values = agent as Partial<Agent>;
-    const [fault] = [...unknownBuiltins(values), ...(await guardFaults(store, { ...values, approval_guards: [] }, importer.key))];
+    const [fault] = [
+      ...unknownBuiltins(values),
+      ...(await hostedFaults(store, { ...values, approval_guards: [] }, null)),
+      ...(await guardFaults(store, { ...values, approval_guards: [] }, importer.key)),
+    ];
     if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);
   }
   for (const guardrail of parts.guardrails ?? []) {

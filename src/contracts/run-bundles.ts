@@ -150,6 +150,10 @@ export const RunBundle = z
       keeps_context: z.boolean().meta({ description: 'The conversation is kept by the vendor, so nothing is compacted' }),
     }),
     tools: z.array(ToolSpec).meta({ description: 'As they were offered to the model' }),
+    hosted_tools: z
+      .array(z.looseObject({ type: z.string(), name: z.string() }))
+      .optional()
+      .meta({ description: 'Tools that the provider itself runs, as it is sent them' }),
     steps: z.array(BundledStep),
     transcript: z.array(BundledMessage),
     end: z.object({

@@ -7,15 +7,35 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 const SHAPES =
   '`{type: "function", function: {name, description, parameters}}`, `{type: "function", name, description, parameters}` or `{name, description, input_schema}`';
 
+/** The tools that Anthropic runs, and the versions of them whose protocol Perdura speaks. */
+const HOSTED_VERSIONS = {
+  web_search: ['20250305', '20260209', '20260318'],
+  web_fetch: ['20250910', '20260209', '20260309', '20260318'],
+  code_execution: ['20250522', '20250825', '20260120', '20260521'],
+};
+const HOSTED_NAMES = new Map<string, string>(
+  Object.entries(HOSTED_VERSIONS).flatMap(([name, versions]) => versions.map((version) => [`${name}_${version}`, name] as const)),
+);
+
 /** A function in the shape of any vendor, in the one that is stored. Anything else is left to the schema, or is an error. */
 function storedShape(given: unknown, { addIssue }: { addIssue(message: string): void }): unknown {
   if (!isObject(given)) return given;
   const { type, function: nested, ...flat } = given;
+  const hosted = typeof type === 'string' && HOSTED_NAMES.get(type);
+  if (hosted) return hostedShape(given, hosted, addIssue);
   const named = type ?? 'function';
   const takes = named === 'function' || (named === 'custom' && nested === undefined && isObject(flat.input_schema));
   if (!takes) return addIssue(refusalOf(type));
   if (nested !== undefined) return { ...flat, type: named, function: withParameters(nested, addIssue) };
   return { type: 'function', function: withParameters(flat, addIssue) };
+}
+
+/** A tool that its vendor runs, as it came. */
+function hostedShape(given: Fields, name: string, addIssue: (message: string) => void): unknown {
+  if (given.name !== name) addIssue(`Send \`name: "${name}"\`: its vendor knows \`${given.type}\` by no other name`);
+  if ('function' in given) addIssue(`\`${given.type}\` is run by its vendor, which takes no \`function\` in it; leave that out`);
+  if ('cache_control' in given) addIssue('Leave out `cache_control`: Perdura marks what the vendor is to keep in its cache');
+  return given;
 }
 
 /** The schema of the arguments under one name. OpenAI's clients send a null for none. */
@@ -31,27 +51,33 @@ const refusalOf = (type: unknown): string => {
   if (type === 'custom') return `A tool of type custom needs an \`input_schema\`. A function is taken as ${SHAPES}`;
   const named = typeof type === 'string' ? `\`${type.slice(0, 64)}\`` : 'This';
   return (
-    `${named} is not a function, but a type of tool that its vendor runs, which no provider is sent from here. Name a tool of ` +
-    'GET /api/builtin-tools in `builtin_tools` instead, such as `web_search`: a provider of type `anthropic` without ' +
+    `${named} is not a function, nor a type of tool that a vendor runs for Perdura: those are ${[...HOSTED_NAMES.keys()].join(', ')}. ` +
+    'Name a tool of GET /api/builtin-tools in `builtin_tools` instead, such as `web_search`: a provider of type `anthropic` without ' +
     `\`base_url\` runs it itself, and for others Perdura does. A function is taken as ${SHAPES}`
   );
 };
 
-/** A function that is described to the model; Perdura runs nothing for it. */
+const FunctionDefinition = z.looseObject({
+  type: z.literal('function').default('function'),
+  function: z.looseObject({
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    description: z.string().optional(),
+    parameters: z.looseObject({}).optional(),
+  }),
+});
+
+const HostedDefinition = z.looseObject({ type: z.enum([...HOSTED_NAMES.keys()]), name: z.string() });
+
+/** A function that is described to the model, for which Perdura runs nothing, or a tool that the agent's provider runs. */
 export const ToolDefinition = z
   .preprocess(
     (given, { addIssue }) => storedShape(given, { addIssue: (message) => addIssue({ code: 'custom', message }) }),
-    z.looseObject({
-      type: z.literal('function').default('function'),
-      function: z.looseObject({
-        name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-        description: z.string().optional(),
-        parameters: z.looseObject({}).optional(),
-      }),
-    }),
+    z.discriminatedUnion('type', [FunctionDefinition, HostedDefinition]),
   )
   .meta({
     description:
       'A function, for every provider. `{name, description, input_schema}` (also with `type: "custom"`) and ' +
-      '`{type: "function", name, description, parameters}` are accepted as well, and stored as this one. 422 for tools that a vendor runs',
+      '`{type: "function", name, description, parameters}` are accepted as well, and stored as this one. Or a tool that the vendor of a ' +
+      'provider of type `anthropic_messages` runs, such as `{"type": "web_search_20250305", "name": "web_search", "max_uses": 3}`: it is ' +
+      'sent as it is, and 422 for an agent with any other provider',
   });

@@ -3,7 +3,7 @@ import { ExchangeLimitFields, Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { BundledDefinition } from './run-bundles.ts';
 
-const PinnedTool = z.looseObject({ kind: z.enum(['custom', 'builtin', 'definition', 'client']), name: z.string() });
+const PinnedTool = z.looseObject({ kind: z.enum(['custom', 'builtin', 'definition', 'hosted', 'client']), name: z.string() });
 
 const PinnedServer = z.object({
   id: z.string(),

@@ -9,6 +9,7 @@ import {
   pinnedBuiltins,
 } from './definition.ts';
 import { type FieldError, unprocessable } from './errors.ts';
+import { hostedToolsOf, runsHosted, whoRuns } from './hosted-tools.ts';
 
 /** A copied message that gets another text. */
 export interface MessageEdit {
@@ -92,6 +93,9 @@ export function changedDefinition(source: Definition, changes: DefinitionChanges
   };
   if (changed.provider && isVendor(changed.provider))
     throw unprocessable([{ path: 'changes.provider_id', message: KEPT_THERE }], 'fork_unsupported');
+  const [hosted] = hostedToolsOf(changed);
+  if (hosted && !runsHosted(changed.provider))
+    throw unprocessable([{ path: 'changes.provider_id', message: whoRuns(hosted, changed.provider) }]);
   return canonicalJson(changed) === canonicalJson(source) ? source : changed;
 }
 
@@ -142,7 +146,9 @@ function changedTools(
   const custom = chosen ? [...of('custom').filter(({ id }) => id === undefined), ...chosen] : of('custom');
   const builtin = builtin_tools ? pinnedBuiltins(builtin_tools, settings) : of('builtin');
   return {
-    ...(custom_tool_ids || builtin_tools ? { tools: [...custom, ...builtin, ...of('definition'), ...of('client')] } : {}),
+    ...(custom_tool_ids || builtin_tools
+      ? { tools: [...custom, ...builtin, ...of('definition'), ...of('hosted'), ...of('client')] }
+      : {}),
     ...(mcp_servers && mcp_server_ids ? { mcp_servers: mcp_servers.filter(({ id }) => mcp_server_ids.includes(id)) } : {}),
     ...(tools_left_out && custom_tool_ids ? { tools_left_out: [] } : {}),
   };

@@ -7,7 +7,7 @@ import { isNumbered, modelName, prefixedName } from './tool-names.ts';
  */
 export type ToolIdentity = string;
 
-type ToolKind = 'builtin' | 'custom' | 'mcp' | 'definition' | 'client';
+type ToolKind = 'builtin' | 'custom' | 'mcp' | 'definition' | 'hosted' | 'client';
 
 export const toolIdentity = (kind: ToolKind, ...own: string[]): ToolIdentity => [kind, ...own].join(':');
 
@@ -32,7 +32,13 @@ export interface PresentNames {
   mcp: ReadonlyMap<string, string>;
 }
 
-export const PREFIXES = { builtin: 'builtin', custom: 'custom', definition: 'defined', client: 'client' } as const;
+export const PREFIXES = {
+  builtin: 'builtin',
+  custom: 'custom',
+  definition: 'defined',
+  hosted: 'hosted',
+  client: 'client',
+} as const;
 
 /** The tools behind identities. Those of a source that was deleted are missing. */
 export function toolsBehind(identities: readonly ToolIdentity[], { custom, mcp }: PresentNames): Map<ToolIdentity, AgentTool> {
@@ -53,7 +59,7 @@ export const namesOfTool = ({ own, prefix }: Pick<AgentTool, 'own' | 'prefix'>):
 ];
 
 /** Whether a listed name means this tool: its own name, or one under which a run may offer it. */
-const fitsTool = (name: string, tool: AgentTool): boolean =>
+export const fitsTool = (name: string, tool: AgentTool): boolean =>
   namesOfTool(tool).includes(name) || isNumbered(name, prefixedName(tool.prefix, modelName(tool.own)));
 
 /** A listed name, and the tool that it was pinned to. Null: none yet, so it guards any tool that it fits. */

@@ -1,6 +1,7 @@
 import type { Caller } from '../api/auth.ts';
 import { RunBundle } from '../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../domain/definition.ts';
+import { hostedToolsOf } from '../domain/hosted-tools.ts';
 import { outputGuardsOf } from '../guardrails/ports.ts';
 import type { SharedServices } from '../main/core.ts';
 import { windowOf } from '../runtimes/of-installation.ts';
@@ -35,6 +36,7 @@ export async function recordedBundle(core: SharedServices, task: WiredTask, call
   const definition = await core.store.definitions.get(task.definition_hash);
   const record = await core.store.inspection.record(task.id);
   const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
+  const hosted_tools = hostedToolsOf(definition);
   const draft = RunBundle.parse({
     format: 'perdura-run',
     version: 1,
@@ -42,6 +44,7 @@ export async function recordedBundle(core: SharedServices, task: WiredTask, call
     task: { ...task, budget: record.task.budget },
     definition,
     tools,
+    ...(hosted_tools.length > 0 ? { hosted_tools } : {}),
     runtime: { context_window, keeps_context },
     ...contentOf(record),
     end: task,

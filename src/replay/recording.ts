@@ -104,7 +104,7 @@ export const plain = ({
 });
 
 /** The definition in the form of the loop. The loop does not need the parts that a bundle leaves out. */
-export function recordedDefinition({ definition }: RunBundle): Definition {
+export function recordedDefinition({ definition, hosted_tools = [] }: RunBundle): Definition {
   const { provider, guardrails, ...same } = definition;
   return {
     ...same,
@@ -119,7 +119,7 @@ export function recordedDefinition({ definition }: RunBundle): Definition {
       context_window: null,
       requests_per_minute: null,
     },
-    tools: [],
+    tools: hosted_tools.map((tool) => ({ kind: 'hosted', name: tool.name, tool })),
     webhooks: { completed: null, error: null },
     repository: null,
   };

@@ -30,7 +30,14 @@ export function stepRequestsOf(core: SharedServices) {
       system_prompt: bundle.definition.agent.system_prompt,
       skills: bundle.definition.skills,
       messages: exchange.transcript.map(requestMessage),
-      tools: exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
+      tools: [
+        ...(exchange.hosted_tools ?? []).map(({ type, name, ...parameters }) => ({
+          name,
+          description: ranThere(type),
+          parameters,
+        })),
+        ...exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
+      ],
       parameters: keeps_context ? {} : parametersOf(exchange, { model: model ?? '', definition }),
       changeable: { ...pinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
       not_rebuilt: notRebuilt(definition, {
@@ -41,6 +48,8 @@ export function stepRequestsOf(core: SharedServices) {
     };
   };
 }
+
+const ranThere = (type: string) => `Run by the provider: ${type}`;
 
 function parametersOf(exchange: Exchange, { model, definition: { provider } }: { model: string; definition: Definition }) {
   const request =

@@ -1,4 +1,5 @@
 import type { Agent } from '../contracts/agents.ts';
+import { isHosted } from '../domain/hosted-tools.ts';
 import {
   type AgentTool,
   type ApprovalGuard,
@@ -95,7 +96,9 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     const tools: AgentTool[] = [
       ...builtin_tools.map((name) => tool('builtin', name)),
       ...custom.map(({ id, name }) => tool('custom', name, id)),
-      ...tool_definitions.map((defined) => tool('definition', defined.function.name)),
+      ...tool_definitions.map((defined) =>
+        isHosted(defined) ? tool('hosted', defined.name) : tool('definition', defined.function.name),
+      ),
       ...servers.flatMap(({ id, name }) =>
         (listed.get(id)?.tools ?? []).map((one) => {
           return { tool: toolIdentity('mcp', id, one.name), own: one.name, prefix: modelName(name) };

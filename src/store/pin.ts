@@ -5,6 +5,7 @@ import {
   type Definition,
   type ExchangeLimits,
   exchangeLimitsOf,
+  type HostedTool,
   type PinnedGuardrail,
   type PinnedMcpServer,
   type PinnedProvider,
@@ -17,6 +18,7 @@ import {
 } from '../domain/definition.ts';
 import { AppError, conflict, notFound, providerMissing } from '../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
+import { isHosted, runsHosted, unkeptGuard, whoRuns } from '../domain/hosted-tools.ts';
 import { refuseChoices, type ToolChoices } from '../domain/tool-choice.ts';
 import { type ApprovalGuard, runGuards } from '../domain/tool-guards.ts';
 import { row } from './database.ts';
@@ -34,6 +36,7 @@ interface ToolRow {
 }
 
 interface DefinedTool {
+  type?: string;
   function: { name: string; description?: string; parameters?: Record<string, unknown> };
 }
 
@@ -44,7 +47,7 @@ interface AgentRow {
   model: string | null;
   provider_id: string | null;
   builtin_tools: string[];
-  tool_definitions: DefinedTool[];
+  tool_definitions: (DefinedTool | HostedTool)[];
   approval_tools: string[];
   required_mcp_servers: string[];
   approval_guards: ApprovalGuard[];
@@ -104,6 +107,7 @@ export function pinnedDefinition(
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider) throw providerMissing(agent.name);
   refuseMissingServer(agent, mcp_servers);
+  refuseHosted(agent, provider);
   const limits = exchangeLimitsOf(workflow, provider);
   const own_tools = pinnedTools({ workflow, agent, tools });
   const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
@@ -152,6 +156,15 @@ function refuseMissingServer({ name, required_mcp_servers }: AgentRow, mcp_serve
   throw conflict(message, 'required_mcp_server_missing');
 }
 
+/** The provider and the guards of an agent may have changed since it was saved. */
+function refuseHosted(agent: AgentRow, provider: PinnedProvider | null): void {
+  const hosted = agent.tool_definitions.filter(isHosted);
+  if (hosted[0] && !runsHosted(provider))
+    throw conflict(`The agent ${agent.name} cannot run: ${whoRuns(hosted[0], provider)}`, 'hosted_tool_unsupported');
+  const unkept = unkeptGuard(hosted, agent);
+  if (unkept) throw conflict(`The agent ${agent.name} cannot run: ${unkept.message}`, 'hosted_tool_guarded');
+}
+
 const namesById = (records: readonly { id: string; name: string }[]) => new Map(records.map(({ id, name }) => [id, name]));
 
 function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {
@@ -163,11 +176,11 @@ function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly Pinn
 
 function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
   const custom = tools.map((tool) => pinnedCustomTool(tool, workflow));
-  const defined = agent.tool_definitions.map(
-    ({ function: { name, description = '', parameters = { type: 'object' } } }): PinnedTool => {
-      return { kind: 'definition', name, description, parameters, effect: 'read' };
-    },
-  );
+  const defined = agent.tool_definitions.map((tool): PinnedTool => {
+    if (isHosted(tool)) return { kind: 'hosted', name: tool.name, tool };
+    const { name, description = '', parameters = { type: 'object' } } = tool.function;
+    return { kind: 'definition', name, description, parameters, effect: 'read' };
+  });
   return [...custom, ...pinnedBuiltins(agent.builtin_tools, workflow), ...defined];
 }
 

@@ -59,6 +59,7 @@ export function toolsFor(
       { prefix: PREFIXES.definition, source: definedTools(of('definition')) },
     ],
     ports.fitArguments,
+    of('hosted').map(({ name }) => name),
   );
 }
 
@@ -69,16 +70,17 @@ interface Placed {
   prefix: string;
 }
 
-/** All sources as one: resolves duplicate names, and converts arguments to the schema before a call. */
-export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
+/** All sources as one: resolves duplicate names, and converts arguments to the schema before a call. `reserved`: names of other tools. */
+export function toolbox(shelves: Shelf[], fitArguments: FitArguments, reserved: readonly string[] = []): Toolbox {
   async function index(signal: AbortSignal): Promise<Map<string, Placed>> {
     const listed = await Promise.all(
       shelves.map(async ({ prefix, source }) => ({ prefix, source, specs: await source.list(signal) })),
     );
     const tools = new Map<string, Placed>();
+    const taken = { has: (name: string) => reserved.includes(name) || tools.has(name) };
     for (const { prefix, source, specs } of listed) {
       for (const spec of specs) {
-        const name = freeToolName(spec.name, prefix, tools);
+        const name = freeToolName(spec.name, prefix, taken);
         const { identity, own_name = spec.name, ...shown } = spec;
         const origin = { tool: identity, names: namesOfTool({ own: own_name, prefix }) };
         tools.set(name, { offered: { ...shown, name, origin }, source, own: spec, prefix });

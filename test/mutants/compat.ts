@@ -283,8 +283,8 @@ export default [
   {
     id: 'compat/choice-dropped',
     file: 'src/temporal/activities/exchange/ask.ts',
-    text: 'return tools.length > 0 ? { tools, must_call: true } : { tools: offered };',
-    replacement: 'return tools.length > 0 ? { tools } : { tools: offered };',
+    text: 'if (tools.length > 0) return { tools, must_call: true };',
+    replacement: 'if (tools.length > 0) return { tools };',
     harm: 'A client that forces a call gets text, and fails where it reads the call.',
     tests: [{ file: CHOICE, name: 'holds for the first exchange, also if it is repeated' }],
   },

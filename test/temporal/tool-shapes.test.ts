@@ -26,10 +26,11 @@ const FUNCTIONS: Record<string, object> = {
 };
 
 const REFUSED: Record<string, [object, RegExp]> = {
-  'web search of Anthropic': [
-    { type: 'web_search_20250305', name: 'web_search', max_uses: 3 },
-    /`web_search_20250305` is not a function.* `builtin_tools`/,
+  'a later web search of Anthropic': [
+    { type: 'web_search_20990101', name: 'web_search' },
+    /`web_search_20990101` is not a function.*web_search_20250305.* `builtin_tools`/,
   ],
+  'a tool of Anthropic that its client runs': [{ type: 'bash_20250124', name: 'bash' }, /`bash_20250124` is not a function/],
   'web search of OpenAI': [{ type: 'web_search' }, /`web_search` is not a function.* input_schema/],
   'an MCP server of a vendor': [{ type: 'mcp', server_url: 'https://mcp.example' }, /`mcp` is not a function/],
   'a type of no text': [{ type: 7, name: 'f' }, /This is not a function/],

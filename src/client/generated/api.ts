@@ -18,18 +18,36 @@ export type Agent = {
   custom_tool_ids: string[];
   /** Names from GET /api/builtin-tools */
   builtin_tools: string[];
-  tool_definitions: {
-    type: 'function';
-    function: {
-      name: string;
-      description?: string;
-      parameters?: {
+  tool_definitions: (
+    | {
+        type: 'function';
+        function: {
+          name: string;
+          description?: string;
+          parameters?: {
+            [name: string]: unknown;
+          };
+          [name: string]: unknown;
+        };
         [name: string]: unknown;
-      };
-      [name: string]: unknown;
-    };
-    [name: string]: unknown;
-  }[];
+      }
+    | {
+        type:
+          | 'web_search_20250305'
+          | 'web_search_20260209'
+          | 'web_search_20260318'
+          | 'web_fetch_20250910'
+          | 'web_fetch_20260209'
+          | 'web_fetch_20260309'
+          | 'web_fetch_20260318'
+          | 'code_execution_20250522'
+          | 'code_execution_20250825'
+          | 'code_execution_20260120'
+          | 'code_execution_20260521';
+        name: string;
+        [name: string]: unknown;
+      }
+  )[];
   knowledge_source_ids: string[];
   knowledge_tags: string[];
   /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
@@ -54,18 +72,36 @@ export type AgentCreate = {
   custom_tool_ids?: string[];
   /** Names from GET /api/builtin-tools */
   builtin_tools?: string[];
-  tool_definitions?: {
-    type?: 'function';
-    function: {
-      name: string;
-      description?: string;
-      parameters?: {
+  tool_definitions?: (
+    | {
+        type?: 'function';
+        function: {
+          name: string;
+          description?: string;
+          parameters?: {
+            [name: string]: unknown;
+          };
+          [name: string]: unknown;
+        };
         [name: string]: unknown;
-      };
-      [name: string]: unknown;
-    };
-    [name: string]: unknown;
-  }[];
+      }
+    | {
+        type:
+          | 'web_search_20250305'
+          | 'web_search_20260209'
+          | 'web_search_20260318'
+          | 'web_fetch_20250910'
+          | 'web_fetch_20260209'
+          | 'web_fetch_20260309'
+          | 'web_fetch_20260318'
+          | 'code_execution_20250522'
+          | 'code_execution_20250825'
+          | 'code_execution_20260120'
+          | 'code_execution_20260521';
+        name: string;
+        [name: string]: unknown;
+      }
+  )[];
   knowledge_source_ids?: string[];
   knowledge_tags?: string[];
   /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
@@ -104,18 +140,36 @@ export type AgentUpdate = {
   mcp_server_tags?: string[];
   custom_tool_ids?: string[];
   builtin_tools?: string[];
-  tool_definitions?: {
-    type?: 'function';
-    function: {
-      name: string;
-      description?: string;
-      parameters?: {
+  tool_definitions?: (
+    | {
+        type?: 'function';
+        function: {
+          name: string;
+          description?: string;
+          parameters?: {
+            [name: string]: unknown;
+          };
+          [name: string]: unknown;
+        };
         [name: string]: unknown;
-      };
-      [name: string]: unknown;
-    };
-    [name: string]: unknown;
-  }[];
+      }
+    | {
+        type:
+          | 'web_search_20250305'
+          | 'web_search_20260209'
+          | 'web_search_20260318'
+          | 'web_fetch_20250910'
+          | 'web_fetch_20260209'
+          | 'web_fetch_20260309'
+          | 'web_fetch_20260318'
+          | 'code_execution_20250522'
+          | 'code_execution_20250825'
+          | 'code_execution_20260120'
+          | 'code_execution_20260521';
+        name: string;
+        [name: string]: unknown;
+      }
+  )[];
   knowledge_source_ids?: string[];
   knowledge_tags?: string[];
   approval_tools?: string[];
@@ -786,18 +840,36 @@ export type ExportedAgent = {
   custom_tool_ids?: string[];
   /** Names from GET /api/builtin-tools */
   builtin_tools?: string[];
-  tool_definitions?: {
-    type?: 'function';
-    function: {
-      name: string;
-      description?: string;
-      parameters?: {
+  tool_definitions?: (
+    | {
+        type?: 'function';
+        function: {
+          name: string;
+          description?: string;
+          parameters?: {
+            [name: string]: unknown;
+          };
+          [name: string]: unknown;
+        };
         [name: string]: unknown;
-      };
-      [name: string]: unknown;
-    };
-    [name: string]: unknown;
-  }[];
+      }
+    | {
+        type:
+          | 'web_search_20250305'
+          | 'web_search_20260209'
+          | 'web_search_20260318'
+          | 'web_fetch_20250910'
+          | 'web_fetch_20260209'
+          | 'web_fetch_20260309'
+          | 'web_fetch_20260318'
+          | 'code_execution_20250522'
+          | 'code_execution_20250825'
+          | 'code_execution_20260120'
+          | 'code_execution_20260521';
+        name: string;
+        [name: string]: unknown;
+      }
+  )[];
   knowledge_source_ids?: string[];
   knowledge_tags?: string[];
   /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
@@ -821,18 +893,36 @@ export type ExportedAgentOutput = {
   custom_tool_ids: string[];
   /** Names from GET /api/builtin-tools */
   builtin_tools: string[];
-  tool_definitions: {
-    type: 'function';
-    function: {
-      name: string;
-      description?: string;
-      parameters?: {
+  tool_definitions: (
+    | {
+        type: 'function';
+        function: {
+          name: string;
+          description?: string;
+          parameters?: {
+            [name: string]: unknown;
+          };
+          [name: string]: unknown;
+        };
         [name: string]: unknown;
-      };
-      [name: string]: unknown;
-    };
-    [name: string]: unknown;
-  }[];
+      }
+    | {
+        type:
+          | 'web_search_20250305'
+          | 'web_search_20260209'
+          | 'web_search_20260318'
+          | 'web_fetch_20250910'
+          | 'web_fetch_20260209'
+          | 'web_fetch_20260309'
+          | 'web_fetch_20260318'
+          | 'code_execution_20250522'
+          | 'code_execution_20250825'
+          | 'code_execution_20260120'
+          | 'code_execution_20260521';
+        name: string;
+        [name: string]: unknown;
+      }
+  )[];
   knowledge_source_ids: string[];
   knowledge_tags: string[];
   /** Names of tools whose calls wait for a person. A name guards every tool of the agent that it fits, stays with these tools when they are renamed, and is shown as they are called now. 422 for a name that fits none */
@@ -2294,6 +2384,12 @@ export type RunBundle = {
       names: string[];
     };
   }[];
+  /** Tools that the provider itself runs, as it is sent them */
+  hosted_tools?: {
+    type: string;
+    name: string;
+    [name: string]: unknown;
+  }[];
   steps: {
     step: number;
     copied: boolean;
@@ -3279,7 +3375,7 @@ export type VersionDefinition = {
   knowledge_source_ids?: string[];
   not_joined?: string[];
   tools: {
-    kind: 'custom' | 'builtin' | 'definition' | 'client';
+    kind: 'custom' | 'builtin' | 'definition' | 'hosted' | 'client';
     name: string;
     [name: string]: unknown;
   }[];

@@ -52,7 +52,9 @@ export const AGENTS: EditableScreen = {
     },
     tool_definitions: {
       label: 'Tool definitions (JSON)',
-      description: 'Functions for the model, in the shape of OpenAI or Anthropic. Perdura does not execute them.',
+      description:
+        'Functions for the model, in the shape of OpenAI or Anthropic, which Perdura does not execute. With a provider of type ' +
+        'anthropic_messages also tools that Anthropic runs.',
     },
   },
   groups: [

@@ -4,6 +4,7 @@ import { setCallSettings } from '../../../domain/call-settings.ts';
 import { type PinnedRepository, specOf, type ToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
+import { hostedToolsOf } from '../../../domain/hosted-tools.ts';
 import { instructionsOf } from '../../../domain/instructions.ts';
 import { dropCalls } from '../../../domain/model-failure.ts';
 import { asLack, outageOf } from '../../../domain/outages.ts';
@@ -91,10 +92,15 @@ async function withFiles(
 }
 
 /** The tools of an exchange. If the client forces a call, they are only those of which the model must call one. */
-function toolsFor({ run, order, definition }: ExchangeAttempt, offered: ToolSpec[]): Pick<Exchange, 'tools' | 'must_call'> {
+function toolsFor(
+  { run, order, definition }: ExchangeAttempt,
+  offered: ToolSpec[],
+): Pick<Exchange, 'tools' | 'must_call' | 'hosted_tools'> {
   const forced = order.step === 1 ? definition.forced_tools : forcedAfter(run.messages, order.step - 1);
   const tools = offered.filter(({ name }) => forced?.includes(name));
-  return tools.length > 0 ? { tools, must_call: true } : { tools: offered };
+  if (tools.length > 0) return { tools, must_call: true };
+  const hosted_tools = order.tools_off ? [] : hostedToolsOf(definition);
+  return { tools: offered, ...(hosted_tools.length > 0 ? { hosted_tools } : {}) };
 }
 
 function exchangeOf(

@@ -1,0 +1,42 @@
+import type { Definition, HostedTool, PinnedProvider } from './definition.ts';
+import { type ApprovalGuard, fitsTool, guardsOf, PREFIXES, type StoredGuards, toolIdentity } from './tool-guards.ts';
+
+/** A stored tool definition is a function, or a tool in the words of the vendor that runs it. */
+export const isHosted = (tool: object): tool is HostedTool => !('function' in tool);
+
+export const hostedToolsOf = ({ tools }: Pick<Definition, 'tools'>): HostedTool[] =>
+  tools.flatMap((tool) => (tool.kind === 'hosted' ? [tool.tool] : []));
+
+type Kind = Pick<PinnedProvider, 'provider_type'> | null;
+
+/** Whether the vendor behind a provider runs its tools in the API that is used for it. */
+export const runsHosted = (provider: Kind): boolean => provider?.provider_type === 'anthropic_messages';
+
+export const whoRuns = ({ type }: HostedTool, provider: Kind): string =>
+  `\`${type}\` is a tool that Anthropic runs, and only for a provider of type \`anthropic_messages\`; this agent uses ` +
+  `${provider ? `a provider of type \`${provider.provider_type}\`` : 'the default runtime'}. Give it such a provider, or name a tool of ` +
+  'GET /api/builtin-tools in `builtin_tools` instead';
+
+interface Guarding extends StoredGuards {
+  approve_effects?: readonly string[] | null;
+}
+
+/** A guard of an agent that cannot hold for a tool that its vendor runs without asking, and the field that has it; null: there is none. */
+export function unkeptGuard(tools: readonly HostedTool[], agent: Guarding): { field: string; message: string } | null {
+  const [first] = tools;
+  if (!first) return null;
+  const advice = 'which its vendor runs without asking. Remove one of the two; a tool of `builtin_tools` can be guarded';
+  const named = tools.flatMap((tool) => guardsOf(agent).filter((guard) => guards(guard, tool)));
+  if (named[0])
+    return {
+      field: 'approval_tools',
+      message: `\`${named[0].name}\` cannot guard the tool of that name in \`tool_definitions\`, ${advice}`,
+    };
+  if (!agent.approve_effects?.length) return null;
+  return { field: 'approve_effects', message: `\`approve_effects\` cannot guard \`${first.name}\`, ${advice}` };
+}
+
+const guards = ({ name, tool }: ApprovalGuard, { name: own }: HostedTool): boolean => {
+  const hosted = toolIdentity('hosted', own);
+  return tool === hosted || fitsTool(name, { tool: hosted, own, prefix: PREFIXES.hosted });
+};
