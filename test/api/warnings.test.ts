@@ -39,6 +39,7 @@ const FREE: Record<string, string> = {
   content: 'an answer, judged against the fields of its question',
   parameters_schema: 'a JSON Schema',
   output_schema: 'a JSON Schema',
+  json_schema: 'a JSON Schema',
   tool_definitions: 'a definition for the model alone, passed on as it is',
   function: 'part of such a definition',
   parameters: 'a JSON Schema',

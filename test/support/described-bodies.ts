@@ -5,6 +5,7 @@ export interface Schema {
   const?: unknown;
   example?: unknown;
   anyOf?: Schema[];
+  oneOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -35,6 +36,7 @@ export function describedBodies(schemas: Record<string, Schema>) {
     if (schema.const !== undefined) return schema.const;
     if (schema.enum) return schema.enum[0];
     if (schema.anyOf) return sampleOf(schema.anyOf.find((one) => resolved(one).type !== 'null') as Schema);
+    if (schema.oneOf) return sampleOf(schema.oneOf[0] as Schema);
     if (schema.type === 'array') return [];
     if (schema.type === 'string') return 'x'.repeat(schema.minLength ?? 1);
     if (schema.type === 'integer' || schema.type === 'number') return Math.max(1, schema.minimum ?? 0);
@@ -54,14 +56,18 @@ export function describedBodies(schemas: Record<string, Schema>) {
         }),
       );
     if (schema.anyOf) return schema.anyOf.flatMap((one) => (resolved(one).type === 'null' ? [] : objectsIn(one, at, reach)));
-    if (schema.type === 'array' && schema.items)
-      return objectsIn(schema.items, `${at}.0`, (body, change) =>
-        reach(body, (list) => {
-          const items = list as unknown as unknown[];
-          if (items.length === 0) items.push(sampleOf(schema.items as Schema));
-          change(items[0] as never);
-        }),
+    if (schema.type === 'array' && schema.items) {
+      const kinds = resolved(schema.items).oneOf;
+      return (kinds ?? [schema.items]).flatMap((kind) =>
+        objectsIn(kind, `${at}.0`, (body, change) =>
+          reach(body, (list) => {
+            const items = list as unknown as unknown[];
+            if (kinds || items.length === 0) items[0] = sampleOf(kind);
+            change(items[0] as never);
+          }),
+        ),
       );
+    }
     if (schema.type !== 'object') return [];
     const { additionalProperties: more, properties = {} } = schema;
     const takesTyped = typeof more === 'object' && Object.keys(more).length > 0;
