@@ -89,8 +89,8 @@ function formsOf(schema: z.ZodType, value: object, outer?: number): Form[] {
     return formsOf(schema.unwrap() as z.ZodType, value, limit);
   if (schema instanceof z.ZodPipe)
     return formsOf((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value, limit);
-  const told = schema instanceof z.ZodDiscriminatedUnion ? bare(schema, value) : schema;
-  if (told !== schema) return formsOf(told, value, limit);
+  const matching = schema instanceof z.ZodDiscriminatedUnion ? bare(schema, value) : schema;
+  if (matching !== schema) return formsOf(matching, value, limit);
   if (schema instanceof z.ZodUnion) return (schema.options as z.ZodType[]).flatMap((option) => formsOf(option, value, limit));
   const isOpen = schema instanceof z.ZodUnknown || schema instanceof z.ZodAny;
   const isMap = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
