@@ -26,7 +26,9 @@ export const health = {
     access: null,
     tag,
     summary: 'Whether database, engine and its setup, events and migrations are healthy',
-    description: '503 with the same body if one is not.',
+    description:
+      '503 with the same body if one is not. `workers` and `bucket` (with `S3_BUCKET`) report what is missing and do not fail in the API: ' +
+      'prompts are accepted, and runs wait. `bucket` fails in a worker.',
     reply: Readiness,
   }),
 };

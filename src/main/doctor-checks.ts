@@ -5,7 +5,7 @@ import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { missingWhileParked } from '../temporal/parked-runs.ts';
 import { servedSentence, unservedSentence } from '../temporal/queues.ts';
 import { around } from '../temporal/reconcile-tasks.ts';
-import { toolsVerdict } from './checks.ts';
+import { bucketChecks, toolsVerdict } from './checks.ts';
 import type { RunControl, SharedServices } from './core.ts';
 
 /** How long a run may take from its record to the engine. */
@@ -26,8 +26,10 @@ async function isAhead(
 }
 
 /** The checks of `doctor` beyond readiness: whether work is being done, and whether the records are true. */
-export function doctorChecks({ store, setting, runner }: SharedServices, { engine, client, epoch }: RunControl): Checks {
+export function doctorChecks(core: SharedServices, { engine, client, epoch }: RunControl): Checks {
+  const { store, setting, runner } = core;
   return {
+    ...bucketChecks(core),
     async workers() {
       const queues = await engine.queues();
       const unserved = unservedSentence(queues);

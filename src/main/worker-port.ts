@@ -3,7 +3,7 @@ import type { MetricsSource } from '../api/metrics.ts';
 import { buildWorkerApp } from '../api/worker-app.ts';
 import { stateText } from '../observe/state-text.ts';
 import type { RunningWorker } from '../temporal/worker.ts';
-import { checksOf } from './checks.ts';
+import { bucketChecks, checksOf } from './checks.ts';
 import { type Config, hasRole } from './config.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import type { Resources } from './resources.ts';
@@ -63,6 +63,7 @@ function workerChecks({ core, driver, worker }: WorkerPort): Checks {
     bus: bus!,
     migrations: migrations!,
     tools: tools!,
+    ...bucketChecks(core),
   };
 }
 

@@ -18,6 +18,8 @@ const PLACES = {
   'temporal/ports/index.ts': ['configuration', 'installation', 'tools'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
   'main/wiring.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
+  // Readiness asks the operator's object store.
+  'main/checks.ts': ['objects'],
   // The ports of a worker and of its SDK.
   'main/worker-port.ts': ['own_ports'],
 };

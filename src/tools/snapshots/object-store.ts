@@ -16,6 +16,11 @@ export interface ObjectStore {
   remove(prefix: string): Promise<void>;
 }
 
+interface Bucket extends ObjectStore {
+  /** Lists once, within this time, without trying again. Throws a sentence that names the cause and the setting. */
+  ping(limit_ms: number): Promise<void>;
+}
+
 export interface S3Settings {
   endpoint: string;
   bucket: string;
@@ -41,7 +46,7 @@ const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 200;
 
 /** An S3 bucket, addressed by path, with any server that speaks S3. */
-export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof globalThis.fetch): ObjectStore {
+export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof globalThis.fetch): Bucket {
   const ask = requester(settings, fetch);
 
   async function page(prefix: string, more: Record<string, string>): Promise<string> {
@@ -83,6 +88,10 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
         found.push(...commons.map((folder) => folder.slice(root.length + prefix.length, -1)));
       }
       return found;
+    },
+    async ping(limit_ms) {
+      const query = new URLSearchParams({ 'list-type': '2', prefix: root, 'max-keys': '1' });
+      await ask({ method: 'GET', path: `?${query}`, limit_ms, attempts: 1 });
     },
     async remove(prefix) {
       // From the start again: what a page continues after is removed.
@@ -128,6 +137,9 @@ interface Ask {
   path: string;
   content?: Uint8Array;
   signal?: AbortSignal;
+  /** How long one attempt may take. */
+  limit_ms?: number;
+  attempts?: number;
 }
 
 /** The object store is unreachable, or refuses what it has to accept, until an operator repairs it. */
@@ -151,17 +163,18 @@ function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThi
   const { region, access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
   const base = baseOf(settings);
 
-  async function once({ method, path, content, signal }: Ask): Promise<Buffer> {
+  async function once({ method, path, content, signal, limit_ms = REQUEST_MS }: Ask): Promise<Buffer> {
     const signing = { method, url: base + path, accessKeyId, secretAccessKey, service: 's3', region };
     const { url, headers } = await new AwsV4Signer(signing).sign();
-    const limit = AbortSignal.timeout(REQUEST_MS);
+    const limit = AbortSignal.timeout(limit_ms);
     const options = { method, headers, signal: signal ? AbortSignal.any([signal, limit]) : limit };
     const response = await fetch(url, { ...options, ...(content ? { body: Buffer.from(content) } : {}) });
     const body = Buffer.from(await response.arrayBuffer());
     if (response.ok) return body;
     const reason = `${response.status} ${valuesOf(body.toString(), 'Code')[0] ?? response.statusText}`;
     const message = `The object store ${base} answered ${method} with ${reason}`;
-    throw response.status < 500 && response.status !== 429 ? new Refused(response.status, message) : new Error(message);
+    if (response.status >= 500 || response.status === 429) throw new Error(message);
+    throw new Refused(response.status, `${message} (S3_BUCKET, S3_ACCESS_KEY_ID)`);
   }
 
   return async (ask: Ask): Promise<Buffer> => {
@@ -171,7 +184,7 @@ function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThi
       } catch (error) {
         ask.signal?.throwIfAborted();
         if (error instanceof Refused) throw error;
-        if (attempt === ATTEMPTS)
+        if (attempt === (ask.attempts ?? ATTEMPTS))
           throw new ObjectStoreDown(
             `The object store ${base} is unreachable: ${textWithReason(error as Error)} (S3_ENDPOINT)`,
             error,
