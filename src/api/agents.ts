@@ -60,7 +60,7 @@ interface SavingAgent {
 export const agentFaults = async (store: Store, values: Partial<Agent>, { before, by }: SavingAgent): Promise<FieldError[]> => [
   ...unknownBuiltins(values),
   ...(await hostedFaults(store, values, before)),
-  ...(await unknownReferences(store, values, REFERENCES)),
+  ...(await unknownReferences(store, values, REFERENCES, before)),
   ...(values.approval_tools ? await guardFaults(store, { ...before, ...values }, by) : []),
 ];
 

@@ -36,7 +36,7 @@ type Inner = (next: z.ZodType, key: string) => FieldError | null;
 type Limited = Place & { limit: number | undefined };
 
 function excessInList(form: z.ZodArray, items: unknown[], { path, large, limit }: Limited, inner: Inner): FieldError | null {
-  const most = Math.max(limit ?? (large && path.length === 1 ? Number.POSITIVE_INFINITY : MOST_ITEMS), maximumOf(form));
+  const most = limit ?? (large && path.length === 1 ? Number.POSITIVE_INFINITY : MOST_ITEMS);
   if (items.length > most) return excess(path, `Has ${items.length} items; at most ${most} are taken`);
   return firstOf(items.keys(), (index) => inner(form.element as z.ZodType, String(index)));
 }
@@ -69,8 +69,6 @@ function firstOf<T>(keys: Iterable<T>, find: (key: T) => FieldError | null): Fie
   }
   return null;
 }
-
-const maximumOf = (form: z.ZodArray): number => Number((form._zod.bag as { maximum?: number }).maximum ?? 0);
 
 function countOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;

@@ -121,12 +121,22 @@ export function problemOf(error: FastifyError | AppError | Error): ProblemFacts 
   return { ...facts, retry_after_s };
 }
 
+const TOO_LONG = 'A name, a tag or another text that is searched for is too long; send less than 2,000 characters';
+
+/** The database takes the request, and no index takes one of its texts (SQLSTATE 54000, also as Prisma wraps it). */
+function isBeyondLimits(error: Error): boolean {
+  const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } };
+  return [code, meta?.driverAdapterError?.cause?.originalCode].includes('54000');
+}
+
 function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
   if (error instanceof AppError) {
     const { kind, code, message: detail, errors, retry_after_s } = error;
     return { status: STATUS[kind], code, detail, errors, retry_after_s };
   }
   const { code = '', statusCode } = error as FastifyError;
+  if (isBeyondLimits(error))
+    return { status: 422, code: 'text_too_long', detail: TOO_LONG, errors: [{ path: 'body', message: TOO_LONG }] };
   const outage = outageOf(error);
   if (outage) return { status: 503, code: outage.code, detail: `${outage.sentence}; try again shortly` };
   if (statusCode === 429)

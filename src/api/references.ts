@@ -14,17 +14,25 @@ const NOUNS: Record<Table, string> = {
   workflow: 'workflow',
 };
 
-/** An error for each field that refers to a missing record. */
+/**
+ * An error for each field that refers to a missing record. `before`: the record to change. What it names already may be sent back: an
+ * import may have left it with references to what is not here.
+ */
 export async function unknownReferences(
   store: Pick<Store, 'missing'>,
   values: Record<string, unknown>,
   references: Record<string, Table>,
+  before: object | null = null,
 ): Promise<FieldError[]> {
   const errors: FieldError[] = [];
   for (const [field, table] of Object.entries(references)) {
-    const ids = [values[field] ?? []].flat() as string[];
+    const named = idsIn(before, field);
+    const ids = idsIn(values, field).filter((id) => !named.includes(id));
     const missing = await store.missing(table, ids);
     if (missing.length > 0) errors.push({ path: field, message: `No ${NOUNS[table]} with id ${missing.join(', ')}` });
   }
   return errors;
 }
+
+const idsIn = (record: object | null, field: string) =>
+  [(record as Record<string, unknown> | null)?.[field] ?? []].flat() as string[];

@@ -216,7 +216,7 @@ async function refuseInvalid(
   { caller, before }: { caller: Caller; before?: WiredWorkflow },
 ): Promise<void> {
   const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
-  const errors: FieldError[] = [...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES))];
+  const errors: FieldError[] = [...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES, before))];
   const agent_id = (values.agent_id ?? before?.agent_id) as string;
   if (errors.length === 0 && Object.keys(overrides).length > 0) errors.push(...(await undeclared(store, agent_id, overrides)));
   const fault = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;

@@ -12,7 +12,7 @@ export const WebUrl = z.url({ protocol: /^https?$/ });
 
 export const Name = z.string().min(1).max(200);
 
-export const Tags = z.array(z.string()).default([]);
+export const Tags = z.array(z.string().max(200)).default([]);
 
 /** Text that can be stored: Postgres accepts neither the null character nor half a surrogate pair. */
 export const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();

@@ -10,6 +10,9 @@ import { WorkflowCreate } from './workflows.ts';
 
 export const BUNDLE_VERSION = '1.0';
 
+/** They have more fields to check than other items, and a request must not hold up others. */
+const MOST_SCHEDULES = 2_500;
+
 const Version = z.string().regex(/^1\.\d+$/, 'This service reads bundles of version 1.x');
 const Ids = z.array(z.string()).default([]);
 const ExportedId = z
@@ -111,7 +114,7 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
           version: Version.optional(),
           exported_at: z.iso.datetime({ offset: true }).optional(),
           resource_type: z.literal(type).optional(),
-          items: z.array(item).max(10_000),
+          items: z.array(item).max(type === 'scheduled_agent' ? MOST_SCHEDULES : 10_000),
         })
         .meta({
           id: `${title}Import`,
@@ -167,7 +170,7 @@ export const FullImport = z
     agents: parts.agents.max(10_000).default([]),
     workflows: parts.workflows.max(10_000).default([]),
     knowledge_sources: parts.knowledge_sources.max(10_000).default([]),
-    scheduled_agents: parts.scheduled_agents.max(10_000).default([]),
+    scheduled_agents: parts.scheduled_agents.max(MOST_SCHEDULES).default([]),
   })
   .meta({ id: 'FullImport', example: { version: '1.0', skills: [{ name: 'politeness', instructions: 'Thank the reader.' }] } });
 export type FullImport = z.output<typeof FullImport>;

@@ -102,7 +102,6 @@ const LATE = /^Query read timeout/;
 
 /** What a statement threw: as it is if it is about the statement, otherwise as an outage. `broken`: its connection cannot be used any more. */
 export function statementError(error: unknown, broken: boolean): unknown {
-  if (error instanceof OutageError) return error;
   if (error instanceof DatabaseError) {
     const outage = ofState(error.code ?? '');
     return outage ? new OutageError(outage, error) : error;

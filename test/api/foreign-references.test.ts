@@ -76,6 +76,9 @@ describe.each(REFERENCES)('$title that names an id of another product', ({ type,
       return;
     }
     expect(prompted.status).toBe(409);
+    // Sent back as it was read, it is as it was.
+    expect((await here.alice.put(path, record)).status).toBe(200);
+    expect((await here.alice.get(path)).body).toMatchObject({ [name]: record[name] });
     if (type === 'workflow') return expect(record).toMatchObject({ status: 'inactive', enabled: false });
     expect(record.warnings).toMatchObject([{ path: name, message: expect.stringContaining(`set \`${name}\``) }]);
     await here.alice.ok(here.alice.put(path, { [name]: many ? [] : null }));
@@ -83,6 +86,23 @@ describe.each(REFERENCES)('$title that names an id of another product', ({ type,
     expect((await here.alice.post(`/api/workflows/${workflow.body.id}/prompt`, { prompt: 'x' })).status).toBe(201);
   });
 });
+
+describe.each(REFERENCES.filter(({ title }) => !SKIPPED.includes(title)))(
+  '$title of a record that is not here',
+  ({ type, name, many }) => {
+    it('is kept when the record is sent back, and refused when it is new', async () => {
+      const items = [{ ...itemOf(type), [name]: many ? [ABSENT] : ABSENT }];
+      const { ids } = await here.alice.ok(here.alice.post(`${PATHS[type]}/import`, { items }), 201);
+      const path = `${PATHS[type]}/${ids[0]}`;
+      const record = await here.alice.ok(here.alice.get(path));
+      expect(await here.alice.ok(here.alice.put(path, record))).toMatchObject({ [name]: many ? [ABSENT] : ABSENT });
+      const other = ABSENT.replace('999', '998');
+      const { status, body } = await here.alice.put(path, { ...record, [name]: many ? [ABSENT, other] : other });
+      expect([status, body.detail]).toEqual([422, expect.stringContaining(other)]);
+      expect(body.detail).not.toContain(ABSENT);
+    });
+  },
+);
 
 it.each([
   ['provider_id', ABSENT, 'provider_missing'],

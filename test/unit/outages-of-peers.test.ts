@@ -46,6 +46,7 @@ describe('what the database answers to a statement', () => {
     ['57014', /statement_timeout/],
     ['55P03', /lock_timeout/],
     ['53300', /too many connections/],
+    ['57P01', /unreachable/],
     ['57P03', /starting or stopping/],
     ['58030', /cannot read or write its files/],
     ['40001', /competing/],
@@ -59,7 +60,8 @@ describe('what the database answers to a statement', () => {
     expect(outageOf(statementError(ours, true))?.code).toBe('database_unavailable');
     expect(outageOf(statementError(new Error('Query read timeout'), false))?.sentence).toMatch(/in time/);
     const known = connectionOutage(new Error('x'));
-    expect(statementError(known, true)).toBe(known);
+    for (const broken of [true, false]) expect(statementError(known, broken)).toBe(known);
+    expect(connectionOutage(known)).toBe(known);
   });
 });
 
@@ -74,6 +76,7 @@ describe('what opening a connection throws', () => {
     ['a slow network', coded('ETIMEDOUT'), /in time/],
     ['no route', coded('EHOSTUNREACH'), /unreachable/],
     ['several addresses', new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')]), /unreachable/],
+    ['several addresses of an unknown name', new AggregateError([coded('ENOTFOUND')]), /host of DATABASE_URL/],
     ['too many files', coded('EMFILE'), /Too many files/],
     [
       'an authority that is not trusted',

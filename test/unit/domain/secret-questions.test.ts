@@ -18,6 +18,10 @@ it.each<[string, QuestionField, string?]>([
   ['otp', text()],
   ['code', { type: 'integer', title: 'PIN' }],
   ['value', text(), 'Enter the password of your account'],
+  ['value', text(), 'Enter the pass\u200Bword of your account'],
+  ['loginpasswd', text()],
+  ['card_pin', { type: 'integer' }],
+  ['code', { type: 'integer', description: 'The PIN of your card' }],
 ])('the field %s, %j, asks for a secret', (name, field, message) => expect(asked({ [name]: field }, message)).not.toBe(null));
 
 it.each<[string, QuestionField, string?]>([
@@ -26,6 +30,9 @@ it.each<[string, QuestionField, string?]>([
   ['primary_key', text()],
   ['max_tokens', { type: 'integer' }],
   ['tokens', { type: 'integer', description: 'How many' }],
+  ['max_tokens', text()],
+  ['monkey', text()],
+  ['count', { type: 'integer' }, 'How many characters has the password?'],
   ['token', text({ enum: ['first', 'second'] })],
   ['reset_password', { type: 'boolean' }],
   ['choice', text({ enum: ['yes', 'no'] }), 'Reset the password?'],
