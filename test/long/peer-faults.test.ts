@@ -410,7 +410,7 @@ describe('a disk without room', () => {
     const task_id = await here.prompt(workflow_id);
     const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
     const seen = await here.alice.events(stream, { enough: ({ data }) => data.event === 'retry', timeout_ms: PATIENCE_MS });
-    expect(JSON.stringify(seen.at(-1)!.data)).toContain('no space left on device');
+    expect(JSON.stringify(seen.at(-1)!.data)).toContain('The disk is full');
     await isHeld(here, task_id);
     expect(readdirSync(join(disk.folder, 'workspaces'))).toEqual([]);
     giveBack();
