@@ -251,7 +251,7 @@ describe('a server that misbehaves', () => {
   it('is read to a limit when its list has no end', async () => {
     const { tools, notes } = await found(odd('endless'));
     expect(tools).toHaveLength(50);
-    expect(notes.at(-1)?.detail).toMatch(/more tools than are read/);
+    expect(notes.at(-1)?.detail).toMatch(/Its list of tools does not end; 50 pages/);
   });
 
   it('is reported to the model if it dies in a call that may have taken effect, and serves the next call', async () => {
