@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { findTemporal, startTemporal } from '../src/embedded/temporal.ts';
-import { quietSdk } from '../src/temporal/worker.ts';
+import { quietSdk } from '../src/temporal/worker/worker.ts';
 
 const HELP = `node bin/perdura.mjs bench:engine-memory [--runs N] [--clients N]
 

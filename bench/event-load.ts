@@ -9,9 +9,9 @@ import { textRowsOf, textWriting } from '../src/domain/sizing.ts';
 import { startPostgres } from '../src/embedded/postgres.ts';
 import { postgresBus } from '../src/events/postgres-bus.ts';
 import { MIGRATIONS } from '../src/main/places.ts';
-import { connectionTo, openDatabase } from '../src/store/database.ts';
-import { applyMigrations } from '../src/store/migrations.ts';
-import { type OpenRun, runStore } from '../src/store/runs.ts';
+import { connectionTo, openDatabase } from '../src/store/database/database.ts';
+import { applyMigrations } from '../src/store/database/migrations.ts';
+import { type OpenRun, runStore } from '../src/store/runs/runs.ts';
 import { redisCost } from './redis-load.ts';
 import { usesOf } from './usage.ts';
 

@@ -1,7 +1,7 @@
 // Writes the types of the client from the description of the API: `npm run client-types`.
 import { globSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { describeApi } from '../../src/api/openapi.ts';
+import { describeApi } from '../../src/api/service/openapi.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

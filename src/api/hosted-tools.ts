@@ -1,8 +1,8 @@
 import type { FieldError } from '../domain/errors.ts';
 import { isHosted, runsHosted, unkeptGuard, whoRuns } from '../domain/hosted-tools.ts';
 import { isUuid } from '../domain/uuid.ts';
-import type { StoredAgent } from '../store/agents.ts';
 import type { Store } from '../store/index.ts';
+import type { StoredAgent } from '../store/resources/agents.ts';
 
 /** Why an agent, with these changes, cannot have the tools of its definitions that a vendor runs. */
 export async function hostedFaults(

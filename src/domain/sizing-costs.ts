@@ -49,7 +49,7 @@ export const TEXT_READER_POSTGRES_MS = 0.054;
 export const TEXT_READER_API_MS = 0.08;
 /** How long a worker collects text (src/events/publisher.ts): at least, for each run that speaks, and at most. */
 export const PAUSE_MS = { least: 50, per_stream: 1, most: 150 } as const;
-/** Texts of one statement, at most (src/store/grouped-texts.ts). */
+/** Texts of one statement, at most (src/store/runs/grouped-texts.ts). */
 export const TEXTS_PER_STATEMENT = 256;
 
 /** Resident memory in MB: node after some runs. */
@@ -71,7 +71,7 @@ export const TEXT_BYTES = 250;
 export const RUN_EVENTS = 6;
 export const STEP_EVENTS = 4;
 export const CALL_EVENTS = 3;
-/** Texts of ended tasks are removed after a day (src/store/retention.ts). */
+/** Texts of ended tasks are removed after a day (src/store/upkeep/retention.ts). */
 export const TEXT_DAYS = 1;
 /** How long Temporal keeps the history of an ended run: ENGINE_RETENTION_DAYS. */
 export const ENGINE_DAYS = 1;
@@ -83,7 +83,7 @@ export const CORES_PER_PROCESS = 1;
 /** The largest server that is counted on. */
 export const LARGEST_SERVER_CORES = 32;
 export const LARGEST_CONNECTIONS = 2_000;
-/** Steps that a worker runs at once, of the 536 with Node's heap of 4.2 GB: src/temporal/slots.ts. */
+/** Steps that a worker runs at once, of the 536 with Node's heap of 4.2 GB: src/temporal/worker/slots.ts. */
 export const STREAMS_PER_WORKER = 500;
 /** STREAMS_OPEN of one API process is 4,000; half of it leaves room for the readers of a process that was lost. */
 export const READERS_PER_API = 2_000;

@@ -1,8 +1,8 @@
 import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
-import { connectionTo } from '../store/database.ts';
-import { appliedMigrations } from '../store/migrations.ts';
+import { connectionTo } from '../store/database/database.ts';
+import { appliedMigrations } from '../store/database/migrations.ts';
 import { pack } from './archive.ts';
 import { CLUSTER_COPY, ENGINE_COPY, KEPT, KEY, MANIFEST, type Manifest, readBackup } from './backup-contents.ts';
 import { copyCluster } from './cluster-copy.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import pg from 'pg';
-import { connectionTo } from '../store/database.ts';
+import { connectionTo } from '../store/database/database.ts';
 
 /** What is used of the connection and the messages that `pg` hands to a query. */
 interface Wire {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { connectionTo } from '../store/database.ts';
+import { connectionTo } from '../store/database/database.ts';
 import { isAlive, type ProcessMark } from './processes.ts';
 
 export interface PostgresAccess {

@@ -1,6 +1,6 @@
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { refuseNewerSchema } from '../store/migrations.ts';
+import { refuseNewerSchema } from '../store/database/migrations.ts';
 import { unpack, unpackAsOwn } from './archive.ts';
 import { CLUSTER_COPY, ENGINE_COPY, KEPT, LEFT_OUT, type Manifest, readBackup } from './backup-contents.ts';
 import { exists, type Log, replaceFile } from './files.ts';

@@ -1,5 +1,5 @@
 import { isBrowserSession } from '../domain/access.ts';
-import type { BrowserSession } from '../store/browser-sessions.ts';
+import type { BrowserSession } from '../store/people/browser-sessions.ts';
 import type { CachedIdentity, Identity } from './cached-identity.ts';
 import { withOwnTokens } from './own-tokens.ts';
 

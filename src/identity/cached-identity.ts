@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CallerRole } from '../contracts/access.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Principal } from '../store/principals.ts';
+import type { Principal } from '../store/people/principals.ts';
 import type { ServiceKeyRights } from './service-keys.ts';
 
 /** Whose access token it is. */

@@ -1,6 +1,6 @@
 import { isBrowserSession, isServiceKey, principalKey } from '../domain/access.ts';
-import type { KnownPrincipal } from '../store/principals.ts';
-import type { KnownKey } from '../store/service-keys.ts';
+import type { KnownPrincipal } from '../store/people/principals.ts';
+import type { KnownKey } from '../store/people/service-keys.ts';
 import type { IdentityCheck } from './cached-identity.ts';
 import type { AuthorityOf } from './roles.ts';
 

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import type { CallerRole } from '../contracts/access.ts';
 import { LoginFailure } from '../domain/login-failure.ts';
 import { textWithReason } from '../domain/reason.ts';
-import type { Principal } from '../store/principals.ts';
+import type { Principal } from '../store/people/principals.ts';
 import { loginIn, roleIn } from './oidc.ts';
 
 interface LoginOptions {

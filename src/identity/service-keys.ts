@@ -1,6 +1,6 @@
 import type { CallerRole } from '../contracts/access.ts';
 import { type Authority, isServiceKey } from '../domain/access.ts';
-import type { KnownKey } from '../store/service-keys.ts';
+import type { KnownKey } from '../store/people/service-keys.ts';
 import type { CachedIdentity, Identity } from './cached-identity.ts';
 import { withOwnTokens } from './own-tokens.ts';
 

@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import type { HostRule } from '../domain/hosts.ts';
-import type { Egress } from '../egress/places.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity, IdentityCheck } from '../identity/cached-identity.ts';
@@ -11,21 +10,22 @@ import type { Meters } from '../observe/meters.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import type { ParserPool } from '../parsers/pool.ts';
 import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
 import type { Store } from '../store/index.ts';
-import type { KeyRing } from '../store/key-ring.ts';
-import type { Quotas } from '../store/quota-checks.ts';
-import type { SecretScope } from '../store/secret-scope.ts';
-import type { Dispatch } from '../temporal/dispatch.ts';
-import type { Engine } from '../temporal/engine.ts';
-import type { EpochKeeper } from '../temporal/epoch.ts';
-import type { Evaluations } from '../temporal/evaluations.ts';
-import type { Schedules } from '../temporal/schedules.ts';
-import type { Settle } from '../temporal/settle.ts';
-import type { Starts } from '../temporal/starts.ts';
+import type { Quotas } from '../store/people/quota-checks.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { Engine } from '../temporal/client/engine.ts';
+import type { Evaluations } from '../temporal/client/evaluations.ts';
+import type { Schedules } from '../temporal/client/schedules.ts';
+import type { EpochKeeper } from '../temporal/repair/epoch.ts';
+import type { Dispatch } from '../temporal/start/dispatch.ts';
+import type { Settle } from '../temporal/start/settle.ts';
+import type { Starts } from '../temporal/start/starts.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { McpPackages } from '../tools/mcp/packages/cache.ts';
 import type { Config } from './config.ts';
+import type { Egress } from './wiring/egress.ts';
+import type { SecretScope } from './wiring/secret-scope.ts';
 
 /** What must be known before any connection is opened: addresses, and who may sign in. */
 export interface InstallationSettings {

@@ -2,16 +2,13 @@ import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { hostRule } from '../domain/hosts.ts';
-import { hostOf } from '../egress/places.ts';
 import { replaceFile } from '../embedded/files.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
 import { freePort, stickyPort } from '../embedded/ports.ts';
 import { supervise } from '../embedded/supervision.ts';
-import { applyMigrations } from '../store/migrations.ts';
-import { prepareSample } from '../store/prepare-sample.ts';
-import { quietSdk } from '../temporal/worker.ts';
-import { registerPlugins } from '../tools/register-plugins.ts';
+import { applyMigrations } from '../store/database/migrations.ts';
+import { quietSdk } from '../temporal/worker/worker.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
 import { type ProcessLog, sdkLog } from './log.ts';
@@ -28,7 +25,10 @@ import {
   localPrincipal,
   webhookSecretOf,
 } from './setting.ts';
-import { openApi, openRunControl, openSharedServices, openWorkerConnection } from './wiring.ts';
+import { hostOf } from './wiring/egress.ts';
+import { openApi, openRunControl, openSharedServices, openWorkerConnection } from './wiring/index.ts';
+import { prepareSample } from './wiring/prepare-sample.ts';
+import { registerPlugins } from './wiring/register-plugins.ts';
 
 const HOST = '127.0.0.1';
 /** If the whole installation runs on this machine, users' configuration may name the machine, but no tool may reach it. */

@@ -1,12 +1,12 @@
-import type { Checks } from '../api/health.ts';
-import type { UnfinishedTask } from '../store/tasks.ts';
-import { missingAttributes } from '../temporal/housekeeping.ts';
+import type { Checks } from '../api/service/health.ts';
+import type { UnfinishedTask } from '../store/runs/tasks.ts';
+import { servedSentence, unservedSentence } from '../temporal/client/queues.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
-import { missingWhileParked } from '../temporal/parked-runs.ts';
-import { servedSentence, unservedSentence } from '../temporal/queues.ts';
-import { around } from '../temporal/reconcile-tasks.ts';
-import { bucketChecks, toolsVerdict } from './checks.ts';
+import { missingWhileParked } from '../temporal/repair/parked-runs.ts';
+import { around } from '../temporal/repair/reconcile-tasks.ts';
+import { missingAttributes } from '../temporal/worker/housekeeping.ts';
 import type { RunControl, SharedServices } from './core.ts';
+import { bucketChecks, toolsVerdict } from './wiring/checks.ts';
 
 /** How long a run may take from its record to the engine. */
 const SETTLED_MS = 120_000;

@@ -4,7 +4,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parsedMark, textOfMark } from '../domain/epoch.ts';
 import { exists, replaceFile } from '../embedded/files.ts';
-import type { HomeMark } from '../temporal/epoch.ts';
+import type { HomeMark } from '../temporal/repair/epoch.ts';
 
 const fileIn = (home: string) => join(home, 'epoch.json');
 const requestIn = (home: string) => join(home, 'restored');

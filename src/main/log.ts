@@ -1,8 +1,8 @@
 import { format, inspect } from 'node:util';
 import type { LogEntry } from '@temporalio/worker';
 import { pino } from 'pino';
-import { LOG_SHAPE } from '../api/log-shape.ts';
-import { shownEntry } from '../temporal/sdk-log.ts';
+import { LOG_SHAPE } from '../api/http/log-shape.ts';
+import { shownEntry } from '../temporal/worker/sdk-log.ts';
 import { isJsonLog } from './config.ts';
 import { standardError, standardOutput } from './log-destination.ts';
 import { note, printable, say } from './terminal.ts';

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { takeLock } from '../embedded/lock-file.ts';
-import { keepPrepared, missingParts, prepareEngine } from '../temporal/housekeeping.ts';
-import { activityPorts } from '../temporal/ports/index.ts';
-import { slotsOf } from '../temporal/slots.ts';
-import { polledRoles, type RunningWorker, startWorker } from '../temporal/worker.ts';
+import { keepPrepared, missingParts, prepareEngine } from '../temporal/worker/housekeeping.ts';
+import { slotsOf } from '../temporal/worker/slots.ts';
+import { polledRoles, type RunningWorker, startWorker } from '../temporal/worker/worker.ts';
 import { type Config, hasRole } from './config.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import type { Resources } from './resources.ts';
-import { openRunControl } from './wiring.ts';
+import { openRunControl } from './wiring/index.ts';
+import { activityPorts } from './wiring/runs/index.ts';
 
 export async function openWorker(
   core: SharedServices,

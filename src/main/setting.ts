@@ -1,16 +1,16 @@
 import { hostRule } from '../domain/hosts.ts';
-import { hostOf, installationFetch } from '../egress/places.ts';
 import { encryptionKey, encryptionKeyFile, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { IdentityCheck } from '../identity/cached-identity.ts';
 import { oidcIdentity } from '../identity/oidc.ts';
 import { codeHostIdentity, localIdentity } from '../identity/providers.ts';
-import { openDatabase } from '../store/database.ts';
-import { holdsSealedData } from '../store/key-check.ts';
-import { requireOwnSchema } from '../store/migrations.ts';
-import type { Principal } from '../store/principals.ts';
+import { openDatabase } from '../store/database/database.ts';
+import { requireOwnSchema } from '../store/database/migrations.ts';
+import type { Principal } from '../store/people/principals.ts';
+import { holdsSealedData } from '../store/secrets/key-check.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
+import { hostOf, installationFetch } from './wiring/egress.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',

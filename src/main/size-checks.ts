@@ -1,6 +1,6 @@
-import type { Checks } from '../api/health.ts';
+import type { Checks } from '../api/service/health.ts';
 import { bytesText, changePerDay, changeText, daysUntilFull } from '../domain/sizes.ts';
-import { measured } from '../temporal/sizes.ts';
+import { measured } from '../temporal/repair/sizes.ts';
 import type { SharedServices } from './core.ts';
 
 const LARGEST_TABLES = 4;

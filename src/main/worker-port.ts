@@ -1,12 +1,12 @@
-import type { Checks } from '../api/health.ts';
-import type { MetricsSource } from '../api/metrics.ts';
-import { buildWorkerApp } from '../api/worker-app.ts';
+import type { Checks } from '../api/service/health.ts';
+import type { MetricsSource } from '../api/service/metrics.ts';
+import { buildWorkerApp } from '../api/service/worker-app.ts';
 import { stateText } from '../observe/state-text.ts';
-import type { RunningWorker } from '../temporal/worker.ts';
-import { bucketChecks, checksOf } from './checks.ts';
+import type { RunningWorker } from '../temporal/worker/worker.ts';
 import { type Config, hasRole } from './config.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import type { Resources } from './resources.ts';
+import { bucketChecks, checksOf } from './wiring/checks.ts';
 
 interface WorkerPort {
   core: SharedServices;

@@ -4,7 +4,7 @@ import { type Answered, costOf } from '../domain/usage.ts';
 import type { PublishDeltas } from '../events/publisher.ts';
 import type { StreamBudget } from '../events/waiting.ts';
 import type { ModelRuntime } from '../runtimes/runtime.ts';
-import type { WebhookStore } from '../store/webhooks.ts';
+import type { WebhookStore } from '../store/runs/webhooks.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { McpPool } from '../tools/mcp/pool.ts';
 import type { CallOutcome, Meters } from './meters.ts';

@@ -1,6 +1,6 @@
 import { Gauge, Registry } from 'prom-client';
-import type { Workload } from '../store/workload.ts';
-import type { QueueBacklog } from '../temporal/queues.ts';
+import type { Workload } from '../store/upkeep/workload.ts';
+import type { QueueBacklog } from '../temporal/client/queues.ts';
 
 interface StateSources {
   workload(): Promise<Workload>;

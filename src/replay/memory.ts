@@ -1,8 +1,8 @@
 import type { CallStatus } from '../domain/effects.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { addUsage } from '../domain/usage.ts';
-import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs.ts';
-import type { CallEnd, OpenCall } from '../store/tool-ledger.ts';
+import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs/runs.ts';
+import type { CallEnd, OpenCall } from '../store/runs/tool-ledger.ts';
 import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
 import type { ExchangePorts } from '../temporal/activities/exchange/index.ts';
 import { comparable, type Differences, named } from './difference.ts';

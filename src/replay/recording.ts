@@ -3,8 +3,8 @@ import type { Definition } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { NOT_CALLED, OUTCOMES_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { ModelReply } from '../runtimes/runtime.ts';
-import type { OpenRun } from '../store/runs.ts';
-import type { OpenCall } from '../store/tool-ledger.ts';
+import type { OpenRun } from '../store/runs/runs.ts';
+import type { OpenCall } from '../store/runs/tool-ledger.ts';
 
 export type BundledStep = RunBundle['steps'][number];
 export type BundledCall = BundledStep['tool_calls'][number];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { applyMigrations, requireOwnSchema } from '../../src/store/migrations.ts';
+import { applyMigrations, requireOwnSchema } from '../../src/store/database/migrations.ts';
 import { testDatabase, unmigratedDatabase } from '../support/database.ts';
 import { perdura } from '../support/processes.ts';
 import { until } from '../support/until.ts';

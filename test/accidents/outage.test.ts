@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { type ChaosServers, startChaosServers } from '../chaos/servers.ts';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/contracts/audit.ts';
 import { readConfig } from '../../src/main/config.ts';
-import { sweep } from '../../src/temporal/retention.ts';
+import { sweep } from '../../src/temporal/repair/retention.ts';
 import { daysAgo } from '../support/aged.ts';
 import type { Client } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';

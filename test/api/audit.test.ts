@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditTrail } from '../../src/api/audit-trail.ts';
+import { auditTrail } from '../../src/api/service/audit-trail.ts';
 import { readable } from '../../src/main/log.ts';
-import type { NewAuditEntry } from '../../src/store/audit.ts';
-import { sweep } from '../../src/temporal/retention.ts';
+import type { NewAuditEntry } from '../../src/store/people/audit.ts';
+import { sweep } from '../../src/temporal/repair/retention.ts';
 import { daysAgo } from '../support/aged.ts';
 import { clientOf } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';

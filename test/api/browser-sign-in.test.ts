@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { returnPage } from '../../src/api/browser-sign-in.ts';
-import { sealLogin } from '../../src/api/login-cookie.ts';
-import { browserSignInOf } from '../../src/main/browser-sign-in.ts';
+import { returnPage } from '../../src/api/sign-in/browser-sign-in.ts';
+import { sealLogin } from '../../src/api/sign-in/login-cookie.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { externalSetting } from '../../src/main/setting.ts';
-import { openApi, openSharedServices } from '../../src/main/wiring.ts';
-import { sweep } from '../../src/temporal/retention.ts';
+import { browserSignInOf } from '../../src/main/wiring/browser-sign-in.ts';
+import { openApi, openSharedServices } from '../../src/main/wiring/index.ts';
+import { sweep } from '../../src/temporal/repair/retention.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startIssuer, type TestIssuer, visitor } from '../support/issuer.ts';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { v7 as uuid, v4 } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
-import { eventStore } from '../../src/store/events.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
-import { retentionStore } from '../../src/store/retention.ts';
-import { sweep } from '../../src/temporal/retention.ts';
+import { type Database, openDatabase } from '../../src/store/database/database.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
+import { eventStore } from '../../src/store/runs/events.ts';
+import { retentionStore } from '../../src/store/upkeep/retention.ts';
+import { sweep } from '../../src/temporal/repair/retention.ts';
 import { agedRecords, daysAgo } from '../support/aged.ts';
 import { type TestDatabase, unmigratedDatabase } from '../support/database.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/domain/events.ts';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
-import type { OpenRun } from '../../src/store/runs.ts';
-import type { OpenCall } from '../../src/store/tool-ledger.ts';
+import type { OpenRun } from '../../src/store/runs/runs.ts';
+import type { OpenCall } from '../../src/store/runs/tool-ledger.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 /** A worker that was considered lost may still run next to its successor. Its attempt is outdated, so its writes are refused. */

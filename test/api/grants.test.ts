@@ -3,11 +3,11 @@ import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRET_HOLDERS } from '../../src/domain/destinations.ts';
 import { doctorChecks } from '../../src/main/doctor-checks.ts';
-import { rows } from '../../src/store/database.ts';
+import { rows } from '../../src/store/database/database.ts';
 import { createStore } from '../../src/store/index.ts';
-import { keyRing } from '../../src/store/key-ring.ts';
-import { rotateKeys } from '../../src/store/rotation.ts';
-import { tokensOfRun } from '../../src/store/statements/tokens.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
+import { tokensOfRun } from '../../src/store/secrets/tokens.sql.ts';
+import { rotateKeys } from '../../src/store/upkeep/rotation.ts';
 import type { Client } from '../support/client.ts';
 import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/secret-world.ts';
 

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
-import { connectionTo } from '../../src/store/database.ts';
-import { connectionOutage } from '../../src/store/database-outages.ts';
-import { eventStore } from '../../src/store/events.ts';
-import { groupedTexts } from '../../src/store/grouped-texts.ts';
-import { type OpenRun, runStore } from '../../src/store/runs.ts';
-import { appendText } from '../../src/store/statements/runs.ts';
+import { connectionTo } from '../../src/store/database/database.ts';
+import { connectionOutage } from '../../src/store/database/database-outages.ts';
+import { eventStore } from '../../src/store/runs/events.ts';
+import { groupedTexts } from '../../src/store/runs/grouped-texts.ts';
+import { appendText } from '../../src/store/runs/runs.sql.ts';
+import { type OpenRun, runStore } from '../../src/store/runs/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

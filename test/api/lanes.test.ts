@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
-import type { Database } from '../../src/store/database.ts';
-import { keyRing } from '../../src/store/key-ring.ts';
-import { runStore } from '../../src/store/runs.ts';
-import { type CreatedTask, type NewTask, taskStore } from '../../src/store/tasks.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { runStore } from '../../src/store/runs/runs.ts';
+import { type CreatedTask, type NewTask, taskStore } from '../../src/store/runs/tasks.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { openTestDatabase } from '../support/database.ts';
 
 let database: Database;

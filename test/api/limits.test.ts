@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSignIns } from '../../src/api/sign-in.ts';
+import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { testDatabase } from '../support/database.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

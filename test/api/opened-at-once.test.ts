@@ -4,7 +4,7 @@ import { missingFor, missingForCall } from '../../src/domain/continuity.ts';
 import { asked, providerDestination } from '../../src/domain/destinations.ts';
 import { type CallDecision, type CallStatus, moveOf } from '../../src/domain/effects.ts';
 import { DEFAULT_MODEL, eventsOf } from '../../src/domain/events.ts';
-import type { BegunStep, OpenRun } from '../../src/store/runs.ts';
+import type { BegunStep, OpenRun } from '../../src/store/runs/runs.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 /** Opening a call or a step also begins it if the rules of the domain leave nothing to decide. The statements may never begin more. */

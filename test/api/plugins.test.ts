@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { registerPlugins } from '../../src/tools/register-plugins.ts';
+import { registerPlugins } from '../../src/main/wiring/register-plugins.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/database.ts';
-import { eventStore } from '../../src/store/events.ts';
+import { type Database, openDatabase } from '../../src/store/database/database.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
-import { keyRing } from '../../src/store/key-ring.ts';
+import { eventStore } from '../../src/store/runs/events.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 const WEEKS = 30;

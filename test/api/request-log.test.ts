@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
-import { redactedLog, redactReplies } from '../../src/api/redact-replies.ts';
-import { secretScope } from '../../src/store/secret-scope.ts';
+import { redactedLog, redactReplies } from '../../src/api/http/redact-replies.ts';
+import { secretScope } from '../../src/main/wiring/secret-scope.ts';
 
 it('a request that fails after it opened a secret keeps the secret out of the log and of its answer', async () => {
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { agedRecords, daysAgo } from '../support/aged.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { allStatements } from '../support/statements.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { keyRing } from '../../src/store/key-ring.ts';
-import { mcpSignInStore } from '../../src/store/mcp-sign-ins.ts';
-import { rotateKeys } from '../../src/store/rotation.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
+import { mcpSignInStore } from '../../src/store/secrets/mcp-sign-ins.ts';
+import { rotateKeys } from '../../src/store/upkeep/rotation.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN, OUTCOMES_UNKNOWN } from '../../src/domain/transcript.ts';
-import type { Database } from '../../src/store/database.ts';
-import { type RunStore, runStore } from '../../src/store/runs.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { type RunStore, runStore } from '../../src/store/runs/runs.ts';
 import { finishActivity } from '../../src/temporal/activities/finish.ts';
-import { settler } from '../../src/temporal/settle.ts';
+import { settler } from '../../src/temporal/start/settle.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, inject, it } from 'vitest';
 import { outageOf } from '../../src/domain/outages.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import { type Database, openDatabase } from '../../src/store/database/database.ts';
 import { testDatabase } from '../support/database.ts';
 import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
 import { until } from '../support/until.ts';
@@ -127,7 +127,7 @@ it('lets the process end although the server does not answer the goodbye', async
   endings.push(() => database.drop());
   const proxy = await startDroppingProxy(inject('postgres_url'));
   endings.push(() => proxy.stop());
-  const module = new URL('../../src/store/database.ts', import.meta.url).href;
+  const module = new URL('../../src/store/database/database.ts', import.meta.url).href;
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', PROCESS];
   const child = spawn(process.execPath, [...flags, module, throughProxy(database.url, proxy)], {
     stdio: ['ignore', 'pipe', 'inherit'],

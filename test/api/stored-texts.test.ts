@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
-import { STORED_TEXTS } from '../../src/store/statements/quotas.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { STORED_TEXTS } from '../../src/store/people/quotas.sql.ts';
 import { openTestDatabase, tablesOf } from '../support/database.ts';
 
 let database: Database;

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterEach, expect } from 'vitest';
 import { SAMPLE } from '../../src/contracts/sample.ts';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
-import { prepareSample } from '../../src/store/prepare-sample.ts';
+import { prepareSample } from '../../src/main/wiring/prepare-sample.ts';
 import { axe, describeInBrowser, it, long } from '../support/browser.ts';
 import { clicksOn, darken } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';

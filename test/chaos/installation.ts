@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { localToken } from '../../src/embedded/local-identity.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import type { Resources } from '../../src/main/resources.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { baseEnv } from '../support/processes.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { chaosDatabase, chaosDisk, type Harm, prepareHarm } from './harm.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { SAMPLE } from '../../src/contracts/sample.ts';
 import { localPrincipal } from '../../src/main/setting.ts';
-import { prepareSample } from '../../src/store/prepare-sample.ts';
+import { prepareSample } from '../../src/main/wiring/prepare-sample.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 const ALICE = { provider: 'local', subject: 'alice', login: 'alice' };

@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'accidents/used-up-connections',
-    file: 'src/store/database-outages.ts',
+    file: 'src/store/database/database-outages.ts',
     text: "'53300': CONNECTIONS,",
     replacement: '',
     harm: 'Nobody learns that the database has too few connections: it seems to be down.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'accidents/key-that-opens-nothing',
-    file: 'src/store/key-check.ts',
+    file: 'src/store/secrets/key-check.ts',
     text: '    keys.openQuietly(sample, context);\n',
     replacement: '',
     harm: 'Perdura starts with another key of the same name and can read no stored token.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'accidents/newer-schema',
-    file: 'src/store/migrations.ts',
+    file: 'src/store/database/migrations.ts',
     text: '!ours.has(migration_name) && (!logs || logs > newest)',
     replacement: '!ours.has(migration_name) && logs > newest',
     harm: 'An older version works on a schema that it does not know.',

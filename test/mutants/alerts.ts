@@ -24,7 +24,7 @@ export default [
   },
   {
     id: 'alerts/disabled-is-measured',
-    file: 'src/store/statements/alerts.ts',
+    file: 'src/store/resources/alerts.sql.ts',
     text: 'FROM alerts a WHERE a.enabled ORDER BY',
     replacement: 'FROM alerts a ORDER BY',
     harm: 'A disabled alert fires.',
@@ -32,7 +32,7 @@ export default [
   },
   {
     id: 'alerts/of-everybody',
-    file: 'src/store/statements/alerts.ts',
+    file: 'src/store/resources/alerts.sql.ts',
     text: "const RUNS = 't.owner = a.owner AND",
     replacement: "const RUNS = 'true AND",
     harm: 'An alert measures the runs of other users.',
@@ -40,7 +40,7 @@ export default [
   },
   {
     id: 'alerts/other-workflows',
-    file: 'src/store/statements/alerts.ts',
+    file: 'src/store/resources/alerts.sql.ts',
     text: '(a.workflow_id IS NULL OR t.workflow_id = a.workflow_id)',
     replacement: '(true OR t.workflow_id = a.workflow_id)',
     harm: 'An alert about one workflow measures all of them.',
@@ -48,7 +48,7 @@ export default [
   },
   {
     id: 'alerts/without-window',
-    file: 'src/store/statements/alerts.ts',
+    file: 'src/store/resources/alerts.sql.ts',
     text: 'coalesce(s.ended_at, s.started_at) > ${SINCE}`',
     replacement: 'true`',
     harm: 'The spend of an hour includes that of yesterday.',
@@ -56,7 +56,7 @@ export default [
   },
   {
     id: 'alerts/errors-without-window',
-    file: 'src/store/statements/alerts.ts',
+    file: 'src/store/resources/alerts.sql.ts',
     text: 'AND s.started_at > ${SINCE}',
     replacement: '',
     harm: 'An alert on failed requests to models keeps firing for a long run whose provider recovered yesterday.',
@@ -64,7 +64,7 @@ export default [
   },
   {
     id: 'alerts/lost-messages',
-    file: 'src/store/statements/webhooks.ts',
+    file: 'src/store/runs/webhooks.sql.ts',
     text: 'LEFT JOIN tasks t ON t.id = d.task_id',
     replacement: 'JOIN tasks t ON t.id = d.task_id',
     harm: 'No message about an alert is ever delivered.',
@@ -72,7 +72,7 @@ export default [
   },
   {
     id: 'alerts/endless-history',
-    file: 'src/store/statements/alerts.ts',
+    file: 'src/store/resources/alerts.sql.ts',
     text: 'ORDER BY id DESC OFFSET :kept::int - 1) AS e)',
     replacement: 'ORDER BY id DESC OFFSET :kept::int + 999) AS e)',
     harm: 'An alert that changes every minute fills the database.',

@@ -6,7 +6,7 @@ const ATTACHMENTS = 'test/temporal/attachments.test.ts';
 export default [
   {
     id: 'attachments/everybodys',
-    file: 'src/store/attachments.ts',
+    file: 'src/store/runs/attachments.ts',
     text: 'table.findMany({ where: { id: { in: distinct }, created_by }, select: FACTS })',
     replacement: 'table.findMany({ where: { id: { in: distinct } }, select: FACTS })',
     harm: "Anyone who knows an id gives somebody else's file to a model, and reads the answer.",
@@ -22,7 +22,7 @@ export default [
   },
   {
     id: 'attachments/removed-in-use',
-    file: 'src/store/statements/attachments.ts',
+    file: 'src/store/runs/attachments.sql.ts',
     text: 'AND NOT EXISTS (SELECT 1 FROM task_attachments t WHERE t.attachment_id = a.id)',
     replacement: '',
     harm: 'No file is removed any more: the first one that a task refers to fails the sweep.',
@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'attachments/unjudged-texts',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/start/dispatch.ts',
     text: 'for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])',
     replacement: 'for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, []))])',
     harm: 'What a guardrail forbids in a prompt gets to the model in a text file.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'attachments/dropped-for-sessions',
-    file: 'src/temporal/attached-files.ts',
+    file: 'src/temporal/start/attached-files.ts',
     text: "if (errors.length > 0) throw unprocessable(errors, 'attachments_not_supported');",
     replacement: '',
     harm: 'A session at the vendor answers about an image that it was not given.',
@@ -46,7 +46,7 @@ export default [
   },
   {
     id: 'attachments/fork-without',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/start/dispatch.ts',
     text: "return launch({ ...order, prompt, attachments, trigger: 'fork' }",
     replacement: "return launch({ ...order, prompt, trigger: 'fork' }",
     harm: 'A fork is asked about files that it does not have.',

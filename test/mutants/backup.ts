@@ -96,7 +96,7 @@ export default [
   },
   {
     id: 'backup/waits-for-its-lane',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: '  if (holder === task_id) await engine.proceed(task_id);\n  for',
     replacement: '  for',
     harm: 'With an older engine, a run waits forever for a lane that it holds.',
@@ -104,7 +104,7 @@ export default [
   },
   {
     id: 'backup/waits-for-a-decision',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: '  for (const call_id of await store.tasks.settledCalls(task_id)) await engine.decide(task_id, call_id);\n',
     replacement: '',
     harm: 'With an older engine, a run waits forever for a decision that was made.',
@@ -112,7 +112,7 @@ export default [
   },
   {
     id: 'backup/waits-for-a-budget',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: '  await engine.raise(task_id);\n}',
     replacement: '}',
     harm: 'With an older engine, a run waits forever for a budget that was raised.',
@@ -120,7 +120,7 @@ export default [
   },
   {
     id: 'backup/clock-of-the-reconciler',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: 't.created_at NOT BETWEEN :from AND :to',
     replacement: 't.created_at < :from AND :to::timestamptz IS NOT NULL',
     harm: 'After the clock was set back by a day, lost runs are not restarted for a day.',
@@ -128,7 +128,7 @@ export default [
   },
   {
     id: 'backup/clock-of-executions',
-    file: 'src/temporal/engine.ts',
+    file: 'src/temporal/client/engine.ts',
     text: " OR StartTime > '${to.toISOString()}'",
     replacement: '',
     harm: 'After the clock was set back by a day, executions without a task live on for a day.',
@@ -136,7 +136,7 @@ export default [
   },
   {
     id: 'backup/clock-of-idempotency-keys',
-    file: 'src/store/idempotency.ts',
+    file: 'src/store/database/idempotency.ts',
     text: ', { created_at: { gt: new Date(now + LOST_MS) } }',
     replacement: '',
     harm: 'A request whose server died before the clock was set back is refused for a day.',
@@ -144,7 +144,7 @@ export default [
   },
   {
     id: 'backup/clock-of-a-rate',
-    file: 'src/store/statements/provider-rates.ts',
+    file: 'src/store/runs/provider-rates.sql.ts',
     text: 'WHERE ${FREE} OR ${OUT_OF_TIME}',
     replacement: 'WHERE ${FREE}',
     harm: 'After the clock was set back by a day, no model of the provider is asked for a day.',
@@ -152,7 +152,7 @@ export default [
   },
   {
     id: 'backup/clock-of-a-kept-rate',
-    file: 'src/store/statements/provider-rates.ts',
+    file: 'src/store/runs/provider-rates.sql.ts',
     text: 'CASE WHEN ${OUT_OF_TIME} THEN clock_timestamp() ELSE greatest(p.next_at, clock_timestamp()) END',
     replacement: 'greatest(p.next_at, clock_timestamp())',
     harm: 'After the clock was set back by a day, a provider is asked without a limit for a day.',
@@ -160,7 +160,7 @@ export default [
   },
   {
     id: 'backup/clock-of-a-chat',
-    file: 'src/store/chat.ts',
+    file: 'src/store/resources/chat.ts',
     text: 'Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1)',
     replacement: 'Date.now()',
     harm: 'After the clock was set back, a model reads the conversation in the wrong order.',
@@ -168,7 +168,7 @@ export default [
   },
   {
     id: 'backup/clock-of-a-schedule',
-    file: 'src/store/scheduled-agents.ts',
+    file: 'src/store/resources/scheduled-agents.ts',
     text: '      await prisma.scheduleFire.updateMany({ where: missed, data: { ...data, detail: null } });\n',
     replacement: '',
     harm: 'After the clock was ahead for a moment, a schedule is silently not served for a day.',
@@ -184,7 +184,7 @@ export default [
   },
   {
     id: 'backup/clock-of-elapsed-seconds',
-    file: 'src/store/wired-task.ts',
+    file: 'src/store/runs/wired-task.ts',
     text: 'Math.max(0, end.getTime() - started_at.getTime())',
     replacement: '(end.getTime() - started_at.getTime())',
     harm: 'A run has taken minus a day.',
@@ -200,7 +200,7 @@ export default [
   },
   {
     id: 'backup/clock-of-sign-ins',
-    file: 'src/api/sign-in.ts',
+    file: 'src/api/sign-in/sign-in.ts',
     text: 'now: () => number = () => performance.now()',
     replacement: 'now: () => number = Date.now',
     harm: 'After the clock was set back, an address cannot sign in for a day.',
@@ -208,7 +208,7 @@ export default [
   },
   {
     id: 'backup/clock-of-callers',
-    file: 'src/api/rate-window.ts',
+    file: 'src/api/http/rate-window.ts',
     text: 'const now = performance.now();',
     replacement: 'const now = Date.now();',
     harm: 'After the clock was set back, callers are refused with 429 for a day.',

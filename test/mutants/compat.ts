@@ -193,7 +193,7 @@ export default [
   },
   {
     id: 'compat/format-makes-versions',
-    file: 'src/temporal/new-task.ts',
+    file: 'src/temporal/start/new-task.ts',
     text: 'is_trial: [order.output_schema, order.client_tools,',
     replacement: 'is_trial: [order.client_tools,',
     harm: 'Each schema that a client sends is a version of the workflow.',
@@ -314,7 +314,7 @@ export default [
   },
   {
     id: 'compat/choice-of-sessions',
-    file: 'src/store/pin.ts',
+    file: 'src/store/runs/pin.ts',
     text: 'refuseChoices(provider, asked);',
     replacement: '',
     harm: 'A session at the vendor ignores the choice of its client.',

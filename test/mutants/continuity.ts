@@ -7,7 +7,7 @@ const SETTLEMENT = 'test/api/settlement.test.ts';
 export default [
   {
     id: 'continuity/previous-step',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: ':step = 1 OR EXISTS',
     replacement: ':step >= 1 OR EXISTS',
     harm: 'After a restore a run is completed with steps missing.',
@@ -23,7 +23,7 @@ export default [
   },
   {
     id: 'continuity/call',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'FROM tasks t LEFT JOIN tool_calls c ON',
     replacement: 'FROM tasks t JOIN tool_calls c ON',
     harm: 'A run whose call the record lost ends, although nobody ended it.',
@@ -39,7 +39,7 @@ export default [
   },
   {
     id: 'continuity/definition-of-another-worker',
-    file: 'src/temporal/ports/secrets.ts',
+    file: 'src/main/wiring/runs/secrets.ts',
     text: 'if (!definition) return false;\n  await openNamed({ store }, { task_id, owner: run.owner }, definition);',
     replacement: 'await openNamed({ store }, { task_id, owner: run.owner }, definition!);',
     harm: 'A worker that has not seen the definition before fails for its secrets forever, instead of asking a person.',
@@ -47,7 +47,7 @@ export default [
   },
   {
     id: 'continuity/final-answer',
-    file: 'src/temporal/settle.ts',
+    file: 'src/temporal/start/settle.ts',
     text: "needs_answer: status === 'completed'",
     replacement: 'needs_answer: false',
     harm: 'A run is completed without its answer.',
@@ -55,7 +55,7 @@ export default [
   },
   {
     id: 'continuity/end-of-the-run',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: "if (await parkEnded(ports, task, () => ports.now().toISOString())) return 'behind';",
     replacement: '',
     harm: 'A run that was completed before a restore fails as if the engine had lost it.',
@@ -63,7 +63,7 @@ export default [
   },
   {
     id: 'continuity/ended-from-outside',
-    file: 'src/temporal/engine.ts',
+    file: 'src/temporal/client/engine.ts',
     text: 'BY_ITSELF.includes(status.name) ? runId : null',
     replacement: 'runId',
     harm: 'The next prompt waits behind a run that was terminated in the engine until a person decides.',
@@ -87,7 +87,7 @@ export default [
   },
   {
     id: 'continuity/parked-once',
-    file: 'src/store/statements/continuity.ts',
+    file: 'src/store/runs/continuity.sql.ts',
     text: 'AND behind_run_id IS DISTINCT FROM :run_id\n        AND (SELECT',
     replacement: 'AND :run_id::text IS NOT NULL\n        AND (SELECT',
     harm: 'What is left of a replaced execution takes the decision back.',
@@ -95,7 +95,7 @@ export default [
   },
   {
     id: 'continuity/repeated-decision',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'await carryOut(ports, task);',
     replacement: '',
     harm: 'A decision that the engine did not get is never carried out.',
@@ -103,7 +103,7 @@ export default [
   },
   {
     id: 'continuity/replaced-execution',
-    file: 'src/temporal/continuity.ts',
+    file: 'src/temporal/start/continuity.ts',
     text: "by another execution', behind_run_id)",
     replacement: "by another execution')",
     harm: 'A late reconciler ends the execution with which the run was resumed.',
@@ -111,7 +111,7 @@ export default [
   },
   {
     id: 'continuity/decision-done',
-    file: 'src/temporal/continuity.ts',
+    file: 'src/temporal/start/continuity.ts',
     text: 'await store.continuity.done(task_id, behind_run_id);',
     replacement: '',
     harm: 'The reconciler carries out the same decision every minute.',
@@ -119,7 +119,7 @@ export default [
   },
   {
     id: 'continuity/waiting-without-execution',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: "if (task.record_behind && (state === 'closed' || state === 'unknown')) return null;",
     replacement: '',
     harm: 'A run that waits for a decision is ended or resumed without one.',
@@ -127,7 +127,7 @@ export default [
   },
   {
     id: 'continuity/lane',
-    file: 'src/store/statements/continuity.ts',
+    file: 'src/store/runs/continuity.sql.ts',
     text: "THEN 'pending' ELSE status END",
     replacement: 'THEN status ELSE status END',
     harm: 'A resumed run that does not hold its lane waits forever.',
@@ -143,7 +143,7 @@ export default [
   },
   {
     id: 'continuity/writes-of-a-restored-run',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 't.restored_at IS NOT NULL AND (',
     replacement: 'false AND (',
     harm: 'After a restore calls that write are silently carried out again.',
@@ -151,7 +151,7 @@ export default [
   },
   {
     id: 'continuity/asked-once',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: '(c.started_at IS NULL OR c.started_at < t.restored_at)',
     replacement: '(c.started_at IS NULL OR t.restored_at IS NOT NULL)',
     harm: 'A person is asked about each attempt of a call that they said to retry.',
@@ -170,7 +170,7 @@ export default [
   },
   {
     id: 'continuity/decided-again',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'SET status = :status, decision = NULL WHERE',
     replacement: 'SET status = :status WHERE',
     harm: 'Nobody can decide about a call of a restored run that was approved.',
@@ -178,7 +178,7 @@ export default [
   },
   {
     id: 'continuity/lost-server',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'may_have_run = may_have_run OR :reached',
     replacement: 'may_have_run = may_have_run OR (:reached AND false)',
     harm: 'A call during which its server died is recorded as never made.',
@@ -186,7 +186,7 @@ export default [
   },
   {
     id: 'continuity/earlier-attempt',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: "may_have_run = may_have_run OR status IN ('started', 'waiting_answer', 'waiting_reconciliation')",
     replacement: 'may_have_run = may_have_run',
     harm: 'A call that a lost worker had begun is recorded as never made.',

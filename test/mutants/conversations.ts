@@ -5,7 +5,7 @@ const STORED = 'test/api/compat-stored-conversations.test.ts';
 export default [
   {
     id: 'conversations/of-others',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/runs/conversations.ts',
     text: 'findFirst({ where: { id, created_by } })',
     replacement: 'findFirst({ where: { id, ...(created_by ? {} : { created_by }) } })',
     harm: 'A person who knows the id of a conversation reads it.',
@@ -21,7 +21,7 @@ export default [
   },
   {
     id: 'conversations/overwritten',
-    file: 'src/store/statements/conversations.ts',
+    file: 'src/store/runs/conversations.sql.ts',
     text: 'AND last_position = :last_position RETURNING',
     replacement: 'AND last_position >= :last_position RETURNING',
     harm: 'Two requests that come at the same moment add items to the same place.',
@@ -29,7 +29,7 @@ export default [
   },
   {
     id: 'conversations/failed-turns-kept',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/runs/conversations.ts',
     text: "OR: [{ task_id: null }, { task: { status: 'completed' } }],",
     replacement: '',
     harm: 'The input of a run that failed, without an answer, is in every later prompt of its conversation.',
@@ -45,7 +45,7 @@ export default [
   },
   {
     id: 'conversations/files-of-items-swept',
-    file: 'src/store/statements/attachments.ts',
+    file: 'src/store/runs/attachments.sql.ts',
     text: 'AND NOT EXISTS (SELECT 1 FROM conversation_files f WHERE f.attachment_id = a.id)',
     replacement: '',
     harm: 'The sweep of unused files fails each time at a file of a conversation, and removes nothing any more.',
@@ -77,7 +77,7 @@ export default [
   },
   {
     id: 'conversations/kept-for-ever',
-    file: 'src/store/statements/retention.ts',
+    file: 'src/store/upkeep/retention.sql.ts',
     text: 'SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id',
     replacement: 'SELECT ctid AS place, id, now() AS updated_at FROM conversations WHERE id < :before_id',
     harm: 'What a person said in a conversation is kept forever, whatever RETENTION_DAYS says.',
@@ -93,7 +93,7 @@ export default [
   },
   {
     id: 'conversations/item-twice',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/runs/conversations.ts',
     text: "'gt' : 'lt'",
     replacement: "'gt' : 'lte'",
     harm: 'The last item of a page is the first of the next one.',

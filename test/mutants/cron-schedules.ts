@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'cron-schedules/one-waits',
-    file: 'src/store/statements/schedules.ts',
+    file: 'src/store/resources/schedules.sql.ts',
     text: 'AND w.active_task_id IS DISTINCT FROM t.id LIMIT 1',
     replacement: 'AND w.active_task_id = t.id LIMIT 1',
     harm: 'Runs of a slow schedule pile up although only one may wait.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'cron-schedules/backfilled-twice',
-    file: 'src/store/scheduled-agents.ts',
+    file: 'src/store/resources/scheduled-agents.ts',
     text: "outcome: { in: ['missed', 'skipped', 'failed'] } };",
     replacement: "outcome: { not: 'firing' } };",
     harm: 'A back-fill repeats runs that were there.',
@@ -46,7 +46,7 @@ export default [
   },
   {
     id: 'cron-schedules/failures-in-a-row',
-    file: 'src/store/statements/schedules.ts',
+    file: 'src/store/resources/schedules.sql.ts',
     text: "AND (f.outcome = 'failed' OR t.status IN ('completed', 'failed'))",
     replacement: "AND (f.outcome = 'failed' OR t.status = 'failed')",
     harm: 'A schedule that mostly works is disabled.',
@@ -54,7 +54,7 @@ export default [
   },
   {
     id: 'cron-schedules/failures-since-saved',
-    file: 'src/store/statements/schedules.ts',
+    file: 'src/store/resources/schedules.sql.ts',
     text: 'AND f.fired_at > a.updated_at',
     replacement: 'AND a.updated_at IS NOT NULL',
     harm: 'A schedule that was enabled again is disabled again before it runs.',

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'deploy/named-behind-a-pooler',
-    file: 'src/store/silent-connections.ts',
+    file: 'src/store/database/silent-connections.ts',
     text: 'config.unnamed ? withoutName(args) : args',
     replacement: 'args',
     harm: 'Behind PgBouncer statements fail, because another connection has prepared them.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'deploy/listen-through-a-pooler',
-    file: 'src/main/wiring.ts',
+    file: 'src/main/wiring/index.ts',
     text: "connectionTo(direct_url ?? url, 'perdura events')",
     replacement: "connectionTo(url, 'perdura events')",
     harm: 'Behind PgBouncer events and halts arrive seconds late.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'deploy/port-behind-a-pooler',
-    file: 'src/egress/places.ts',
+    file: 'src/main/wiring/egress.ts',
     text: '[setup.database_url, setup.direct_database_url]',
     replacement: '[setup.database_url]',
     harm: 'Tools reach the database on this machine that is behind a pooler.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'deploy/attributes-by-migrate',
-    file: 'src/temporal/housekeeping.ts',
+    file: 'src/temporal/worker/housekeeping.ts',
     text: '  await onceKnown(() => registerSearchAttributes(client));\n',
     replacement: '',
     harm: 'perdura migrate reports search attributes as registered that are not.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'deploy/refusal-of-a-certificate',
-    file: 'src/store/reachable.ts',
+    file: 'src/store/database/reachable.ts',
     text: "UNTRUSTED.has(code ?? '') ?",
     replacement: 'false ?',
     harm: 'A start with an unknown authority does not say what to set.',

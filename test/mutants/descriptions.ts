@@ -15,7 +15,7 @@ export default [
   },
   {
     id: 'descriptions/undeclared-host',
-    file: 'src/api/openapi.ts',
+    file: 'src/api/service/openapi.ts',
     text: '...problems([403, 421, 422])',
     replacement: '...problems([403, 422])',
     harm: 'Nobody learns from the description why a health check by another name is refused.',
@@ -55,7 +55,7 @@ export default [
   },
   {
     id: 'descriptions/event-source-resumes',
-    file: 'src/api/mount.ts',
+    file: 'src/api/http/mount.ts',
     text: "request.headers['last-event-id']",
     replacement: "request.headers['x-last-event-id']",
     harm: 'After a lost connection a page shows everything that it has shown already.',
@@ -63,7 +63,7 @@ export default [
   },
   {
     id: 'descriptions/event-source-frames',
-    file: 'src/api/sse.ts',
+    file: 'src/api/http/sse.ts',
     text: "typeof data === 'string' ? data : JSON.stringify(data)",
     replacement: "typeof data === 'string' ? data : JSON.stringify(data, null, 1)",
     harm: 'A page cannot read the events, whose JSON ends with its first line.',
@@ -71,7 +71,7 @@ export default [
   },
   {
     id: 'descriptions/warnings-of-reading',
-    file: 'src/api/openapi.ts',
+    file: 'src/api/service/openapi.ts',
     text: 'endpoints.filter(carriesWarnings)',
     replacement: "endpoints.filter((one) => one.method !== 'GET' && carriesWarnings(one))",
     harm: 'A client that validates answers refuses what a query is warned about.',
@@ -79,7 +79,7 @@ export default [
   },
   {
     id: 'descriptions/refused-keys',
-    file: 'src/api/openapi.ts',
+    file: 'src/api/service/openapi.ts',
     text: '...(idempotent ? [400, 409] : []),\n',
     replacement: '',
     harm: 'A generated client does not know the answer to an Idempotency-Key that was used before.',

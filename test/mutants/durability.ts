@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'durability/withdrawn-late',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: 'AND created_at > :since::timestamptz',
     replacement: "AND created_at > :since::timestamptz + interval '1 day'",
     harm: 'A prompt that was accepted when it was repeated is removed by its first try, which was slower.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'durability/evaluation-withdrawn-late',
-    file: 'src/store/evaluations.ts',
+    file: 'src/store/runs/evaluations.ts',
     text: 'if ((await prisma.idempotencyKey.count({ where: repeated })) > 0) return false;',
     replacement: '',
     harm: 'An evaluation that was accepted when its request was repeated is removed by the first try, which was slower.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'durability/key-of-a-repeated-request',
-    file: 'src/store/idempotency.ts',
+    file: 'src/store/database/idempotency.ts',
     text: 'if (!repeated && error instanceof AppError',
     replacement: 'if (error instanceof AppError',
     harm: 'A prompt that is repeated twice during an outage runs twice.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'durability/accepted-and-then-refused',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/start/dispatch.ts',
     text: 'await recheck(task_id, workflow_id).catch(() => {});',
     replacement: 'await recheck(task_id, workflow_id);',
     harm: 'A prompt whose run is on record is answered with 503.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'durability/record',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),\n    run',
     replacement:
       'AND step = :step AND :attempt::int IS NOT NULL AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),\n    run',
@@ -60,7 +60,7 @@ export default [
   },
   {
     id: 'durability/record-of-an-ended-run',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),\n    run',
     replacement: 'ended_at IS NULL RETURNING 1),\n    run',
     harm: 'A halted run is charged for a reply that came later.',
@@ -68,7 +68,7 @@ export default [
   },
   {
     id: 'durability/deltas',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 's.attempts = :attempt AND s.ended_at IS NULL\n      FOR SHARE',
     replacement: ':attempt::int IS NOT NULL AND s.ended_at IS NULL\n      FOR SHARE',
     harm: 'Text of a lost worker is mixed into the stream of its successor.',
@@ -76,7 +76,7 @@ export default [
   },
   {
     id: 'durability/errors-of-an-ended-run',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'attempts = :attempt AND ended_at IS NULL\n        AND EXISTS (SELECT 1 FROM live)',
     replacement: 'attempts = :attempt AND ended_at IS NULL',
     harm: 'The stream of a run that has ended says that it is tried again.',
@@ -84,7 +84,7 @@ export default [
   },
   {
     id: 'durability/errors',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'attempts = :attempt AND ended_at IS NULL\n        AND',
     replacement: ':attempt::int IS NOT NULL AND ended_at IS NULL\n        AND',
     harm: 'A failure of a lost worker uses up the retries of its successor.',
@@ -92,7 +92,7 @@ export default [
   },
   {
     id: 'durability/pauses',
-    file: 'src/store/statements/pauses.ts',
+    file: 'src/store/runs/pauses.sql.ts',
     text: 's.step = :step AND s.attempts = :attempt',
     replacement: 's.step = :step AND :attempt::int IS NOT NULL',
     harm: 'A lost worker parks the run that its successor works on.',
@@ -100,7 +100,7 @@ export default [
   },
   {
     id: 'durability/calls',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'status = :seen_status AND attempts = :seen_attempts\n',
     replacement: 'status = :seen_status AND :seen_attempts::int IS NOT NULL\n',
     harm: 'A result of a lost worker is written next to the call of its successor.',
@@ -108,7 +108,7 @@ export default [
   },
   {
     id: 'durability/decisions',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'OR attempts = :attempts)',
     replacement: 'OR attempts >= :attempts)',
     harm: 'A lost worker decides about the call of its successor.',
@@ -116,7 +116,7 @@ export default [
   },
   {
     id: 'durability/decided-once',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'AND status = ANY (:waits::text[]) AND decision IS NULL',
     replacement: 'AND status = ANY (:waits::text[])',
     harm: 'The second of two people who decide overrules the first.',
@@ -124,7 +124,7 @@ export default [
   },
   {
     id: 'durability/lost-start',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: "case 'unknown':\n      await restart(ports, task);",
     replacement: "case 'unknown':",
     harm: 'A prompt whose server died before it reached the engine waits forever.',
@@ -132,7 +132,7 @@ export default [
   },
   {
     id: 'durability/lost-end',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'if (next) await engine.proceed(next);',
     replacement: '',
     harm: 'The next prompt waits forever behind a run that was ended in the engine.',
@@ -140,7 +140,7 @@ export default [
   },
   {
     id: 'durability/lost-decision',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'for (const call_id of decided) await engine.decide(task_id, call_id);',
     replacement: '',
     harm: 'A run waits forever for a decision that was made while the engine was down.',
@@ -148,7 +148,7 @@ export default [
   },
   {
     id: 'durability/lost-lane',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'await store.tasks.settleLanes();',
     replacement: '',
     harm: 'A workflow whose lane nobody holds takes no prompt any more.',
@@ -156,7 +156,7 @@ export default [
   },
   {
     id: 'durability/strays',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: "if (await engine.terminate(task_id, 'Its task has ended or was deleted')) ended += 1;",
     replacement: 'ended += 1;',
     harm: 'Executions without a task run forever.',
@@ -164,7 +164,7 @@ export default [
   },
   {
     id: 'durability/unused-workflows',
-    file: 'src/store/statements/workflows.ts',
+    file: 'src/store/resources/workflows.sql.ts',
     text: 'single_use AND task_count = 0 AND created_at',
     replacement: 'single_use AND created_at',
     harm: 'A conversation at /v1 disappears after five minutes.',
@@ -172,7 +172,7 @@ export default [
   },
   {
     id: 'durability/unused-and-scheduled',
-    file: 'src/store/statements/workflows.ts',
+    file: 'src/store/resources/workflows.sql.ts',
     text: 'AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)',
     replacement: '',
     harm: 'A scheduled workflow disappears before its first run.',
@@ -220,7 +220,7 @@ export default [
   },
   {
     id: 'durability/page-repeats',
-    file: 'src/store/page.ts',
+    file: 'src/store/database/page.ts',
     text: '{ [by]: { lt: after } }',
     replacement: '{ [by]: { lte: after } }',
     harm: 'The last item of a page is repeated on the next.',
@@ -228,7 +228,7 @@ export default [
   },
   {
     id: 'durability/page-order',
-    file: 'src/store/page.ts',
+    file: 'src/store/database/page.ts',
     text: "orderBy: { [by]: 'desc' }",
     replacement: "orderBy: { [by]: 'asc' }",
     harm: 'Lists begin with the oldest item.',
@@ -236,7 +236,7 @@ export default [
   },
   {
     id: 'durability/last-page',
-    file: 'src/store/page.ts',
+    file: 'src/store/database/page.ts',
     text: 'found.length > limit ? cursorAt',
     replacement: 'found.length >= limit ? cursorAt',
     harm: 'A client that follows Link ends with an empty page.',
@@ -244,7 +244,7 @@ export default [
   },
   {
     id: 'durability/lost-start-answer',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/start/dispatch.ts',
     text: 'if (await discard(task_id, order.since)) throw error;',
     replacement: 'await discard(task_id, order.since);\n      throw error;',
     harm: 'A prompt is refused although its run has begun, and its repetition is a second run with all its effects.',
@@ -252,7 +252,7 @@ export default [
   },
   {
     id: 'durability/late-execution',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/start/dispatch.ts',
     text: "?.status === 'pending') await engine.restart(run, labels);",
     replacement: "?.status === 'pending') return;",
     harm: 'A prompt that is sent again after an outage of the engine fails as run_lost.',
@@ -262,7 +262,7 @@ export default [
   },
   {
     id: 'durability/lost-evaluation-answer',
-    file: 'src/store/evaluations.ts',
+    file: 'src/store/runs/evaluations.ts',
     text: "where: { id, results: { every: { status: 'pending' } } }",
     replacement: 'where: { id }',
     harm: 'An evaluation that has begun vanishes, and its runs are paid for nothing.',
@@ -278,7 +278,7 @@ export default [
   },
   {
     id: 'durability/repeated-after-close',
-    file: 'src/temporal/client-connection.ts',
+    file: 'src/temporal/client/client-connection.ts',
     text: ', cancelledOnceClosed] });',
     replacement: '] });',
     harm: 'An API server that is stopped while Temporal is unreachable crashes instead of finishing its requests.',

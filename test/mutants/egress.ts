@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'egress/own-ports-of-the-api',
-    file: 'src/main/wiring.ts',
+    file: 'src/main/wiring/index.ts',
     text: 'own_ports.add(address.port)',
     replacement: 'own_ports.has(address.port)',
     harm: "A webhook calls Perdura's own API.",
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'egress/own-ports-of-servers',
-    file: 'src/egress/places.ts',
+    file: 'src/main/wiring/egress.ts',
     text: 'return new Set([...own_ports, ...named]);',
     replacement: 'return new Set([...own_ports]);',
     harm: "A webhook calls Perdura's own engine.",
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'egress/loopback-for-tools',
-    file: 'src/egress/places.ts',
+    file: 'src/main/wiring/egress.ts',
     text: 'tools: open(...egress_allow),',
     replacement: 'tools: open(...egress_allow, ...configuration_allow),',
     harm: 'What a model chooses reaches servers of this machine.',
@@ -107,7 +107,7 @@ export default [
   },
   {
     id: 'egress/loopback-for-the-sandbox',
-    file: 'src/egress/places.ts',
+    file: 'src/main/wiring/egress.ts',
     text: 'tools_allow: egress_allow,',
     replacement: 'tools_allow: [...egress_allow, ...configuration_allow],',
     harm: 'Code of a tool reaches servers of this machine.',
@@ -115,7 +115,7 @@ export default [
   },
   {
     id: 'egress/loopback-of-the-local-user',
-    file: 'src/egress/places.ts',
+    file: 'src/main/wiring/egress.ts',
     text: 'configuration: open(...egress_allow, ...configuration_allow),',
     replacement: 'configuration: open(...egress_allow),',
     harm: 'A local MCP server cannot be used in npm start.',
@@ -163,7 +163,7 @@ export default [
   },
   {
     id: 'egress/webhook-fetch',
-    file: 'src/temporal/ports/index.ts',
+    file: 'src/main/wiring/runs/index.ts',
     text: 'fetch: core.egress.configuration.fetch,',
     replacement: 'fetch: globalThis.fetch,',
     harm: 'A webhook reaches servers of the private network.',

@@ -22,7 +22,7 @@ export default [
   },
   {
     id: 'epoch/engine',
-    file: 'src/temporal/epoch.ts',
+    file: 'src/temporal/repair/epoch.ts',
     text: 'engine: in_engine, ',
     replacement: '',
     harm: 'Servers without a common home do not notice at their start that the database was restored.',
@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'epoch/home',
-    file: 'src/temporal/epoch.ts',
+    file: 'src/temporal/repair/epoch.ts',
     text: 'home: at_home.mark, ',
     replacement: '',
     harm: 'A restore of database and engine together goes unnoticed although the home knows better.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'epoch/memory',
-    file: 'src/temporal/epoch.ts',
+    file: 'src/temporal/repair/epoch.ts',
     text: '    seen = mark;\n',
     replacement: '    seen = null;\n',
     harm: 'A running worker does not notice a restore while the engine is down.',
@@ -62,7 +62,7 @@ export default [
   },
   {
     id: 'epoch/overdue-fires',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: 'WHERE r.restored_at > :due_at) END',
     replacement: 'WHERE r.restored_at < :due_at) END',
     harm: 'A schedule repeats a run from before the restore, with its writes.',
@@ -70,7 +70,7 @@ export default [
   },
   {
     id: 'epoch/gap',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: 'g.after_seq < :after AND',
     replacement: 'g.after_seq > :after AND',
     harm: 'Readers from before a restore keep text that no run has.',
@@ -78,7 +78,7 @@ export default [
   },
   {
     id: 'epoch/gap-of-a-reader-in-time',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: 'g.after_seq < :after AND',
     replacement: 'g.after_seq <= :after AND',
     harm: 'A reader that has exactly what is on record gets it a second time.',
@@ -102,7 +102,7 @@ export default [
   },
   {
     id: 'epoch/beyond',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: 'CASE WHEN :after > r.last THEN r.last END',
     replacement: 'NULL',
     harm: 'A reader with a number of the future waits forever, or loses events of the next run.',
@@ -110,7 +110,7 @@ export default [
   },
   {
     id: 'epoch/large-number',
-    file: 'src/store/events.ts',
+    file: 'src/store/runs/events.ts',
     text: 'Math.min(after, LAST_NUMBER)',
     replacement: 'after',
     harm: 'A stream breaks with an error of the database instead of a reset.',

@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'evaluations/regressions-unnamed',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: "AND b.status = 'passed' AND r.status IN ('failed', 'error')",
     replacement: "AND b.status = 'failed' AND r.status IN ('failed', 'error')",
     harm: 'What got worse is not named, and what never worked is.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'evaluations/newest-version-always',
-    file: 'src/store/evaluations.ts',
+    file: 'src/store/runs/evaluations.ts',
     text: 'if (definition_hash !== undefined)',
     replacement: 'if (definition_hash === null)',
     harm: 'An earlier version is asked for and the current one evaluated.',
@@ -46,7 +46,7 @@ export default [
   },
   {
     id: 'evaluations/version-of-anybody',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: 'FROM tasks WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id)',
     replacement: 'FROM tasks WHERE definition_hash = :definition_hash)',
     harm: "Anyone who knows a hash runs another person's definition.",
@@ -54,7 +54,7 @@ export default [
   },
   {
     id: 'evaluations/saved-version-of-anybody',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: 'FROM workflow_versions WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id)',
     replacement: 'FROM workflow_versions WHERE definition_hash = :definition_hash)',
     harm: 'Anyone who knows a hash runs a version that another person saved.',
@@ -62,7 +62,7 @@ export default [
   },
   {
     id: 'evaluations/unrecorded-version',
-    file: 'src/api/evaluations.ts',
+    file: 'src/api/routes/evaluations.ts',
     text: 'if (body.definition_hash === undefined) await store.versions.note',
     replacement: "if (body.definition_hash === 'now') await store.versions.note",
     harm: 'A version that was evaluated before it ran is missing in the list of versions, with its pass rate.',
@@ -70,7 +70,7 @@ export default [
   },
   {
     id: 'evaluations/first-pass-rate-forever',
-    file: 'src/store/statements/versions.ts',
+    file: 'src/store/resources/versions.sql.ts',
     text: "status = 'completed' ORDER BY id DESC LIMIT 1",
     replacement: "status = 'completed' ORDER BY id LIMIT 1",
     harm: 'The pass rate of a version is that of its first evaluation, however old.',
@@ -78,7 +78,7 @@ export default [
   },
   {
     id: 'evaluations/runs-of-evaluations-counted',
-    file: 'src/store/statements/versions.ts',
+    file: 'src/store/resources/versions.sql.ts',
     text: 't.definition_hash = h.hash AND t.workflow_id = :workflow_id',
     replacement: 't.definition_hash = h.hash',
     harm: 'A version counts runs that its list of runs does not have.',
@@ -86,7 +86,7 @@ export default [
   },
   {
     id: 'evaluations/answers-missing',
-    file: 'src/store/evaluations.ts',
+    file: 'src/store/runs/evaluations.ts',
     text: "answer: answers.get(result.task_id ?? '') ?? null",
     replacement: 'answer: answers.get(result.item_id) ?? null',
     harm: 'Nobody sees what was answered without opening each run.',
@@ -94,7 +94,7 @@ export default [
   },
   {
     id: 'evaluations/writes-carried-out',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: 'SET fork_step = 1, fork_effects = :effects',
     replacement: "SET fork_step = 1, fork_effects = CASE WHEN :effects::text IS NULL THEN NULL ELSE 'live' END",
     harm: 'An evaluation pays, sends and deletes for real.',
@@ -105,7 +105,7 @@ export default [
   },
   {
     id: 'evaluations/runs-survive-the-halt',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: "SET status = 'halted', ended_at = now()",
     replacement: "SET status = 'passed', ended_at = now()",
     harm: 'A halted evaluation shows items as passed that were never graded.',
@@ -113,7 +113,7 @@ export default [
   },
   {
     id: 'evaluations/webhooks-sent',
-    file: 'src/store/statements/settlement.ts',
+    file: 'src/store/runs/settlement.sql.ts',
     text: "AND ended.trigger <> 'evaluation'",
     replacement: "AND ended.trigger <> 'evaluated'",
     harm: 'The receiver of a workflow gets a message for each item of an evaluation, and acts on it.',
@@ -121,7 +121,7 @@ export default [
   },
   {
     id: 'evaluations/items-vanish',
-    file: 'src/store/datasets.ts',
+    file: 'src/store/resources/datasets.ts',
     text: "evaluations: { none: { status: 'running' } }",
     replacement: "evaluations: { none: { status: 'never' } }",
     harm: 'A dataset is deleted under its running evaluation, whose runs continue with nobody to see them.',
@@ -129,7 +129,7 @@ export default [
   },
   {
     id: 'evaluations/second-run-after-a-loss',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: 'task_id = coalesce(r.task_id, :task_id)',
     replacement: 'task_id = coalesce(:task_id, r.task_id)',
     harm: 'A lost worker makes an item run, and be paid for, twice.',
@@ -137,7 +137,7 @@ export default [
   },
   {
     id: 'evaluations/counted-twice',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: "AND item_id = :item_id AND status IN ('pending', 'running') RETURNING status)",
     replacement: "AND item_id = :item_id AND status <> 'halted' RETURNING status)",
     harm: 'A lost worker makes a result count twice, and the pass rate exceed 1.',
@@ -153,7 +153,7 @@ export default [
   },
   {
     id: 'evaluations/score-of-another-run',
-    file: 'src/store/scores.ts',
+    file: 'src/store/runs/scores.ts',
     text: 'where: { id, task_id } })).count',
     replacement: 'where: { id } })).count',
     harm: "Anyone who has a run deletes the scores of other people's runs.",
@@ -161,7 +161,7 @@ export default [
   },
   {
     id: 'evaluations/scores-mixed',
-    file: 'src/store/statements/scores.ts',
+    file: 'src/store/runs/scores.sql.ts',
     text: 'sum(s.total) / nullif(sum(s.numbers), 0)',
     replacement: 'sum(s.total) / nullif(sum(s.scores), 0)',
     harm: 'Thumbs lower the mean of the numbers.',

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const MIGRATION = 'prisma/migrations/20261123040300_event_partitions/migration.sql';
-const EVENTS = 'src/store/statements/events.ts';
+const EVENTS = 'src/store/runs/events.sql.ts';
 const TEST = 'test/api/event-partitions.test.ts';
 const PLANS = 'test/api/read-plans.test.ts';
 
@@ -88,7 +88,7 @@ export default [
   },
   {
     id: 'event-partitions/logs-of-removed-task',
-    file: 'src/store/workflows.ts',
+    file: 'src/store/resources/workflows.ts',
     text: 'logs: (task ? logs : []).map',
     replacement: 'logs: logs.map',
     harm: 'A workflow shows the log of its last run after that was removed.',
@@ -104,7 +104,7 @@ export default [
   },
   {
     id: 'event-partitions/deleted-workflow',
-    file: 'src/store/workflows.ts',
+    file: 'src/store/resources/workflows.ts',
     text: 'await rows(on, removeEventsOfWorkflow({ workflow_id: id }));',
     replacement: '',
     harm: 'What a user deletes stays in the database.',
@@ -112,7 +112,7 @@ export default [
   },
   {
     id: 'event-partitions/never-made',
-    file: 'src/temporal/ports/tidying.ts',
+    file: 'src/main/wiring/runs/tidying.ts',
     text: '    await store.retention.makePartitions();\n',
     replacement: '',
     harm: 'All events are in one table, and removing them takes as long as writing them.',

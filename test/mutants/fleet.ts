@@ -9,7 +9,7 @@ const FAIRNESS = 'test/temporal/fairness.test.ts';
 export default [
   {
     id: 'fleet/one-key-for-all',
-    file: 'src/temporal/engine.ts',
+    file: 'src/temporal/client/engine.ts',
     text: '    priority: runPriority(labels),\n',
     replacement: '',
     harm: 'The thousand runs of one owner make everyone else wait for all of them.',
@@ -33,7 +33,7 @@ export default [
   },
   {
     id: 'fleet/scheduled-first-come',
-    file: 'src/temporal/priority.ts',
+    file: 'src/temporal/client/priority.ts',
     text: "trigger === 'schedule' ? { priorityKey: SCHEDULED } : {}",
     replacement: '{}',
     harm: 'People wait for runs that nobody waits for.',
@@ -41,7 +41,7 @@ export default [
   },
   {
     id: 'fleet/due-times-without-owner',
-    file: 'src/temporal/schedules.ts',
+    file: 'src/temporal/client/schedules.ts',
     text: '      priority: sharedBy(owner),\n',
     replacement: '',
     harm: 'The due times of one owner with thousands of schedules delay those of all others.',
@@ -49,7 +49,7 @@ export default [
   },
   {
     id: 'fleet/long-owners-alike',
-    file: 'src/temporal/priority.ts',
+    file: 'src/temporal/client/priority.ts',
     text: "createHash('sha256').update(owner).digest('hex')",
     replacement: 'owner.slice(0, KEY_BYTES)',
     harm: 'The engine refuses the runs of owners with long names, or counts two owners as one.',
@@ -65,7 +65,7 @@ export default [
   },
   {
     id: 'fleet/files-not-stored',
-    file: 'src/temporal/ports/index.ts',
+    file: 'src/main/wiring/runs/index.ts',
     text: 'held.release(reads ? null : { call_id, name, ...call }, signal)',
     replacement: 'held.release(reads ? { call_id, name, ...call } : null, signal)',
     harm: 'When a worker is lost with its disk, its runs continue without their files.',
@@ -113,7 +113,7 @@ export default [
   },
   {
     id: 'fleet/late-layer',
-    file: 'src/store/statements/workspace-layers.ts',
+    file: 'src/store/runs/workspace-layers.sql.ts',
     text: 'FROM tool_calls WHERE ${SEEN} FOR SHARE',
     replacement: 'FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND (${SEEN} OR true) FOR SHARE',
     harm: 'A worker that was taken for lost overwrites the files of its successor.',
@@ -121,7 +121,7 @@ export default [
   },
   {
     id: 'fleet/two-beginnings',
-    file: 'src/store/statements/workspace-layers.ts',
+    file: 'src/store/runs/workspace-layers.sql.ts',
     text: 'AND NOT EXISTS (SELECT 1 FROM workspace_layers WHERE task_id = :task_id)',
     replacement: '',
     harm: 'A late checkout lies over what the calls of the run have written.',

@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'forks/cost',
-    file: 'src/store/statements/forks.ts',
+    file: 'src/store/runs/forks.sql.ts',
     text: `INSERT INTO task_steps (task_id, step, model, finish, started_at, ended_at)
     SELECT :fork_id::uuid, step, model, finish, started_at, ended_at FROM`,
     replacement: `INSERT INTO task_steps (task_id, step, model, finish, started_at, ended_at, total_in)

@@ -50,7 +50,7 @@ export default [
   },
   {
     id: 'graders/tool-of-anybody',
-    file: 'src/api/graders.ts',
+    file: 'src/api/routes/graders.ts',
     text: 'if (created_by !== caller.key)',
     replacement: "if (created_by === '')",
     harm: 'Code of someone else reads and grades the answers of a person who never saw it.',
@@ -58,7 +58,7 @@ export default [
   },
   {
     id: 'graders/missing-token-unsaid',
-    file: 'src/api/evaluations.ts',
+    file: 'src/api/routes/evaluations.ts',
     text: 'warn(...(await graderDoubts(store, body.graders, caller)));',
     replacement: 'warn(...(await graderDoubts(store, [], caller)));',
     harm: 'An evaluation runs for an hour before its first judge lacks a key.',
@@ -66,7 +66,7 @@ export default [
   },
   {
     id: 'graders/deleted-while-used',
-    file: 'src/store/uses.ts',
+    file: 'src/store/database/uses.ts',
     text: "{ status: 'running', [use.column]",
     replacement: "{ status: 'completed', [use.column]",
     harm: 'A tool is deleted under the evaluation that grades with it.',
@@ -74,7 +74,7 @@ export default [
   },
   {
     id: 'graders/judged-again',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: 'jsonb_build_object(:grader::text, :work::jsonb) || grading',
     replacement: 'grading || jsonb_build_object(:grader::text, :work::jsonb)',
     harm: 'A lost worker makes an answer be judged, and paid for, twice.',
@@ -82,7 +82,7 @@ export default [
   },
   {
     id: 'graders/judge-outlives-the-evaluation',
-    file: 'src/store/statements/evaluations.ts',
+    file: 'src/store/runs/evaluations.sql.ts',
     text: "WHERE judged.work ? 'task_id'",
     replacement: "WHERE judged.work ? 'task'",
     harm: 'A judge is paid for after its evaluation was halted.',

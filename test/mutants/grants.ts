@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'grants/owner-of-a-token',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: "WHEN NOT (t.shared OR t.created_by = :principal) THEN 'foreign'",
     replacement: "WHEN false THEN 'foreign'",
     harm: 'A run of one user uses the token of another.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'grants/destination',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: 'AND g.destination = :destination\n',
     replacement: 'AND :destination::text IS NOT NULL\n',
     harm: 'Anyone who changes the URL of a resource receives the token owner.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'grants/giver',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: 'g.token_name = :token_name AND g.granted_by = t.created_by',
     replacement: 'g.token_name = :token_name',
     harm: 'A grant that somebody else gave opens a token of the same name.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'grants/superseded',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: 'AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = :task_id))',
     replacement: '',
     harm: 'A destination that the owner gave up receives the token when somebody leads the resource back to it.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'grants/pinned-run',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: 'OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = :task_id))',
     replacement: ')',
     harm: 'A run in progress loses its token when the owner saves the resource.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'grants/resource',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: 'AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND',
     replacement: 'AND',
     harm: 'A token that is granted to one server goes to every server with the same address.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'grants/trail',
-    file: 'src/store/statements/tokens.ts',
+    file: 'src/store/secrets/tokens.sql.ts',
     text: "coalesce((SELECT verdict = 'granted' FROM token), false)",
     replacement: 'true',
     harm: 'The trail of a token says that a refused attempt was served.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'grants/trail-of-another-token',
-    file: 'src/store/tokens.ts',
+    file: 'src/store/secrets/tokens.ts',
     text: 'used_at: { gte: new Date(created_at) }, ',
     replacement: '',
     harm: 'Anyone who stores a token under a name that was used before reads who used the old one.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'grants/renewal-ends-the-old',
-    file: 'src/store/granting.ts',
+    file: 'src/store/secrets/granting.ts',
     text: 'UPDATE secret_grants g SET superseded_at = now()',
     replacement: 'UPDATE secret_grants g SET superseded_at = NULL',
     harm: 'Grants for old destinations stay when the owner saves a resource.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'grants/seen-destination',
-    file: 'src/store/grants.ts',
+    file: 'src/store/secrets/grants.ts',
     text: 'one.destination === destination && one.status',
     replacement: 'one.status',
     harm: 'The owner agrees to a destination that was changed after they saw it.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'grants/revoke-of-others',
-    file: 'src/store/grants.ts',
+    file: 'src/store/secrets/grants.ts',
     text: 'deleteMany({ where: { id, token_name: name, granted_by: created_by } })',
     replacement: 'deleteMany({ where: { id } })',
     harm: 'A user takes back the grants of others by their ids.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'grants/migration-once',
-    file: 'src/store/grants.ts',
+    file: 'src/store/secrets/grants.ts',
     text: 'if (await fingerprints.existingGranted()) return;',
     replacement: '',
     harm: 'Each start grants again what an owner took back.',
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'grants/workflows-of-others',
-    file: 'src/store/asking.ts',
+    file: 'src/store/secrets/asking.ts',
     text: 'workflow: { owner }, provider',
     replacement: 'provider',
     harm: "The grants of a token show the names of other people's workflows.",
@@ -107,7 +107,7 @@ export default [
   },
   {
     id: 'grants/sharing',
-    file: 'src/api/tokens.ts',
+    file: 'src/api/routes/tokens.ts',
     text: 'stored.update(id, (await own(id, caller)).name, body)',
     replacement: 'stored.update(id, (await ownOrAdmin(id, caller)).name, body)',
     harm: 'An administrator shares or changes the token of a user.',
@@ -115,7 +115,7 @@ export default [
   },
   {
     id: 'grants/reading',
-    file: 'src/api/tokens.ts',
+    file: 'src/api/routes/tokens.ts',
     text: 'if (!mine(token.created_by)) throw foreign(tokens.noun);',
     replacement: '',
     harm: 'Everyone reads and deletes the stored tokens of others.',
@@ -123,7 +123,7 @@ export default [
   },
   {
     id: 'grants/list',
-    file: 'src/store/tokens.ts',
+    file: 'src/store/secrets/tokens.ts',
     text: 'all ? {} : { created_by: viewer }',
     replacement: '{}',
     harm: 'Everyone lists the names of all stored tokens.',
@@ -131,7 +131,7 @@ export default [
   },
   {
     id: 'grants/administrator-sees',
-    file: 'src/api/tokens.ts',
+    file: 'src/api/routes/tokens.ts',
     text: "description: '', fingerprint: '', used_by: []",
     replacement: 'used_by: []',
     harm: 'An administrator reads the description of a token and compares values by fingerprint.',
@@ -139,7 +139,7 @@ export default [
   },
   {
     id: 'grants/offered-names',
-    file: 'src/store/tokens.ts',
+    file: 'src/store/secrets/tokens.ts',
     text: 'async namesOf(principal: string): Promise<string[]> {\n      const where = { created_by: principal };',
     replacement: 'async namesOf(_principal: string): Promise<string[]> {\n      const where = {};',
     harm: 'A form offers the names of the tokens of others.',
@@ -147,7 +147,7 @@ export default [
   },
   {
     id: 'grants/sealed-and-moved',
-    file: 'src/store/sealed-resource.ts',
+    file: 'src/store/secrets/sealed-resource.ts',
     text: 'const config = moved || (foreign && changed)',
     replacement: 'const config = foreign && changed',
     harm: 'A sealed header goes to the new address of a resource.',
@@ -155,7 +155,7 @@ export default [
   },
   {
     id: 'grants/sealed-and-foreign',
-    file: 'src/store/sealed-resource.ts',
+    file: 'src/store/secrets/sealed-resource.ts',
     text: 'const config = moved || (foreign && changed)',
     replacement: 'const config = moved',
     harm: 'Somebody else rearranges a configuration round the sealed values in it.',
@@ -163,7 +163,7 @@ export default [
   },
   {
     id: 'grants/principal-of-a-query',
-    file: 'src/knowledge/service.ts',
+    file: 'src/main/wiring/knowledge.ts',
     text: 'await store.tokens.open({ name, ...asking, destination })',
     replacement: 'await store.tokens.open({ name, ...asking, principal: source.created_by, destination })',
     harm: "A knowledge source of one user opens the owner's token for anyone who asks it.",

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'import/name-taken',
-    file: 'src/store/transfer.ts',
+    file: 'src/store/resources/transfer.ts',
     text: 'values && !created.has(id)',
     replacement: '!values && !created.has(id)',
     harm: 'An import reports records as created that were skipped.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'import/taken-ids',
-    file: 'src/store/transfer.ts',
+    file: 'src/store/resources/transfer.ts',
     text: '&& !taken.has(wanted)',
     replacement: '',
     harm: 'An import whose id is taken overwrites nothing and creates nothing.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'import/workflows-of-others',
-    file: 'src/api/transfer.ts',
+    file: 'src/api/routes/transfer.ts',
     text: '(found[0] as { owner?: string }).owner !== caller.key',
     replacement: "(found[0] as { owner?: string }).owner === ''",
     harm: 'Anyone who knows the id of a workflow exports it.',

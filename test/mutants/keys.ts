@@ -10,7 +10,7 @@ const NOWHERE = keys('reaches neither an identity provider nor a model');
 export default [
   {
     id: 'keys/permission-forgotten',
-    file: 'src/api/permission.ts',
+    file: 'src/api/checks/permission.ts',
     text: 'if (access === null || caller?.scopes.includes(access)) return;',
     replacement: 'if (access === null || caller) return;',
     harm: 'Viewers and keys of any scope may do everything.',
@@ -26,7 +26,7 @@ export default [
   },
   {
     id: 'keys/previous-forever',
-    file: 'src/store/service-keys.ts',
+    file: 'src/store/people/service-keys.ts',
     text: 'previous_hash: hash, previous_until: { gt: now }',
     replacement: 'previous_hash: hash',
     harm: 'A key that was replaced still works.',
@@ -34,7 +34,7 @@ export default [
   },
   {
     id: 'keys/rotate-a-stronger-one',
-    file: 'src/api/keys.ts',
+    file: 'src/api/routes/keys.ts',
     text: 'if (caller.service_key && !isWithin(found, caller))',
     replacement: 'if (caller.service_key && !found)',
     harm: 'A key with few rights rotates one with many and takes it over.',
@@ -66,7 +66,7 @@ export default [
   },
   {
     id: 'keys/streams-without-end',
-    file: 'src/api/token-ends.ts',
+    file: 'src/api/sign-in/token-ends.ts',
     text: 'if (known === null) ended.abort();',
     replacement: 'if (known === undefined) ended.abort();',
     harm: 'A stream continues after the service key that opened it was deleted.',
@@ -74,7 +74,7 @@ export default [
   },
   {
     id: 'keys/audit-without-streams',
-    file: 'src/api/mount.ts',
+    file: 'src/api/http/mount.ts',
     text: 'if (streams) await audit.record(',
     replacement: 'if (!streams) await audit.record(',
     harm: 'Runs that are started by a streamed reply are not in the audit.',
@@ -90,7 +90,7 @@ export default [
   },
   {
     id: 'keys/audit-blocks',
-    file: 'src/api/audit-trail.ts',
+    file: 'src/api/service/audit-trail.ts',
     text: 'setTimeout(resolve, patience_ms, false)',
     replacement: 'setTimeout(() => {}, patience_ms)',
     harm: 'A database that does not answer holds every reply up.',

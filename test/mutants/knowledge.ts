@@ -87,7 +87,7 @@ export default [
   },
   {
     id: 'knowledge/others-sources',
-    file: 'src/knowledge/service.ts',
+    file: 'src/main/wiring/knowledge.ts',
     text: ': { created_by: principal }',
     replacement: ': {}',
     harm: "A question without source_ids is sent to other people's remote sources.",
@@ -95,7 +95,7 @@ export default [
   },
   {
     id: 'knowledge/unjudged-pgvector',
-    file: 'src/knowledge/service.ts',
+    file: 'src/main/wiring/knowledge.ts',
     text: 'answeringAddress({ hostname, port }, egress.rules)',
     replacement: 'hostname && port ? Promise.resolve(hostname) : answeringAddress({ hostname, port }, egress.rules)',
     harm: 'A pgvector source reaches databases of the private network.',
@@ -103,7 +103,7 @@ export default [
   },
   {
     id: 'knowledge/unguarded-qdrant',
-    file: 'src/knowledge/service.ts',
+    file: 'src/main/wiring/knowledge.ts',
     text: 'fetch: egress.fetch,',
     replacement: 'fetch: egress.rules ? fetch : egress.fetch,',
     harm: 'A Qdrant source reaches servers of the private network.',

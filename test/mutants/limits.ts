@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'limits/stored-bytes',
-    file: 'src/store/quota-checks.ts',
+    file: 'src/store/people/quota-checks.ts',
     text: 'if (stored + bytes <= most_bytes) return;',
     replacement: 'if (stored <= most_bytes) return;',
     harm: 'One user fills the disk of the installation with a single upload beyond the limit.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'limits/stored-bytes-of-one',
-    file: 'src/store/statements/quotas.ts',
+    file: 'src/store/people/quotas.sql.ts',
     text: 'FROM ${table} WHERE created_by = :created_by',
     replacement: 'FROM ${table} WHERE created_by <> :created_by',
     harm: 'A user is refused because of what others stored.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'limits/running-tasks',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: 'count(*) < :most_open AS is_left',
     replacement: 'count(*) <= :most_open AS is_left',
     harm: 'A user starts more runs than the operator allows.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'limits/running-tasks-at-once',
-    file: 'src/store/quota-checks.ts',
+    file: 'src/store/people/quota-checks.ts',
     text: 'const room = most_tasks - others.length;',
     replacement: 'const room = most_tasks;',
     harm: 'Prompts that come at the same moment all pass the limit.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'limits/running-tasks-too-early',
-    file: 'src/store/quota-checks.ts',
+    file: 'src/store/people/quota-checks.ts',
     text: 'if (others.length === 0 || (await store.openTasks(owner, most_tasks)) >= most_tasks) throw',
     replacement: 'throw',
     harm: 'A prompt is refused for one that came at the same moment and was never stored.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'limits/running-tasks-flood',
-    file: 'src/store/quota-checks.ts',
+    file: 'src/store/people/quota-checks.ts',
     text: '(await store.openTasks(owner, most_tasks)) >= most_tasks',
     replacement: 'false',
     harm: 'Each prompt of a flood beyond the limit is tried once more whenever another one was refused.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'limits/running-tasks-never-forgotten',
-    file: 'src/store/quota-checks.ts',
+    file: 'src/store/people/quota-checks.ts',
     text: 'all.delete(ended);',
     replacement: 'all.has(ended);',
     harm: 'After a few prompts a user can start nothing any more until the service restarts.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'limits/gate-of-each',
-    file: 'src/api/gate.ts',
+    file: 'src/api/http/gate.ts',
     text: 'if (mine >= each) throw',
     replacement: 'if (mine > each) throw',
     harm: 'A caller holds more streams than allowed.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'limits/gate-of-all',
-    file: 'src/api/gate.ts',
+    file: 'src/api/http/gate.ts',
     text: 'if (all >= together) throw',
     replacement: 'if (all > together) throw',
     harm: 'Uploads of many callers use up the memory together.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'limits/gate-frees-its-place',
-    file: 'src/api/gate.ts',
+    file: 'src/api/http/gate.ts',
     text: 'if (left > 0) held.set(key, left);',
     replacement: 'if (left >= 0) held.set(key, mine + 1);',
     harm: 'Streams that have ended count forever, and the caller is locked out.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'limits/gate-frees-a-place-of-all',
-    file: 'src/api/gate.ts',
+    file: 'src/api/http/gate.ts',
     text: 'all -= 1;',
     replacement: 'all -= 0;',
     harm: 'Uploads that have ended count forever, and nobody can upload.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'limits/json-values',
-    file: 'src/api/json-body.ts',
+    file: 'src/api/http/json-body.ts',
     text: 'else if (byte === COMMA) values += 1;',
     replacement: 'else if (byte === COMMA) values += 0;',
     harm: 'A body of a million small values blocks the service foreveryone.',
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'limits/json-depth',
-    file: 'src/api/json-body.ts',
+    file: 'src/api/http/json-body.ts',
     text: 'if (depth > DEEPEST)',
     replacement: 'if (depth > DEEPEST * 1e6)',
     harm: 'A deeply nested body blocks the service foreveryone.',
@@ -107,7 +107,7 @@ export default [
   },
   {
     id: 'limits/json-texts',
-    file: 'src/api/json-body.ts',
+    file: 'src/api/http/json-body.ts',
     text: 'if (byte === QUOTE) at = endOfString(text, at + 1);',
     replacement: 'if (byte === QUOTE) at += 0;',
     harm: 'A long text with commas in it is refused as too many values.',
@@ -115,7 +115,7 @@ export default [
   },
   {
     id: 'limits/json-escapes',
-    file: 'src/api/json-body.ts',
+    file: 'src/api/http/json-body.ts',
     text: 'text[at] === BACKSLASH ? 2 : 1',
     replacement: 'text[at] === BACKSLASH ? 1 : 1',
     harm: 'A text with a quoted quote is refused as too many values.',
@@ -123,7 +123,7 @@ export default [
   },
   {
     id: 'limits/slow-bodies',
-    file: 'src/api/slow-clients.ts',
+    file: 'src/api/http/slow-clients.ts',
     text: 'requestTimeout: request_seconds * 1_000,',
     replacement: 'requestTimeout: 0,',
     harm: 'A client that sends a body forever holds a connection forever.',
@@ -131,7 +131,7 @@ export default [
   },
   {
     id: 'limits/sign-in',
-    file: 'src/api/sign-in.ts',
+    file: 'src/api/sign-in/sign-in.ts',
     text: 'if (count.failed >= most)',
     replacement: 'if (count.failed > most * 100)',
     harm: 'Tokens can be guessed as fast as the identity provider answers.',
@@ -139,7 +139,7 @@ export default [
   },
   {
     id: 'limits/sign-in-network',
-    file: 'src/api/sign-in.ts',
+    file: 'src/api/sign-in/sign-in.ts',
     text: '.slice(0, 4)',
     replacement: '.slice(0, 8)',
     harm: 'Anyone who has an IPv6 network guesses from another address each time.',
@@ -147,7 +147,7 @@ export default [
   },
   {
     id: 'limits/sign-in-forgotten',
-    file: 'src/api/sign-in.ts',
+    file: 'src/api/sign-in/sign-in.ts',
     text: 'if (known && known.until > now()) return known;',
     replacement: 'if (known) return known;',
     harm: 'An address that failed a few times never gets in again.',
@@ -155,7 +155,7 @@ export default [
   },
   {
     id: 'limits/sign-in-forgiven',
-    file: 'src/api/sign-in.ts',
+    file: 'src/api/sign-in/sign-in.ts',
     text: 'Math.max(0, count.failed - 1)',
     replacement: 'count.failed',
     harm: 'Users behind one address lock each other out by signing in correctly.',
@@ -163,7 +163,7 @@ export default [
   },
   {
     id: 'limits/sign-in-of-the-known',
-    file: 'src/api/auth.ts',
+    file: 'src/api/http/auth.ts',
     text: 'if (identify.knows(access_token)) return identify(access_token);',
     replacement: '',
     harm: 'Who is signed in is locked out by the failed attempts of a neighbour.',
@@ -171,7 +171,7 @@ export default [
   },
   {
     id: 'limits/patterns-of-a-guardrail',
-    file: 'src/main/limits.ts',
+    file: 'src/main/wiring/limits.ts',
     text: 'patterns: config.GUARDRAIL_PATTERNS,',
     replacement: 'patterns: 1e9,',
     harm: 'A guardrail with ten thousand patterns slows every run.',
@@ -179,7 +179,7 @@ export default [
   },
   {
     id: 'limits/length-of-a-pattern',
-    file: 'src/main/limits.ts',
+    file: 'src/main/wiring/limits.ts',
     text: 'pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,',
     replacement: 'pattern_characters: 1e9,',
     harm: 'A pattern of megabytes takes the memory of the parser processes.',
@@ -187,7 +187,7 @@ export default [
   },
   {
     id: 'limits/schema-of-a-guardrail',
-    file: 'src/main/limits.ts',
+    file: 'src/main/wiring/limits.ts',
     text: 'schema_characters: config.GUARDRAIL_SCHEMA_CHARACTERS,',
     replacement: 'schema_characters: 1e9,',
     harm: 'A schema of megabytes takes seconds to compile for each request.',
@@ -211,7 +211,7 @@ export default [
   },
   {
     id: 'limits/automatic-memories',
-    file: 'src/temporal/ports/context.ts',
+    file: 'src/main/wiring/runs/context.ts',
     text: 'await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, sentenceOf)',
     replacement: 'await Promise.resolve(null)',
     harm: 'Runs that remember by themselves fill the disk beyond the limit of their owner.',

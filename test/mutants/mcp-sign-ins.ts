@@ -5,7 +5,7 @@ const signIn = (name: string) => [{ file: 'test/temporal/mcp-sign-in.test.ts', n
 export default [
   {
     id: 'mcp-sign-ins/state-once',
-    file: 'src/store/statements/mcp-sign-ins.ts',
+    file: 'src/store/secrets/mcp-sign-ins.sql.ts',
     text: 'DELETE FROM mcp_sign_in_attempts WHERE hash = :hash',
     replacement: 'UPDATE mcp_sign_in_attempts SET hash = hash WHERE hash = :hash',
     harm: 'An answer of the authorization server can be replayed.',
@@ -13,7 +13,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/session-that-began',
-    file: 'src/store/mcp-sign-ins.ts',
+    file: 'src/store/secrets/mcp-sign-ins.ts',
     text: 'timingSafeEqual(found.session_hash, hashOf(by.session))',
     replacement: 'hashOf(by.session).length > 0',
     harm: 'Another program of a person can finish what their browser began.',
@@ -29,7 +29,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/moved-server',
-    file: 'src/api/mcps.ts',
+    file: 'src/api/routes/mcps.ts',
     text: 'if (urlIn(before) !== urlIn(after)) await store.mcpSignIns.removeAll(id);',
     replacement: '',
     harm: 'People are shown as signed in to a server that they never signed in to.',
@@ -37,7 +37,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/one-renewer',
-    file: 'src/store/statements/mcp-sign-ins.ts',
+    file: 'src/store/secrets/mcp-sign-ins.sql.ts',
     text: 'AND (leased_until IS NULL OR leased_until < now() OR leased_until > now() + 2 * make_interval(secs => :seconds))',
     replacement: '',
     harm: 'Two processes renew at once: a refresh token is taken once, and the second one ends the sign-in.',
@@ -53,7 +53,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/own-sign-in',
-    file: 'src/tools/mcp/probe-service.ts',
+    file: 'src/main/wiring/mcp-probe.ts',
     text: 'personal({ target, principal: caller.key })',
     replacement: 'personal({ target, principal: created_by })',
     harm: 'Everybody uses the account of the person who made the server.',
@@ -69,7 +69,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/rotation',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'mcp_sign_ins: await mcpSignInStore({ pool, prisma }, keys).rotate(),',
     replacement: 'mcp_sign_ins: 0,',
     harm: 'Sign-ins do not open once the old key is removed.',
@@ -93,7 +93,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/absurd-lifetime',
-    file: 'src/store/mcp-sign-ins.ts',
+    file: 'src/store/secrets/mcp-sign-ins.ts',
     text: 'Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000',
     replacement: 'expires_in * 1_000',
     harm: 'A sign-in at a server whose tokens never expire ends as an internal error.',
@@ -101,7 +101,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/lost-in-outage',
-    file: 'src/store/mcp-sign-ins.ts',
+    file: 'src/store/secrets/mcp-sign-ins.ts',
     text: 'if (!outageOf(error) || performance.now() > until) throw error;',
     replacement: 'throw error;',
     harm: 'Everybody whose tokens are renewed while the disk is full has to sign in again.',
@@ -109,7 +109,7 @@ export default [
   },
   {
     id: 'mcp-sign-ins/lease-of-the-future',
-    file: 'src/store/statements/mcp-sign-ins.ts',
+    file: 'src/store/secrets/mcp-sign-ins.sql.ts',
     text: ' OR leased_until > now() + 2 * make_interval(secs => :seconds)',
     replacement: '',
     harm: 'After the clock was set back by a day, a sign-in whose worker was lost cannot be renewed for a day.',

@@ -50,7 +50,7 @@ export default [
   },
   {
     id: 'observe/counted-twice',
-    file: 'src/store/statements/settlement.ts',
+    file: 'src/store/runs/settlement.sql.ts',
     text: '(ended).trigger AS trigger',
     replacement: "coalesce((ended).trigger, 'prompt') AS trigger",
     harm: 'A run that two workers end is counted twice.',
@@ -58,7 +58,7 @@ export default [
   },
   {
     id: 'observe/lost-ends',
-    file: 'src/temporal/settle.ts',
+    file: 'src/temporal/start/settle.ts',
     text: 'if (settled.ended) onEnd({ status, ...settled.ended });',
     replacement: '',
     harm: 'No run is counted.',
@@ -66,7 +66,7 @@ export default [
   },
   {
     id: 'observe/forgotten-approvals',
-    file: 'src/store/statements/workload.ts',
+    file: 'src/store/upkeep/workload.sql.ts',
     text: "c.status IN ('waiting_approval', 'waiting_reconciliation',",
     replacement: "c.status IN ('waiting_reconciliation',",
     harm: 'Runs wait for a person, and no metric shows it.',
@@ -74,7 +74,7 @@ export default [
   },
   {
     id: 'observe/silent-queues',
-    file: 'src/temporal/queues.ts',
+    file: 'src/temporal/client/queues.ts',
     text: "{ queue: task_queue, kind: 'workflow' as const },",
     replacement: '',
     harm: 'A queue of workflows without a worker is not shown, and the alert about it never fires.',
@@ -114,7 +114,7 @@ export default [
   },
   {
     id: 'observe/two-traces',
-    file: 'src/temporal/worker.ts',
+    file: 'src/temporal/worker/worker.ts',
     text: '    ...settings.tracing?.workerOptions,\n',
     replacement: '',
     harm: 'The trace of a request ends at the API.',
@@ -122,7 +122,7 @@ export default [
   },
   {
     id: 'observe/any-request-id',
-    file: 'src/api/request-ids.ts',
+    file: 'src/api/http/request-ids.ts',
     text: '/^[\\w.:-]{1,128}$/',
     replacement: '/^.+$/',
     harm: 'A caller writes what it likes into the log, at any length.',
@@ -130,7 +130,7 @@ export default [
   },
   {
     id: 'observe/request-id-kept',
-    file: 'src/api/request-ids.ts',
+    file: 'src/api/http/request-ids.ts',
     text: 'reply.raw.setHeader(REQUEST_ID, request.id);',
     replacement: '',
     harm: 'Nobody finds the line of the log about a request that went wrong.',

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'ownership/servers-by-tag',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: "OR m.tags && a.mcp_server_tags\n          AND ${joins('m', 'a.created_by')})",
     replacement: 'OR m.tags && a.mcp_server_tags)',
     harm: "Somebody's MCP server joins the runs of everyone who uses its tag.",
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'ownership/skills-by-tag',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: "OR s.tags && w.skill_tags AND ${joins('s', 'w.owner')}), '[]') AS skills",
     replacement: "OR s.tags && w.skill_tags), '[]') AS skills",
     harm: "Somebody's instructions join the runs of everyone who uses their tag.",
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'ownership/guardrails-by-tag',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: "OR g.tags && w.guardrail_tags\n          AND ${joins('g', 'w.owner')})), '[]')",
     replacement: "OR g.tags && w.guardrail_tags)), '[]')",
     harm: "Somebody's guardrail blocks the runs of everyone who uses its tag.",
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'ownership/sources-by-tag',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: "OR k.tags && a.knowledge_tags\n          AND ${joins('k', 'a.created_by')}), '[]')",
     replacement: "OR k.tags && a.knowledge_tags), '[]')",
     harm: "Questions of runs go to somebody's knowledge source.",
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'ownership/administrators-by-tag',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: '(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))',
     replacement: '(${row}.created_by = ${owner} OR ${row}.id IS NULL AND ${row}.created_by = ANY (:admins::text[]))',
     harm: 'What an administrator offers by tag joins no run.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'ownership/not-joined-and-silent',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: "coalesce((SELECT jsonb_agg(DISTINCT n.sentence) FROM (${NOT_JOINED}) n), '[]') AS not_joined",
     replacement: "'[]'::jsonb AS not_joined",
     harm: 'A run goes without what its tag seems to join and nobody learns of it.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'ownership/chat-guardrails',
-    file: 'src/store/statements/snapshots.ts',
+    file: 'src/store/runs/snapshots.sql.ts',
     text: 'AND w.agent_id = :agent_id AND w.owner = :owner',
     replacement: 'AND w.agent_id = :agent_id AND :owner::text IS NOT NULL',
     harm: 'The guardrails of one user block the chats of another.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'ownership/tasks',
-    file: 'src/api/owned.ts',
+    file: 'src/api/checks/owned.ts',
     text: 'if (ownerOf(record) !== caller.key) throw foreign(noun);',
     replacement: "if (noun === 'chat session' && ownerOf(record) !== caller.key) throw foreign(noun);",
     harm: 'Everyone reads, runs and stops what others own.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'ownership/streams',
-    file: 'src/api/workflows.ts',
+    file: 'src/api/routes/workflows.ts',
     text: "if (watched.owner !== caller.key) throw foreign('workflow');",
     replacement: '',
     harm: 'Everyone follows the runs of others.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'ownership/list-of-tasks',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: 'page({ ...query, owner: caller.key })',
     replacement: 'page({ ...query })',
     harm: 'The list of tasks shows the prompts of others.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'ownership/list-of-workflows',
-    file: 'src/api/workflows.ts',
+    file: 'src/api/routes/workflows.ts',
     text: 'store.workflows.list({ ...query, owner: caller.key })',
     replacement: 'store.workflows.list({ ...query } as never)',
     harm: 'The list of workflows shows those of others.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'ownership/tasks-of-a-workflow',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: 'await ownedWorkflow(store)(workflow_id, caller);',
     replacement: '',
     harm: 'The list of the runs of a workflow shows those of others.',
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'ownership/shared-writes',
-    file: 'src/api/crud.ts',
+    file: 'src/api/http/crud.ts',
     text: "if (shared_write === 'everyone' || caller.is_admin || record.created_by === caller.key) return;",
     replacement: "if (shared_write !== 'owner' || caller || record) return;",
     harm: 'Everyone changes and deletes what others share.',
@@ -107,7 +107,7 @@ export default [
   },
   {
     id: 'ownership/administrators',
-    file: 'src/api/crud.ts',
+    file: 'src/api/http/crud.ts',
     text: "if (shared_write === 'everyone' || caller.is_admin || record",
     replacement: "if (shared_write === 'everyone' || record",
     harm: 'An administrator cannot change what is shared.',
@@ -115,7 +115,7 @@ export default [
   },
   {
     id: 'ownership/exports',
-    file: 'src/api/transfer.ts',
+    file: 'src/api/routes/transfer.ts',
     text: 'owned ? { owner: caller.key } : {}',
     replacement: '{}',
     harm: 'An export holds the workflows of others.',
@@ -123,7 +123,7 @@ export default [
   },
   {
     id: 'ownership/export-of-one',
-    file: 'src/api/transfer.ts',
+    file: 'src/api/routes/transfer.ts',
     text: 'if (id && owned &&',
     replacement: 'if (id && !owned &&',
     harm: 'An export of one workflow is given to anyone who knows its id.',
@@ -131,7 +131,7 @@ export default [
   },
   {
     id: 'ownership/session-memories',
-    file: 'src/store/statements/memories.ts',
+    file: 'src/store/resources/memories.sql.ts',
     text: 'AND m.workflow_id IN (SELECT id::text FROM workflows WHERE owner = ${viewer})',
     replacement: 'AND ${viewer}::text IS NOT NULL',
     harm: 'A search finds the session memories of others.',
@@ -139,7 +139,7 @@ export default [
   },
   {
     id: 'ownership/memories-of-a-run',
-    file: 'src/store/statements/memories.ts',
+    file: 'src/store/resources/memories.sql.ts',
     text: "workflow_id: 't.workflow_id'",
     replacement: "workflow_id: 'NULL'",
     harm: "A run is given what was remembered in its owner's other workflows.",
@@ -147,7 +147,7 @@ export default [
   },
   {
     id: 'ownership/memories-that-are-bypassed',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: "(d.body #>> '{settings,bypass_memory}') IS DISTINCT FROM 'true'",
     replacement: 'true',
     harm: 'Memories of a workflow without memories are read at each of its runs.',
@@ -155,7 +155,7 @@ export default [
   },
   {
     id: 'ownership/overwritten-memories',
-    file: 'src/store/statements/memories.ts',
+    file: 'src/store/resources/memories.sql.ts',
     text: "WHERE memories.created_by = excluded.created_by OR memories.scope = 'session' OR",
     replacement: 'WHERE memories.created_by IS NOT NULL OR',
     harm: 'A memory of one user is replaced by another.',
@@ -163,7 +163,7 @@ export default [
   },
   {
     id: 'ownership/memories-of-a-workflow',
-    file: 'src/store/workflows.ts',
+    file: 'src/store/resources/workflows.ts',
     text: 'await prisma.memory.deleteMany({ where: { workflow_id: id } });',
     replacement: '',
     harm: 'Memories of a deleted workflow stay.',
@@ -171,7 +171,7 @@ export default [
   },
   {
     id: 'ownership/users-of-a-record',
-    file: 'src/store/uses.ts',
+    file: 'src/store/database/uses.ts',
     text: '{ ...where, [kept.owner]: viewer } : where',
     replacement: 'where : where',
     harm: 'A refusal names the workflows of others.',
@@ -179,7 +179,7 @@ export default [
   },
   {
     id: 'ownership/counted-users',
-    file: 'src/store/uses.ts',
+    file: 'src/store/database/uses.ts',
     text: 'if (count === 0) return [];',
     replacement: 'if (count >= 0) return [];',
     harm: 'A record that others use is deleted under them.',

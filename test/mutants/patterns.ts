@@ -5,7 +5,7 @@ const tests = [{ file: 'test/unit/patterns.test.ts', name: 'take a time in propo
 export default [
   {
     id: 'patterns/data-url',
-    file: 'src/api/attachments.ts',
+    file: 'src/api/routes/attachments.ts',
     text: '={0,2}$/.test(data.trimEnd())',
     replacement: '={0,2}\\s*$/.test(data)',
     harm: 'A prompt of one megabyte of spaces stops the API for half an hour.',

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const CHANGES = 'src/domain/fork-changes.ts';
-const PLAN = 'src/temporal/fork.ts';
+const PLAN = 'src/temporal/start/fork.ts';
 const LINES = 'src/dashboard/playground/save-lines.ts';
 const unit = (name: string) => [{ file: 'test/unit/fork-changes.test.ts', name }];
 const run = (name: string) => [{ file: 'test/temporal/fork-changes.test.ts', name }];
@@ -26,7 +26,7 @@ export default [
   },
   {
     id: 'playground/trials-are-versions',
-    file: 'src/store/tasks.ts',
+    file: 'src/store/runs/tasks.ts',
     text: 'task.is_trial || (from !== undefined && from.definition_hash === null),',
     replacement: 'task.is_trial === true,',
     harm: 'Each trial becomes a version of the workflow that cannot be restored.',
@@ -34,7 +34,7 @@ export default [
   },
   {
     id: 'playground/replies-of-another-provider',
-    file: 'src/store/statements/forks.ts',
+    file: 'src/store/runs/forks.sql.ts',
     text: 'CASE WHEN :keeps_extra::boolean THEN extra END',
     replacement: 'CASE WHEN :keeps_extra::boolean IS NOT NULL THEN extra END',
     harm: "Another provider refuses a conversation with fields that only the source's provider knows.",
@@ -42,7 +42,7 @@ export default [
   },
   {
     id: 'playground/copied-requests',
-    file: 'src/replay/step-requests.ts',
+    file: 'src/main/wiring/step-requests.ts',
     text: 'copied_otherwise: recorded.copied && wasChanged(record),',
     replacement: 'copied_otherwise: false,',
     harm: 'A request is shown as sent that the source run sent with another system prompt.',

@@ -6,7 +6,7 @@ const PLAIN_TEST = 'test/unit/domain/plain-fit.test.ts';
 export default [
   {
     id: 'promises/unknown-fields',
-    file: 'src/api/mount.ts',
+    file: 'src/api/http/mount.ts',
     text: 'doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);',
     replacement: 'doubts.warn(...query.warnings);',
     harm: 'A field that nobody reads is dropped in silence.',
@@ -14,7 +14,7 @@ export default [
   },
   {
     id: 'promises/nearest-name',
-    file: 'src/api/fields.ts',
+    file: 'src/api/http/fields.ts',
     text: 'const question = near ?',
     replacement: 'const question = near && !near ?',
     harm: 'Nobody learns which field was meant.',
@@ -22,7 +22,7 @@ export default [
   },
   {
     id: 'promises/strict',
-    file: 'src/api/warnings.ts',
+    file: 'src/api/http/warnings.ts',
     text: "if (strict && refused.length > 0) throw unprocessable(refused, 'strict_handling');",
     replacement: '',
     harm: 'A client that asked for strict handling has its doubtful request carried out.',
@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'promises/strict-among-others',
-    file: 'src/api/warnings.ts',
+    file: 'src/api/http/warnings.ts',
     text: '(?:^|[,;\\s])handling',
     replacement: '^handling',
     harm: 'Strict handling is not seen next to other preferences.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'promises/strict-import',
-    file: 'src/api/transfer.ts',
+    file: 'src/api/routes/transfer.ts',
     text: '    if (strict) {\n',
     replacement: '    if (strict && dry_run) {\n',
     harm: 'A strict import writes first and refuses afterwards.',
@@ -46,7 +46,7 @@ export default [
   },
   {
     id: 'promises/warnings-in-the-tag',
-    file: 'src/api/mount.ts',
+    file: 'src/api/http/mount.ts',
     text: 'const tag = etagOf(stateOf(record));',
     replacement: 'const tag = etagOf(stateOf(answer));',
     harm: 'A change with If-Match is refused after a warning though nothing was changed.',
@@ -54,7 +54,7 @@ export default [
   },
   {
     id: 'promises/warnings-repeated',
-    file: 'src/api/warnings.ts',
+    file: 'src/api/http/warnings.ts',
     text: 'return { ...answer, warnings: [...warningsIn(answer), ...warnings] };',
     replacement: 'return { ...answer };',
     harm: 'Warnings never reach the client.',
@@ -62,7 +62,7 @@ export default [
   },
   {
     id: 'promises/fields-written-back',
-    file: 'src/api/warnings.ts',
+    file: 'src/api/http/warnings.ts',
     text: "const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in', 'needs']);",
     replacement: "const NEVER_WARNED_OF = new Set(['warnings', 'sign_in', 'needs']);",
     harm: 'A client that writes back what it has read is warned about what it never meant.',
@@ -70,7 +70,7 @@ export default [
   },
   {
     id: 'promises/settled-fields',
-    file: 'src/api/warnings.ts',
+    file: 'src/api/http/warnings.ts',
     text: '.filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))',
     replacement: '.filter((name) => !isObject(now) || (body[name], false))',
     harm: 'A client believes that it changed a field that only the service sets.',
@@ -78,7 +78,7 @@ export default [
   },
   {
     id: 'promises/warnings-of-lists',
-    file: 'src/api/mount.ts',
+    file: 'src/api/http/mount.ts',
     text: 'if (!carriesWarnings(endpoint)) headWarnings(reply, input);',
     replacement: '',
     harm: 'A doubt about a list request is dropped in silence.',
@@ -86,7 +86,7 @@ export default [
   },
   {
     id: 'promises/unknown-filters',
-    file: 'src/api/validate.ts',
+    file: 'src/api/http/validate.ts',
     text: 'FILTERS.has(path) || message',
     replacement: 'message',
     harm: 'A list with a filter that it does not have returns everything.',
@@ -94,7 +94,7 @@ export default [
   },
   {
     id: 'promises/filters-of-agents',
-    file: 'src/api/agents.ts',
+    file: 'src/api/routes/agents.ts',
     text: "store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]))",
     replacement: 'store.agents.list(filter)',
     harm: 'The tag filter of agents does nothing.',
@@ -102,7 +102,7 @@ export default [
   },
   {
     id: 'promises/guardrail-fields',
-    file: 'src/api/validate.ts',
+    file: 'src/api/http/validate.ts',
     text: '...unknown.filter((field) => field.refused)]',
     replacement: '...unknown.slice(0, 0)]',
     harm: 'A misspelt guardrail guards nothing, and nobody learns of it.',
@@ -110,7 +110,7 @@ export default [
   },
   {
     id: 'promises/builtin-tools',
-    file: 'src/api/agents.ts',
+    file: 'src/api/routes/agents.ts',
     text: '  ...unknownBuiltins(values),\n',
     replacement: '',
     harm: 'An agent runs without the tool whose name was misspelt.',
@@ -118,7 +118,7 @@ export default [
   },
   {
     id: 'promises/imported-agents',
-    file: 'src/api/transfer.ts',
+    file: 'src/api/routes/transfer.ts',
     text: 'if (fault) faults.set(agent',
     replacement: 'if (fault && !agent) faults.set(agent',
     harm: 'An imported agent runs without the tool whose name was misspelt.',
@@ -126,7 +126,7 @@ export default [
   },
   {
     id: 'promises/inactive-imports',
-    file: 'src/store/transfer-drafts.ts',
+    file: 'src/store/resources/transfer-drafts.ts',
     text: "const off = unsafe.length > 0 ? { status: 'inactive' } : {};",
     replacement: "const off = unsafe.length > 99 ? { status: 'inactive' } : {};",
     harm: 'An imported workflow runs without its guardrails.',
@@ -134,7 +134,7 @@ export default [
   },
   {
     id: 'promises/skipped-tools',
-    file: 'src/api/agents.ts',
+    file: 'src/api/routes/agents.ts',
     text: 'custom_tool_ids.length > 0 && !provider_id',
     replacement: 'custom_tool_ids.length > 0 && provider_id === "none"',
     harm: 'An agent looks as if its custom tools were offered.',
@@ -158,7 +158,7 @@ export default [
   },
   {
     id: 'promises/not-offered-servers',
-    file: 'src/temporal/ports/tools.ts',
+    file: 'src/main/wiring/runs/tools.ts',
     text: 'of lost) {',
     replacement: 'of lost.slice(0, 0)) {',
     harm: 'A run goes without the tools of a server that is down and nobody learns of it.',
@@ -238,7 +238,7 @@ export default [
   },
   {
     id: 'promises/streams-of-unknown-tasks',
-    file: 'src/api/workflows.ts',
+    file: 'src/api/routes/workflows.ts',
     text: 'if (task_id && !watched.has_task) throw',
     replacement: 'if (task_id === "") throw',
     harm: 'A stream of a task that does not exist stays open and silent.',
@@ -246,7 +246,7 @@ export default [
   },
   {
     id: 'promises/forms-without-boundary',
-    file: 'src/api/uploads.ts',
+    file: 'src/api/http/uploads.ts',
     text: 'if (boundary) return boundary;',
     replacement: "return boundary ?? '';",
     harm: 'An upload without a boundary is a failure of the service.',
@@ -254,7 +254,7 @@ export default [
   },
   {
     id: 'promises/scheduled-workflows',
-    file: 'src/api/workflow-states.ts',
+    file: 'src/api/routes/workflow-states.ts',
     text: 'if (enabled.length > 0)',
     replacement: 'if (enabled.length > 99)',
     harm: 'Deleting a workflow silently ends its schedules.',
@@ -262,7 +262,7 @@ export default [
   },
   {
     id: 'promises/running-workflows',
-    file: 'src/api/workflow-states.ts',
+    file: 'src/api/routes/workflow-states.ts',
     text: 'if ((await live()).length > 0)\n      throw',
     replacement: 'if ((await live()).length > 99)\n      throw',
     harm: 'Deleting a workflow takes its queued runs along.',
@@ -270,7 +270,7 @@ export default [
   },
   {
     id: 'promises/forced-delete',
-    file: 'src/api/workflow-states.ts',
+    file: 'src/api/routes/workflow-states.ts',
     text: 'await schedules.remove(schedule.id);',
     replacement: '',
     harm: 'A schedule of a deleted workflow fires forever.',
@@ -278,7 +278,7 @@ export default [
   },
   {
     id: 'promises/included-messages',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: "...(include.includes('messages') ? { messages } : {}),",
     replacement: '...(include.length > 0 ? { messages } : {}),',
     harm: 'A client that asks for the steps of a run alone is sent the whole transcript.',
@@ -286,7 +286,7 @@ export default [
   },
   {
     id: 'promises/included-steps',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: "...(include.includes('steps') ?",
     replacement: "...(include.includes('logs') ?",
     harm: 'A client that asks for the steps of a run is not given them.',
@@ -294,7 +294,7 @@ export default [
   },
   {
     id: 'promises/status-of-a-workflow',
-    file: 'src/api/workflow-states.ts',
+    file: 'src/api/routes/workflow-states.ts',
     text: "const named = status === 'active' || status === 'inactive' ? status : null;",
     replacement: "const named = status === 'inactive' ? status : null;",
     harm: 'A client that switches a workflow on by its status finds it off.',
@@ -302,7 +302,7 @@ export default [
   },
   {
     id: 'promises/spellings-of-others',
-    file: 'src/api/spellings.ts',
+    file: 'src/api/http/spellings.ts',
     text: "if (choice.kind === 'value') named[own] = choice.value;",
     replacement: "if (choice.kind === 'value') named[names[0]!] = choice.value;",
     harm: 'The guardrails of another client are refused.',
@@ -310,7 +310,7 @@ export default [
   },
   {
     id: 'promises/nulls-of-others',
-    file: 'src/api/spellings.ts',
+    file: 'src/api/http/spellings.ts',
     text: 'one !== null || keeps_nulls',
     replacement: 'one !== undefined || keeps_nulls',
     harm: 'A client that sends null for an optional field is refused.',

@@ -9,7 +9,7 @@ const WAITS = {
 export default [
   {
     id: 'questions/answers-kept',
-    file: 'src/store/statements/tool-ledger.ts',
+    file: 'src/store/runs/tool-ledger.sql.ts',
     text: 'question = NULL, answers = NULL',
     replacement: 'question = NULL',
     harm: 'What a person answered stays in the record after the call has ended.',
@@ -17,7 +17,7 @@ export default [
   },
   {
     id: 'questions/answer-not-checked',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: 'const faults = answerFaults(schema, content ?? {});',
     replacement: 'const faults: ReturnType<typeof answerFaults> = [];',
     harm: 'A server gets what its form does not allow.',
@@ -25,7 +25,7 @@ export default [
   },
   {
     id: 'questions/another-question',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: 'if (waiting.question?.id !== question_id) throw notAsked(call_id);',
     replacement: 'if (!waiting?.question) throw notAsked(call_id);',
     harm: 'The answer to an earlier question is refused for what a later one asks.',
@@ -33,7 +33,7 @@ export default [
   },
   {
     id: 'questions/answer-in-log',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: '{ call_id, question_id, outcome, by: login }',
     replacement: '{ call_id, question_id, outcome, by: login, content: answer.content }',
     harm: 'Everyone who reads the log of a run reads what its owner answered.',

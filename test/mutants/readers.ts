@@ -66,7 +66,7 @@ export default [
   },
   {
     id: 'readers/shared-bytes',
-    file: 'src/api/event-frames.ts',
+    file: 'src/api/http/event-frames.ts',
     text: '    written.set(event.data, bytes);\n',
     replacement: '',
     harm: 'Each event is serialised and kept once for each reader.',
@@ -106,7 +106,7 @@ export default [
   },
   {
     id: 'readers/turns-shown',
-    file: 'src/main/wiring.ts',
+    file: 'src/main/wiring/index.ts',
     text: 'measuredBudget(countWaiting(), core.meters)',
     replacement: 'countWaiting()',
     harm: 'The metric of frames that wait stays at zero.',
@@ -138,7 +138,7 @@ export default [
   },
   {
     id: 'readers/page-bytes',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: 'WHERE before < :bytes ORDER BY seq`;',
     replacement: 'WHERE before < :bytes + 1000000 ORDER BY seq`;',
     harm: 'A page of the record holds hundreds of large events for each reader.',
@@ -146,7 +146,7 @@ export default [
   },
   {
     id: 'readers/large-events',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: 'WHEN octet_length(data::text) > :large THEN 0',
     replacement: 'WHEN octet_length(data::text) < 0 THEN 0',
     harm: 'Large events are kept in memory for each reader that does not take them.',
@@ -154,7 +154,7 @@ export default [
   },
   {
     id: 'readers/waits-for-the-socket',
-    file: 'src/api/sse.ts',
+    file: 'src/api/http/sse.ts',
     text: 'if (raw.writableLength > UNSENT_BYTES) await taken();',
     replacement: 'if (raw.writableLength < 0) await taken();',
     harm: 'The whole record is buffered for a reader that takes nothing.',
@@ -162,7 +162,7 @@ export default [
   },
   {
     id: 'readers/large-frame-continues',
-    file: 'src/api/sse.ts',
+    file: 'src/api/http/sse.ts',
     text: 'from += part.length;',
     replacement: 'from += size;',
     harm: 'A client that reads slowly gets a large message with a gap or twice.',
@@ -170,7 +170,7 @@ export default [
   },
   {
     id: 'readers/stalled-is-cut',
-    file: 'src/api/slow-clients.ts',
+    file: 'src/api/http/slow-clients.ts',
     text: 'if (taken !== null && taken === before) return response.destroy();',
     replacement: 'if (taken !== null && taken < 0) return response.destroy();',
     harm: 'Connections of clients that are gone stay open with what waits for them.',
@@ -178,7 +178,7 @@ export default [
   },
   {
     id: 'readers/idle-is-not-stalled',
-    file: 'src/api/slow-clients.ts',
+    file: 'src/api/http/slow-clients.ts',
     text: 'const taken = response.writableLength > 0 ? socket.bytesWritten - socket.writableLength : null;',
     replacement: 'const taken = socket.bytesWritten - socket.writableLength;',
     harm: 'A stream ends while its run waits for an approval.',
@@ -186,7 +186,7 @@ export default [
   },
   {
     id: 'readers/lingers',
-    file: 'src/api/slow-clients.ts',
+    file: 'src/api/http/slow-clients.ts',
     text: 'if (!unread || unread.complete || socket.writableEnded) return close();',
     replacement: 'if (unread || socket.writableEnded) return close();',
     harm: 'A client that sends too much sees a broken connection instead of the reason.',
@@ -194,7 +194,7 @@ export default [
   },
   {
     id: 'readers/streams-together',
-    file: 'src/main/limits.ts',
+    file: 'src/main/wiring/limits.ts',
     text: 'together: config.STREAMS_OPEN }',
     replacement: 'together: 2 * config.STREAMS_OPEN }',
     harm: 'The streams of many users use up the memory together.',
@@ -202,7 +202,7 @@ export default [
   },
   {
     id: 'readers/crowded',
-    file: 'src/api/crowded.ts',
+    file: 'src/api/http/crowded.ts',
     text: 'if (!crowded()) return;',
     replacement: 'if (crowded()) return;',
     harm: 'Prompts that come at once wait for a connection until they time out.',
@@ -210,7 +210,7 @@ export default [
   },
   {
     id: 'readers/when-to-try-again',
-    file: 'src/api/problems.ts',
+    file: 'src/api/http/problems.ts',
     text: 'retry_after_s = facts.status === 503 ? RETRY_AFTER_S : undefined',
     replacement: 'retry_after_s = undefined',
     harm: 'A client of /v1 does not learn when to try again while the database is unavailable.',
@@ -218,7 +218,7 @@ export default [
   },
   {
     id: 'readers/lane-order',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: ':workflow_title, :model, accepted_tasks,',
     replacement: ':workflow_title, :model, NULL::integer,',
     harm: 'Prompts to one workflow run in another order than they were accepted in.',

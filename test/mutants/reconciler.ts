@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'reconciler/halts-for-patient-prompts',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: "else if (holder && on_busy === 'interrupt')",
     replacement: 'else if (holder)',
     harm: 'Every minute the run in progress is halted because another one waits behind it.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'reconciler/lost-interrupts',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: "else if (holder && on_busy === 'interrupt') await engine.halt(holder);",
     replacement: '',
     harm: 'An urgent prompt whose server died waits for hours.',
@@ -21,7 +21,7 @@ export default [
   },
   {
     id: 'reconciler/no-grace',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'const tasks = await store.tasks.unfinished(fresh);',
     replacement: 'const tasks = await store.tasks.unfinished(around(now(), 0));',
     harm: 'A prompt that is only just being started is started twice, or fails with run_lost.',
@@ -29,7 +29,7 @@ export default [
   },
   {
     id: 'reconciler/no-grace-for-ends',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'const over = await store.tasks.over(batch, fresh);',
     replacement: 'const over = await store.tasks.over(batch, around(new Date(0)));',
     harm: 'A run is terminated between its last event and its webhook.',
@@ -37,7 +37,7 @@ export default [
   },
   {
     id: 'reconciler/lost-messages',
-    file: 'src/temporal/reconcile-tasks.ts',
+    file: 'src/temporal/repair/reconcile-tasks.ts',
     text: 'for (const delivery of await store.webhooks.pending()) await ports.engine.deliver(delivery);',
     replacement: '',
     harm: 'A webhook message whose worker died is never sent.',
@@ -45,7 +45,7 @@ export default [
   },
   {
     id: 'reconciler/undecided-calls',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: "c.status LIKE 'waiting%' AND c.decision IS NOT NULL",
     replacement: "c.status LIKE 'waiting%' AND c.decision IS NULL",
     harm: 'A decision that its run missed is never delivered.',

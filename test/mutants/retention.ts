@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-const STATEMENTS = 'src/store/statements/retention.ts';
+const STATEMENTS = 'src/store/upkeep/retention.sql.ts';
 const TEST = 'test/api/retention.test.ts';
 const RUNS = 'test/temporal/retention.test.ts';
 
@@ -23,7 +23,7 @@ export default [
   },
   {
     id: 'retention/forked-now',
-    file: 'src/store/statements/forks.ts',
+    file: 'src/store/runs/forks.sql.ts',
     text: 'WHERE id = :source_id FOR KEY SHARE',
     replacement: 'WHERE id = :source_id',
     harm: 'A run is removed while it is being forked, and the fork answers its calls from nothing.',
@@ -31,7 +31,7 @@ export default [
   },
   {
     id: 'retention/fork-of-nothing',
-    file: 'src/store/forks.ts',
+    file: 'src/store/runs/forks.ts',
     text: "throw notFound('task', task_id);",
     replacement: '{}',
     harm: 'A fork of a run that was removed starts from scratch and repeats its effects.',
@@ -47,7 +47,7 @@ export default [
   },
   {
     id: 'retention/events-stay',
-    file: 'src/store/retention.ts',
+    file: 'src/store/upkeep/retention.ts',
     text: '  await rows(on, events.removeEvents(ids(gone)));\n',
     replacement: '',
     harm: 'The largest table grows forever, whatever is set.',
@@ -55,7 +55,7 @@ export default [
   },
   {
     id: 'retention/torn-task',
-    file: 'src/store/retention.ts',
+    file: 'src/store/upkeep/retention.ts',
     text: 'const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));',
     replacement: 'const gone = locked;\n  await rows(on, { text: "COMMIT" });\n  await rows(on, sql.removeTasks(ids(locked)));',
     harm: 'After an interruption events of a run are left that nothing removes.',
@@ -63,7 +63,7 @@ export default [
   },
   {
     id: 'retention/turns',
-    file: 'src/store/retention.ts',
+    file: 'src/store/upkeep/retention.ts',
     text: 'return turn?.taken ? work(on) : NOTHING;',
     replacement: 'return turn ? work(on) : NOTHING;',
     harm: 'Two workers delete the same rows in different orders and wait for each other.',
@@ -95,7 +95,7 @@ export default [
   },
   {
     id: 'retention/definition-again',
-    file: 'src/store/definitions.ts',
+    file: 'src/store/resources/definitions.ts',
     text: "REFERRING.includes((error as pg.DatabaseError).constraint ?? '') ? attempt() : Promise.reject(error)",
     replacement: 'Promise.reject(error)',
     harm: 'A prompt fails with 500 because the definition of an old run was removed at that moment.',
@@ -103,7 +103,7 @@ export default [
   },
   {
     id: 'retention/missed-by-removal',
-    file: 'src/store/scheduled-agents.ts',
+    file: 'src/store/resources/scheduled-agents.ts',
     text: '!known.has(time) && time > removed_until',
     replacement: '!known.has(time)',
     harm: 'A schedule lists runs as missed that were served long ago.',
@@ -119,7 +119,7 @@ export default [
   },
   {
     id: 'retention/deltas-once',
-    file: 'src/store/retention.ts',
+    file: 'src/store/upkeep/retention.ts',
     text: 'await endedTasks(on, before, placeIn(noted))',
     replacement: 'await endedTasks(on, before, placeIn(noted && undefined))',
     harm: 'Every minute all runs of all years are looked through for deltas.',
@@ -127,7 +127,7 @@ export default [
   },
   {
     id: 'retention/end-of-the-record',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: '(SELECT last_seq FROM event_sequences WHERE workflow_id = :workflow_id), 0) AS after',
     replacement: '0) AS after',
     harm: 'A stream shows the text of an old run as that of the current one.',
@@ -135,7 +135,7 @@ export default [
   },
   {
     id: 'retention/whole-tables',
-    file: 'src/store/statements/event-partitions.ts',
+    file: 'src/store/runs/event-partitions.sql.ts',
     text: "task_id = ANY (:task_ids::uuid[]) AND type = 'message_delta'",
     replacement: "task_id::text = ANY (:task_ids::text[]) AND type = 'message_delta'",
     harm: 'Every minute the whole table of events is read.',
@@ -143,7 +143,7 @@ export default [
   },
   {
     id: 'retention/other-workspaces',
-    file: 'src/temporal/reconcile-schedules.ts',
+    file: 'src/temporal/repair/reconcile-schedules.ts',
     text: 'isUuid(name) && timeOfUuid(name) < now - UNKNOWN_MS',
     replacement: 'isUuid(name)',
     harm: 'Two installations that share a folder delete the files of each other’s runs.',
@@ -151,7 +151,7 @@ export default [
   },
   {
     id: 'retention/for-ever',
-    file: 'src/temporal/ports/tidying.ts',
+    file: 'src/main/wiring/runs/tidying.ts',
     text: 'config.RETENTION_DAYS > 0',
     replacement: 'config.RETENTION_DAYS > -1',
     harm: 'An installation that is to keep everything loses every run that has ended.',
@@ -159,7 +159,7 @@ export default [
   },
   {
     id: 'retention/clock',
-    file: 'src/temporal/ports/tidying.ts',
+    file: 'src/main/wiring/runs/tidying.ts',
     text: 'aged_to ??= await store.retention.advanceAgingClock();',
     replacement: 'aged_to ??= new Date();',
     harm: 'A worker whose clock is a year ahead removes every run that has ended.',
@@ -183,7 +183,7 @@ export default [
   },
   {
     id: 'retention/clock-is-used',
-    file: 'src/temporal/ports/tidying.ts',
+    file: 'src/main/wiring/runs/tidying.ts',
     text: 'agedSweeps(store.retention, config, aged_to)',
     replacement: 'agedSweeps(store.retention, config, now)',
     harm: 'The limit on how fast records age has no effect.',
@@ -199,7 +199,7 @@ export default [
   },
   {
     id: 'retention/namespace',
-    file: 'src/temporal/housekeeping.ts',
+    file: 'src/temporal/worker/housekeeping.ts',
     text: 'workflowExecutionRetentionPeriod: msToTs(retention_days * DAY_MS),',
     replacement: 'workflowExecutionRetentionPeriod: msToTs(7 * DAY_MS),',
     harm: 'The engine keeps a week of histories, whatever is set.',
@@ -215,7 +215,7 @@ export default [
   },
   {
     id: 'retention/size-samples',
-    file: 'src/store/sizes.ts',
+    file: 'src/store/upkeep/sizes.ts',
     text: '.slice(-KEPT)',
     replacement: '.slice(0)',
     harm: 'The note of sizes grows forever and is read every minute.',

@@ -15,7 +15,7 @@ export default [
   },
   {
     id: 'roles/one-queue-for-runs-of-roles',
-    file: 'src/temporal/engine.ts',
+    file: 'src/temporal/client/engine.ts',
     text: 'role_queues ? { ...run, role_queues } : run',
     replacement: 'run',
     harm: 'Workers of the roles models and tools get no work.',
@@ -23,7 +23,7 @@ export default [
   },
   {
     id: 'roles/runs-without-their-calls',
-    file: 'src/temporal/worker.ts',
+    file: 'src/temporal/worker/worker.ts',
     text: '  runs: (all) => all,\n',
     replacement: '  runs: ({ exchange: _, callTool: _call, remember: _remember, ...rest }) => rest,\n',
     harm: 'Runs that began before there were roles fail at their next step.',
@@ -31,7 +31,7 @@ export default [
   },
   {
     id: 'roles/silent-queue',
-    file: 'src/temporal/queues.ts',
+    file: 'src/temporal/client/queues.ts',
     text: ".filter(({ role, waiting }) => role === 'runs' || role_queues || waiting > 0)",
     replacement: ".filter(({ role }) => role === 'runs')",
     harm: 'Runs wait for a worker of the role tools, and nothing reports it.',
@@ -39,7 +39,7 @@ export default [
   },
   {
     id: 'roles/forgotten-work',
-    file: 'src/temporal/queues.ts',
+    file: 'src/temporal/client/queues.ts',
     text: 'role_queues || waiting > 0',
     replacement: 'role_queues',
     harm: 'After the queues of roles were switched off, runs wait in them and nothing reports it.',
@@ -47,7 +47,7 @@ export default [
   },
   {
     id: 'roles/keys-of-providers',
-    file: 'src/store/tools-role.ts',
+    file: 'src/store/upkeep/tools-role.ts',
     text: " AND g.resource_kind <> 'provider'",
     replacement: '',
     harm: 'A tool that breaks out of its sandbox reads the keys of all providers.',
@@ -55,7 +55,7 @@ export default [
   },
   {
     id: 'roles/everything-of-tasks',
-    file: 'src/store/tools-role.ts',
+    file: 'src/store/upkeep/tools-role.ts',
     text: '`SELECT (${[',
     replacement: "'SELECT', `SELECT (${[",
     harm: 'A tool that breaks out of its sandbox reads the access tokens of callers.',
@@ -63,7 +63,7 @@ export default [
   },
   {
     id: 'roles/earlier-rights',
-    file: 'src/store/tools-role.ts',
+    file: 'src/store/upkeep/tools-role.ts',
     text: '    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,\n',
     replacement: '',
     harm: 'A role that was given everything once keeps it.',
@@ -71,7 +71,7 @@ export default [
   },
   {
     id: 'roles/all-secrets-of-a-run',
-    file: 'src/temporal/ports/secrets.ts',
+    file: 'src/main/wiring/runs/secrets.ts',
     text: "WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll",
     replacement: 'WORKER_ROLE.length > 3 ? openThoseOfCalls : openAll',
     harm: 'A worker of the role tools asks for the access token of the caller, and can carry out no call.',
@@ -79,7 +79,7 @@ export default [
   },
   {
     id: 'roles/superuser',
-    file: 'src/store/tools-role.ts',
+    file: 'src/store/upkeep/tools-role.ts',
     text: 'if (rows[0].unrestricted)',
     replacement: 'if (!rows[0])',
     harm: 'An operator believes that tools workers are limited, and they read everything.',
@@ -103,7 +103,7 @@ export default [
   },
   {
     id: 'roles/creates-as-everyone',
-    file: 'src/store/tools-role.ts',
+    file: 'src/store/upkeep/tools-role.ts',
     text: '    `REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${role}`,\n',
     replacement: '',
     harm: 'In a database of Postgres 14 the command for the tools role fails until somebody changes the schema by hand.',
@@ -111,7 +111,7 @@ export default [
   },
   {
     id: 'roles/creates-by-another',
-    file: 'src/store/tools-role.ts',
+    file: 'src/store/upkeep/tools-role.ts',
     text: 'if (rows[0]?.creates)',
     replacement: 'if (rows.length === 0)',
     harm: 'A worker for tools can create functions that other roles of the database then call, and nobody is warned.',

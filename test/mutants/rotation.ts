@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'rotation/previous-secret',
-    file: 'src/store/statements/webhooks.ts',
+    file: 'src/store/runs/webhooks.sql.ts',
     text: 'previous_sealed = webhook_secrets.sealed, previous_key_id = webhook_secrets.key_id',
     replacement: 'previous_sealed = excluded.sealed, previous_key_id = excluded.key_id',
     harm: 'Receivers that still know the old secret refuse every message after a rotation.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'rotation/previous-secret-expires',
-    file: 'src/store/webhook-secrets.ts',
+    file: 'src/store/secrets/webhook-secrets.ts',
     text: 'if (found.previous_until.getTime() <= Date.now()) return [current];',
     replacement: '',
     harm: 'A secret that was rotated away because it leaked stays valid forever.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'rotation/installation-secret-at-first',
-    file: 'src/store/webhook-secrets.ts',
+    file: 'src/store/secrets/webhook-secrets.ts',
     text: 'previous ? keys.open(previous, context(owner)) : installation',
     replacement: 'previous ? keys.open(previous, context(owner)) : current',
     harm: 'The first rotation breaks every receiver at once.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'rotation/secret-of-each-owner',
-    file: 'src/store/webhook-secrets.ts',
+    file: 'src/store/secrets/webhook-secrets.ts',
     text: 'const found = await prisma.webhookSecret.findUnique({ where: { owner } });\n      if (!found) return [installation];',
     replacement: 'const found = await prisma.webhookSecret.findFirst();\n      if (!found) return [installation];',
     harm: "Webhooks of one user are signed with another's secret.",
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'rotation/secrets-left-behind',
-    file: 'src/store/webhook-secrets.ts',
+    file: 'src/store/secrets/webhook-secrets.ts',
     text: '...(before ? { previous_sealed: before.sealed, previous_key_id: before.key_id } : {}),',
     replacement: '',
     harm: 'After the old key is dropped messages cannot be signed.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'rotation/webhook-secrets',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'webhook_secrets: await webhookSecretStore({ pool, prisma }, keys).renew(),',
     replacement: 'webhook_secrets: 0,',
     harm: 'After the old key is dropped messages cannot be signed.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'rotation/grant-keys',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'grant_keys: await fingerprints.rotate(),',
     replacement: 'grant_keys: 0,',
     harm: 'After the old key is dropped no stored token opens any more.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'rotation/tokens',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'tokens: await tokenStore({ pool, prisma, fingerprints }, keys).rotate(),',
     replacement: 'tokens: 0,',
     harm: 'After the old key is dropped no stored token opens any more.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'rotation/schedules',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'schedules: await scheduleStore({ pool, prisma, keys }).rotate(),',
     replacement: 'schedules: 0,',
     harm: 'After the old key is dropped schedules stop firing.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'rotation/servers',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: '(await mcpServers.rotate()) + (await knowledgeSources.rotate())',
     replacement: 'await knowledgeSources.rotate()',
     harm: 'After the old key is dropped MCP servers cannot be reached.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'rotation/sources',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: '(await mcpServers.rotate()) + (await knowledgeSources.rotate())',
     replacement: 'await mcpServers.rotate()',
     harm: 'After the old key is dropped knowledge sources cannot be reached.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'rotation/pinned-servers',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'definitions: await renewDefinitions(pool, mcpServers.sealer),',
     replacement: 'definitions: 0,',
     harm: 'A run in progress fails after a rotation of keys.',
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'rotation/callers',
-    file: 'src/store/rotation.ts',
+    file: 'src/store/upkeep/rotation.ts',
     text: 'runs: await renewCallers(pool, keys),',
     replacement: 'runs: 0,',
     harm: 'A run in progress fails after a rotation of keys.',

@@ -90,7 +90,7 @@ export default [
   },
   {
     id: 'run-page/unredacted',
-    file: 'src/replay/bundles.ts',
+    file: 'src/main/wiring/bundles.ts',
     text: 'bundle: redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle',
     replacement: 'bundle: JSON.parse(JSON.stringify(draft)) as RunBundle',
     harm: 'Who reads what the model saw reads the values of stored tokens.',
@@ -98,7 +98,7 @@ export default [
   },
   {
     id: 'run-page/not-rebuilt',
-    file: 'src/replay/step-requests.ts',
+    file: 'src/main/wiring/step-requests.ts',
     text: "if (tools.some(({ kind }) => kind === 'builtin'))",
     replacement: 'if (tools.length < 0)',
     harm: 'A request that may differ from the one that was sent claims to be the same.',
@@ -114,7 +114,7 @@ export default [
   },
   {
     id: 'run-page/budget-of-the-run',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: 'budget: (budget as BudgetLimits | null) ?? definition?.budget ?? null,',
     replacement: 'budget: definition?.budget ?? (budget as BudgetLimits | null),',
     harm: 'The page shows the old budget after it was raised.',

@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 const OPENED = 'test/api/opened-at-once.test.ts';
-const CALLS = 'src/store/statements/tool-ledger.ts';
-const STEPS = 'src/store/statements/runs.ts';
+const CALLS = 'src/store/runs/tool-ledger.sql.ts';
+const STEPS = 'src/store/runs/runs.sql.ts';
 const CALL_RULE = [{ file: OPENED, name: 'is started in the same statement only where the rules run it' }];
 const STEP_RULE = [{ file: OPENED, name: 'is begun in the same statement only where nothing has to be decided' }];
 
@@ -65,7 +65,7 @@ export default [
   },
   {
     id: 'runpath/slots-not-respected',
-    file: 'src/temporal/slots.ts',
+    file: 'src/temporal/worker/slots.ts',
     text: 'set ?? Math.ceil(',
     replacement: 'Math.ceil(',
     harm: 'A worker on a small machine takes more steps at once than its operator allowed.',
@@ -73,7 +73,7 @@ export default [
   },
   {
     id: 'runpath/few-slots',
-    file: 'src/temporal/slots.ts',
+    file: 'src/temporal/worker/slots.ts',
     text: 'set ?? Math.ceil(slotsWithin() /',
     replacement: 'set ?? Math.ceil(100 /',
     harm: 'Half of 200 people who write at once wait until the other half has its answers.',
@@ -129,7 +129,7 @@ export default [
   },
   {
     id: 'runpath/key-not-granted-is-sent',
-    file: 'src/store/tokens.ts',
+    file: 'src/store/secrets/tokens.ts',
     text: "if (found.verdict !== 'granted') throw tokenRefusal(request, found);",
     replacement: '',
     harm: 'A key is sent to an address that its owner did not grant it to.',
@@ -137,7 +137,7 @@ export default [
   },
   {
     id: 'runpath/key-used-twice',
-    file: 'src/temporal/ports/index.ts',
+    file: 'src/main/wiring/runs/index.ts',
     text: 'return key ? store.tokens.opened(request, (await key).key) : store.tokens.open(request);',
     replacement: 'return store.tokens.open(request);',
     harm: 'Each step is on record as two uses of its key.',

@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'sandbox/paths-at-a-save',
-    file: 'src/api/mcps.ts',
+    file: 'src/api/routes/mcps.ts',
     text: 'message === null ? [] : [{ path:',
     replacement: 'message !== "" ? [] : [{ path:',
     harm: 'A path that can never be given is saved without a word.',

@@ -8,7 +8,7 @@ const REDACTED = 'src/runtimes/redacted.ts';
 export default [
   {
     id: 'secrets/replies-of-the-api',
-    file: 'src/api/redact-replies.ts',
+    file: 'src/api/http/redact-replies.ts',
     text: 'redact.size() === 0) return payload',
     replacement: 'redact.size() >= 0) return payload',
     harm: 'What a target echoes in answer to a test button shows the stored token to the caller.',
@@ -16,7 +16,7 @@ export default [
   },
   {
     id: 'secrets/log-of-a-request',
-    file: 'src/api/redact-replies.ts',
+    file: 'src/api/http/redact-replies.ts',
     text: 'to.write(secrets.redact.text(line))',
     replacement: 'to.write(line)',
     harm: 'The log of the service holds tokens that a target echoed.',
@@ -64,7 +64,7 @@ export default [
   },
   {
     id: 'secrets/opened-and-not-noted',
-    file: 'src/store/secret-scope.ts',
+    file: 'src/main/wiring/secret-scope.ts',
     text: 'hear: (value) => current.getStore()?.know(value)',
     replacement: 'hear: (value) => void value',
     harm: 'No secret that is opened is ever redacted.',
@@ -80,7 +80,7 @@ export default [
   },
   {
     id: 'secrets/of-a-run-that-was-missing',
-    file: 'src/temporal/ports/secrets.ts',
+    file: 'src/main/wiring/runs/secrets.ts',
     text: 'if (opened) kept.set(',
     replacement: 'kept.set(',
     harm: 'A run whose task or definition was missing for a moment has none of its secrets redacted for a minute.',
@@ -88,7 +88,7 @@ export default [
   },
   {
     id: 'secrets/of-a-run-not-opened',
-    file: 'src/temporal/ports/secrets.ts',
+    file: 'src/main/wiring/runs/secrets.ts',
     text: 'await store.tokens.openForRedaction(',
     replacement: 'void (',
     harm: 'A worker that did not open a secret itself shows it when a tool reads it back from a file.',
@@ -160,7 +160,7 @@ export default [
   },
   {
     id: 'secrets/last-error-of-others',
-    file: 'src/api/crud.ts',
+    file: 'src/api/http/crud.ts',
     text: 'return last_error && created_by !== caller.key && !caller.is_admin ?',
     replacement: 'return last_error && created_by === undefined ?',
     harm: "Everyone reads what another person's server said when it was last tried.",
@@ -168,7 +168,7 @@ export default [
   },
   {
     id: 'secrets/of-the-installation',
-    file: 'src/store/secret-scope.ts',
+    file: 'src/main/wiring/secret-scope.ts',
     text: '    embeddings?.api_key,\n',
     replacement: '',
     harm: 'An embedding endpoint that echoes its key puts the key of the operator into warnings that users read.',

@@ -8,7 +8,7 @@ const ENDS = api('ends with signing out, within seconds in every process, and cl
 export default [
   {
     id: 'sign-in/same-site-is-enough',
-    file: 'src/api/same-origin.ts',
+    file: 'src/api/sign-in/same-origin.ts',
     text: "site === 'same-origin' ||",
     replacement: "site.startsWith('same-') ||",
     harm: 'A page on another host of the same domain acts as the person who is signed in.',
@@ -16,7 +16,7 @@ export default [
   },
   {
     id: 'sign-in/bearer-session',
-    file: 'src/api/auth.ts',
+    file: 'src/api/http/auth.ts',
     text: 'token && isBrowserSession(token) ? null : token',
     replacement: 'token',
     harm: 'A session that leaked works for every program, without the checks of a browser.',
@@ -24,7 +24,7 @@ export default [
   },
   {
     id: 'sign-in/any-state',
-    file: 'src/api/browser-sign-in.ts',
+    file: 'src/api/sign-in/browser-sign-in.ts',
     text: "if (!begun || (request.query as { state?: unknown }).state !== begun.state) return failed(reply, 'expired');",
     replacement: "if (!begun) return failed(reply, 'expired');",
     harm: 'A link of someone else finishes a sign-in that this browser began, and shows as a failure of the issuer at best.',
@@ -32,7 +32,7 @@ export default [
   },
   {
     id: 'sign-in/login-never-expires',
-    file: 'src/api/login-cookie.ts',
+    file: 'src/api/sign-in/login-cookie.ts',
     text: 'return login.expires_at > Date.now() ? login : null;',
     replacement: 'return login;',
     harm: 'A sign-in that was left open on a shared computer can be finished days later.',
@@ -40,7 +40,7 @@ export default [
   },
   {
     id: 'sign-in/planted-session-stays',
-    file: 'src/api/browser-sign-in.ts',
+    file: 'src/api/sign-in/browser-sign-in.ts',
     text: 'if (before) await store.browserSessions.remove(before);',
     replacement: '',
     harm: 'The session that the browser had before stays valid after somebody else signs in.',
@@ -48,7 +48,7 @@ export default [
   },
   {
     id: 'sign-in/returns-anywhere',
-    file: 'src/api/browser-sign-in.ts',
+    file: 'src/api/sign-in/browser-sign-in.ts',
     text: 'const is_page = origin === base && ',
     replacement: 'const is_page = ',
     harm: 'A link to the sign-in leads to a foreign page that looks like the dashboard.',
@@ -56,7 +56,7 @@ export default [
   },
   {
     id: 'sign-in/cookie-only',
-    file: 'src/api/browser-sign-in.ts',
+    file: 'src/api/sign-in/browser-sign-in.ts',
     text: '    await store.browserSessions.remove(session);\n',
     replacement: '',
     harm: 'Signing out forgets the cookie, but the person who has copied it stays signed in.',

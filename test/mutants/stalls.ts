@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
-const SILENT = 'src/store/silent-connections.ts';
+const SILENT = 'src/store/database/silent-connections.ts';
 const CONNECTIONS = 'test/api/silent-connections.test.ts';
-const RELAY = 'src/temporal/engine-relay.ts';
+const RELAY = 'src/temporal/client/engine-relay.ts';
 const RELAYED = 'test/temporal/engine-relay.test.ts';
 const TEXTS = 'test/api/grouped-texts.test.ts';
 const VOID = 'test/temporal/lost-tasks.test.ts';
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'stalls/late-text',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: ':attempt, :after, :event) AS last',
     replacement: ':attempt, :after + 1000000, :event) AS last',
     harm: 'Text whose answer was lost appears twice in the stream.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'stalls/no-relay',
-    file: 'src/main/wiring.ts',
+    file: 'src/main/wiring/index.ts',
     text: 'setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address)',
     replacement: 'setting.config.WORKER_ENGINE_RELAY',
     harm: 'By default, a worker whose connection to Temporal falls silent stands still for almost a minute.',
@@ -139,7 +139,7 @@ export default [
   },
   {
     id: 'stalls/process-kept-by-a-silent-connection',
-    file: 'src/store/silent-connections.ts',
+    file: 'src/store/database/silent-connections.ts',
     text: 'for (const client of open) client.unref();',
     replacement: '',
     harm: 'A worker whose connection has fallen silent does not end on SIGTERM: the deploy hangs until it is killed.',
@@ -155,7 +155,7 @@ export default [
   },
   {
     id: 'stalls/chat-stop-only-notified',
-    file: 'src/api/chat.ts',
+    file: 'src/api/routes/chat.ts',
     text: 'await store.chat.noteStop(session_id);',
     replacement: '',
     harm: 'A chat reply that was stopped continues, and is paid, if the notice to its server is lost.',
@@ -187,7 +187,7 @@ export default [
   },
   {
     id: 'stalls/slow-is-unreachable',
-    file: 'src/store/database-outages.ts',
+    file: 'src/store/database/database-outages.ts',
     text: 'timeout expired|',
     replacement: '',
     harm: 'Operators of an overloaded machine look for a database that is down.',

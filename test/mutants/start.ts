@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'start/without-python',
-    file: 'src/main/tool-runner.ts',
+    file: 'src/main/wiring/tool-runner.ts',
     text: '    return runnerWithoutPython(error);',
     replacement: '    throw error;',
     harm: 'Nothing starts on a machine without Python.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'start/named-interpreter',
-    file: 'src/main/tool-runner.ts',
+    file: 'src/main/wiring/tool-runner.ts',
     text: ' || config.TOOLRUNNER_PYTHON) throw error',
     replacement: ') throw error',
     harm: 'A mistyped TOOLRUNNER_PYTHON turns tools off instead of ending the start.',

@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 const RUN = 'src/temporal/workflows/agent-run.ts';
-const STARTS = 'src/temporal/starts.ts';
-const THREAD = 'src/temporal/watched-worker.ts';
+const STARTS = 'src/temporal/start/starts.ts';
+const THREAD = 'src/temporal/worker/watched-worker.ts';
 const BRIEF = 'test/temporal/brief-calls.test.ts';
 const TURNS = 'test/unit/starts.test.ts';
 const STUCK = [{ file: 'test/temporal/watched-worker.test.ts', name: 'a workflow that does not yield stands still alone' }];
@@ -34,7 +34,7 @@ export default [
   },
   {
     id: 'starts/builds-without-a-name',
-    file: 'src/temporal/worker.ts',
+    file: 'src/temporal/worker/worker.ts',
     text: ' : { buildId: buildOf(settings.version) }',
     replacement: ' : {}',
     harm: 'Each run is indexed once more, and operators read a checksum instead of the version that executed it.',
@@ -66,7 +66,7 @@ export default [
   },
   {
     id: 'starts/stack-of-every-promise',
-    file: 'src/temporal/workflow-thread.ts',
+    file: 'src/temporal/worker/workflow-thread.ts',
     text: 'if (!call_stacks) ',
     replacement: 'if (call_stacks) ',
     harm: 'Each run takes a sixth more CPU time, and nobody can ask where its code waits.',
@@ -98,7 +98,7 @@ export default [
   },
   {
     id: 'starts/model-not-reported',
-    file: 'src/temporal/ports/index.ts',
+    file: 'src/main/wiring/runs/index.ts',
     text: 'setImmediate(onAsked);',
     replacement: '',
     harm: 'Twenty runs a second start, however fast the machine is.',
@@ -106,7 +106,7 @@ export default [
   },
   {
     id: 'starts/waiting-run-keeps-its-turn',
-    file: 'src/temporal/dispatch.ts',
+    file: 'src/temporal/start/dispatch.ts',
     text: 'if (holder !== task_id) starts.begun(task_id);',
     replacement: '',
     harm: 'Prompts to one workflow are accepted at twenty a second.',
@@ -130,7 +130,7 @@ export default [
   },
   {
     id: 'starts/workflow-logs-lost',
-    file: 'src/temporal/workflow-thread.ts',
+    file: 'src/temporal/worker/workflow-thread.ts',
     text: 'is_silent: activator.sinkCalls.length === 0',
     replacement: 'is_silent: true',
     harm: 'What workflows log, such as why a run failed, and their spans are lost.',

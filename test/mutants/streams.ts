@@ -64,7 +64,7 @@ export default [
   },
   {
     id: 'streams/task-of-another-workflow',
-    file: 'src/store/statements/events.ts',
+    file: 'src/store/runs/events.sql.ts',
     text: 'WHERE id = :task_id AND workflow_id = :workflow_id)',
     replacement: 'WHERE id = :task_id)',
     harm: 'A stream of a task under the wrong workflow stays silent forever instead of being refused.',
@@ -97,7 +97,7 @@ export default [
   },
   {
     id: 'streams/subscription-of-a-head',
-    file: 'src/api/reply-ends.ts',
+    file: 'src/api/http/reply-ends.ts',
     text: 'over.abort(OVER)',
     replacement: 'raw.writableFinished || over.abort(OVER)',
     harm: 'Each request for the head of a stream leaves a subscription that is served forever.',

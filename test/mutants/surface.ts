@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'surface/policy-of-docs',
-    file: 'src/api/docs.ts',
+    file: 'src/api/service/docs.ts',
     text: 'staticCSP: PAGE_POLICY,',
     replacement: 'staticCSP: false,',
     harm: 'The page /docs stays blank, as it is given the policy of replies that are no pages.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'surface/token-in-docs',
-    file: 'src/api/docs.ts',
+    file: 'src/api/service/docs.ts',
     text: 'persistAuthorization: false',
     replacement: 'persistAuthorization: true',
     harm: 'The token that was typed into /docs stays in the browser for the next person.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'surface/frames',
-    file: 'src/api/secure-headers.ts',
+    file: 'src/api/http/secure-headers.ts',
     text: "\"default-src 'none'; frame-ancestors 'none'\"",
     replacement: '"default-src \'none\'"',
     harm: 'Another site shows the API in a frame.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'surface/frames-of-pages',
-    file: 'src/api/secure-headers.ts',
+    file: 'src/api/http/secure-headers.ts',
     text: '  "frame-ancestors \'none\'",\n  "base-uri',
     replacement: '  "base-uri',
     harm: 'Another site shows the dashboard in a frame and has its buttons clicked.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'surface/private-replies',
-    file: 'src/api/secure-headers.ts',
+    file: 'src/api/http/secure-headers.ts',
     text: "'cache-control': 'no-store',",
     replacement: "'cache-control': 'private',",
     harm: 'A reply with private data stays in the cache of a shared browser.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'surface/headers-of-raw-replies',
-    file: 'src/api/slow-clients.ts',
+    file: 'src/api/http/slow-clients.ts',
     text: '      ...HEADERS,\n',
     replacement: '',
     harm: 'A reply to a malformed request has no security headers.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'surface/metrics-without-token',
-    file: 'src/api/metrics.ts',
+    file: 'src/api/service/metrics.ts',
     text: 'if (token === null && !isFromHere(request))',
     replacement: 'if (token === null && !request.raw)',
     harm: 'Anybody who reaches the port reads the metrics.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'surface/metrics-behind-a-proxy',
-    file: 'src/api/metrics.ts',
+    file: 'src/api/service/metrics.ts',
     text: 'return loopback && FORWARDED.every(',
     replacement: 'return loopback || FORWARDED.every(',
     harm: 'Anyone who comes through the proxy on this machine reads the metrics.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'surface/metrics-with-a-wrong-token',
-    file: 'src/api/metrics.ts',
+    file: 'src/api/service/metrics.ts',
     text: 'timingSafeEqual(first!, second!)',
     replacement: '(timingSafeEqual(first!, second!) || one.length > 12)',
     harm: 'A wrong token opens the metrics.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'surface/foreign-host',
-    file: 'src/api/hosts.ts',
+    file: 'src/api/http/hosts.ts',
     text: 'if (!answers_to(host)) {',
     replacement: 'if (!host) {',
     harm: 'A page whose name is bound to this machine uses the API of the local user.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'surface/foreign-origin',
-    file: 'src/api/hosts.ts',
+    file: 'src/api/http/hosts.ts',
     text: "if (ownOrigin(origin) || cors_origins.includes(origin ?? '')) return;",
     replacement: 'if (ownOrigin(origin) || cors_origins.length > 0) return;',
     harm: "Another site's page uses the API of the local user.",
@@ -197,7 +197,7 @@ export default [
   },
   {
     id: 'surface/routes-of-metrics',
-    file: 'src/api/metrics.ts',
+    file: 'src/api/service/metrics.ts',
     text: "request.routeOptions.url ?? 'none'",
     replacement: 'request.url',
     harm: 'Each id becomes a separate time series, readable by everyone who reads the metrics, until the memory is full.',

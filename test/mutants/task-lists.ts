@@ -6,7 +6,7 @@ const plans = (name: string) => [{ file: 'test/api/read-plans.test.ts', name }];
 export default [
   {
     id: 'task-lists/of-everybody',
-    file: 'src/api/tasks.ts',
+    file: 'src/api/routes/tasks.ts',
     text: 'store.tasks.errors({ ...query, owner: caller.key })',
     replacement: 'store.tasks.errors({ ...query })',
     harm: "Every user reads the errors of everybody's runs.",
@@ -14,7 +14,7 @@ export default [
   },
   {
     id: 'task-lists/filter-not-read',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: 'Object.entries({ owner, status, error_code, model, trigger, definition_hash })',
     replacement: 'Object.entries({ owner, status, error_code, model, definition_hash })',
     harm: 'A filter is accepted and does nothing: the operator halts the wrong runs.',
@@ -22,7 +22,7 @@ export default [
   },
   {
     id: 'task-lists/equal-values-skipped',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: '(${by}, id) < (${place.value}, ${place.id}::uuid)',
     replacement: '${by} < ${place.value}',
     harm: 'Runs that cost the same are missing from the next page.',
@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'task-lists/cursor-of-another-order',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: 'of !== sort ||',
     replacement: '',
     harm: 'A cursor that is used with another order skips runs in silence.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'task-lists/unended-left-out',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: "part(open, 'completed_at IS NULL')",
     replacement: "part(open, 'false')",
     harm: 'The run that is spending most at the moment is missing from the list of the dearest runs.',
@@ -46,7 +46,7 @@ export default [
   },
   {
     id: 'task-lists/counts-on',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: 'ORDER BY id DESC LIMIT ${count_to}`',
     replacement: 'ORDER BY id DESC LIMIT ${count_to + 1}`',
     harm: 'A list claims to have counted all tasks when it has stopped counting.',
@@ -54,7 +54,7 @@ export default [
   },
   {
     id: 'task-lists/planned-for-any-value',
-    file: 'src/store/statements/installation.ts',
+    file: 'src/store/database/installation.sql.ts',
     text: "'force_custom_plan', true",
     replacement: "'force_generic_plan', true",
     harm: 'Each search for a common word reads all tasks of the person.',
@@ -62,7 +62,7 @@ export default [
   },
   {
     id: 'task-lists/counted-in-any-order',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: 'ORDER BY id DESC LIMIT ${count_to}`',
     replacement: 'LIMIT ${count_to}`',
     harm: 'Counting a few tasks reads the whole table if those of this person come last.',

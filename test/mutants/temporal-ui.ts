@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'temporal-ui/pause-undone-by-a-change',
-    file: 'src/temporal/schedules.ts',
+    file: 'src/temporal/client/schedules.ts',
     text: '!resumes && wasPausedByHand(state)',
     replacement: 'false',
     harm: 'Renaming a schedule ends the pause that an operator made.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'temporal-ui/pause-undone',
-    file: 'src/temporal/reconcile-schedules.ts',
+    file: 'src/temporal/repair/reconcile-schedules.ts',
     text: 'if (row.enabled && (await schedules.isPausedByHand(id)))',
     replacement: 'if (false)',
     harm: 'The reconciler leaves the record enabled while the schedule is paused.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'temporal-ui/pause-before-it-is-saved',
-    file: 'src/temporal/reconcile-schedules.ts',
+    file: 'src/temporal/repair/reconcile-schedules.ts',
     text: 'grace_ms: GRACE_MS',
     replacement: 'grace_ms: -GRACE_MS',
     harm: 'A schedule that is just being enabled is disabled again.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'temporal-ui/older-pauses',
-    file: 'src/temporal/schedules.ts',
+    file: 'src/temporal/client/schedules.ts',
     text: "note !== '' && note !== DISABLED",
     replacement: 'note !== DISABLED',
     harm: 'A schedule that an older version paused can no longer be enabled.',

@@ -6,7 +6,7 @@ const TEXTS = 'test/api/grouped-texts.test.ts';
 export default [
   {
     id: 'texts/refused-in-a-batch',
-    file: 'src/store/grouped-texts.ts',
+    file: 'src/store/runs/grouped-texts.ts',
     text: 'if (last === undefined) void writeAlone(one);',
     replacement: 'if (last === undefined) one.resolve(true);',
     harm: 'Text of a run that was locked for a moment is lost, and a worker that was replaced continues to speak.',
@@ -17,7 +17,7 @@ export default [
   },
   {
     id: 'texts/outage-of-a-batch',
-    file: 'src/store/grouped-texts.ts',
+    file: 'src/store/runs/grouped-texts.ts',
     text: 'outageOf(error) ? one.reject(error) : void writeAlone(one)',
     replacement: 'void writeAlone(one)',
     harm: 'After an outage texts are written twice: nobody knows whether the first time succeeded.',
@@ -25,7 +25,7 @@ export default [
   },
   {
     id: 'texts/one-by-one',
-    file: 'src/store/grouped-texts.ts',
+    file: 'src/store/runs/grouped-texts.ts',
     text: 'const batch = waiting.slice(0, MOST);\n      waiting = waiting.slice(MOST);',
     replacement: 'const batch = waiting.slice(0, 1);\n      waiting = waiting.slice(1);',
     harm: 'Many answers that are spoken at once fall seconds behind.',
@@ -132,7 +132,7 @@ export default [
   },
   {
     id: 'texts/converted-arguments-are-rounded',
-    file: 'src/tools/parsed.ts',
+    file: 'src/main/wiring/parsers.ts',
     text: 'exactly(fitted.arguments, args)',
     replacement: 'fitted.arguments',
     harm: 'A tool deletes another message than the one the model named.',
@@ -175,7 +175,7 @@ export default [
   },
   {
     id: 'texts/tried-arguments-are-rounded',
-    file: 'src/api/json-body.ts',
+    file: 'src/api/http/json-body.ts',
     text: '      if (request.routeOptions.config.exact) return done(null, parseExact(text));\n',
     replacement: '',
     harm: 'A tool that a person tries acts on another message than the one it was given.',
@@ -183,7 +183,7 @@ export default [
   },
   {
     id: 'texts/rounding-is-silent',
-    file: 'src/api/mount.ts',
+    file: 'src/api/http/mount.ts',
     text: '...(body?.warnings ?? []), ...read)',
     replacement: '...(body?.warnings ?? []))',
     harm: 'A client finds another identifier in its record than the one it has sent, and was not warned.',

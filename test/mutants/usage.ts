@@ -24,7 +24,7 @@ export default [
   },
   {
     id: 'usage/failed-steps-miss-in-the-task',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model) WHERE',
     replacement: 'UPDATE tasks SET model = coalesce(tasks.model, :model) WHERE',
     harm: 'A budget allows calls beyond it after answers that could not be used.',
@@ -32,7 +32,7 @@ export default [
   },
   {
     id: 'usage/a-retry-replaces-what-was-paid',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'finish = :finish, error = NULL, ${SPENT}',
     replacement: 'finish = :finish, error = NULL, total_in = :total_in, total_out = :total_out, cost = :cost',
     harm: 'Alerts on spending miss what was paid for an attempt that broke off.',
@@ -40,7 +40,7 @@ export default [
   },
   {
     id: 'usage/summaries-miss-in-steps',
-    file: 'src/store/statements/pauses.ts',
+    file: 'src/store/runs/pauses.sql.ts',
     text: '      UPDATE task_steps SET ${SPENT} WHERE',
     replacement: '      UPDATE task_steps SET cost = cost WHERE',
     harm: 'Alerts on spending and usage by model miss what summaries cost.',
@@ -48,7 +48,7 @@ export default [
   },
   {
     id: 'usage/memories-miss-in-steps',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: '      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)',
     replacement: '      UPDATE task_steps SET cost = cost WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)',
     harm: 'Alerts on spending and usage by model miss what a search for facts cost.',
@@ -72,7 +72,7 @@ export default [
   },
   {
     id: 'usage/of-everybody',
-    file: 'src/store/statements/usage.ts',
+    file: 'src/store/upkeep/usage.sql.ts',
     text: 'FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)',
     replacement:
       'FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR true)',
@@ -81,7 +81,7 @@ export default [
   },
   {
     id: 'usage/calls-of-everybody',
-    file: 'src/store/statements/usage.ts',
+    file: 'src/store/upkeep/usage.sql.ts',
     text: 'WHERE kind = :kind AND hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)',
     replacement:
       'WHERE kind = :kind AND hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR true)',
@@ -90,7 +90,7 @@ export default [
   },
   {
     id: 'usage/everybody-without-administrator',
-    file: 'src/api/usage.ts',
+    file: 'src/api/routes/usage.ts',
     text: "if (scope === 'all' && !is_admin)",
     replacement: "if (scope === 'all' && false)",
     harm: 'Anybody reads the usage of everybody.',
@@ -98,7 +98,7 @@ export default [
   },
   {
     id: 'usage/not-counted-before-reading',
-    file: 'src/api/usage.ts',
+    file: 'src/api/routes/usage.ts',
     text: '    await store.count();\n',
     replacement: '',
     harm: 'What was spent in the last minute is missing.',
@@ -106,7 +106,7 @@ export default [
   },
   {
     id: 'usage/counted-twice',
-    file: 'src/store/statements/usage.ts',
+    file: 'src/store/upkeep/usage.sql.ts',
     text: 'SET usage_counted = true',
     replacement: 'SET usage_counted = (t.id IS NULL)',
     harm: 'Every look at the usage doubles what was spent.',
@@ -122,7 +122,7 @@ export default [
   },
   {
     id: 'usage/a-count-overflows',
-    file: 'src/store/statements/runs.ts',
+    file: 'src/store/runs/runs.sql.ts',
     text: 'least(${name} + :${name}::bigint, ${MOST_COUNTED})::int',
     replacement: '${name} + :${name}',
     harm: 'A run that uses more than two billion tokens fails, with everything paid for.',
@@ -138,7 +138,7 @@ export default [
   },
   {
     id: 'usage/long-waits-overflow',
-    file: 'src/store/statements/usage.ts',
+    file: 'src/store/upkeep/usage.sql.ts',
     text: '- 0.5))::float8',
     replacement: '- 0.5))::int',
     harm: 'One call that waited for a month makes the usage of calls unreadable.',

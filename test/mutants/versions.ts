@@ -6,7 +6,7 @@ const restores = (name: string) => [{ file: 'test/api/version-restores.test.ts',
 export default [
   {
     id: 'versions/listed-for-everybody',
-    file: 'src/api/versions.ts',
+    file: 'src/api/routes/versions.ts',
     text: 'await owned(id, caller);\n    return store.versions.list(id, query);',
     replacement: 'return store.versions.list(id, query);',
     harm: 'Every user reads which versions the workflows of others have.',
@@ -14,7 +14,7 @@ export default [
   },
   {
     id: 'versions/secret-in-a-change',
-    file: 'src/api/versions.ts',
+    file: 'src/api/routes/versions.ts',
     text: 'changesBetween(before, after).map(maskedChange)',
     replacement: 'changesBetween(before, after)',
     harm: 'The difference of two versions shows the sealed secrets of MCP servers.',
@@ -22,7 +22,7 @@ export default [
   },
   {
     id: 'versions/secret-in-a-definition',
-    file: 'src/api/versions.ts',
+    file: 'src/api/routes/versions.ts',
     text: 'definition: store.versions.masked(definition)',
     replacement: 'definition: definition as never',
     harm: 'A version shows the sealed secrets of MCP servers.',
@@ -30,7 +30,7 @@ export default [
   },
   {
     id: 'versions/agent-changed-silently',
-    file: 'src/api/versions.ts',
+    file: 'src/api/routes/versions.ts',
     text: "if (choice !== 'change')",
     replacement: "if (choice === 'keep')",
     harm: 'Restoring a workflow changes an agent that others use, without a question.',
@@ -38,7 +38,7 @@ export default [
   },
   {
     id: 'versions/copied-twice',
-    file: 'src/api/versions.ts',
+    file: 'src/api/routes/versions.ts',
     text: 'copy_id: reserved_id',
     replacement: 'copy_id: undefined',
     harm: 'A restore that a server resumes makes a second copy of the agent.',
@@ -46,7 +46,7 @@ export default [
   },
   {
     id: 'versions/numbered-by-each-run',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: 'CASE WHEN single_use OR ${KNOWN_VERSION} THEN 0 ELSE 1 END',
     replacement: 'CASE WHEN single_use THEN 0 ELSE 1 END',
     harm: 'The version after a hundred runs has the number 101.',
@@ -54,7 +54,7 @@ export default [
   },
   {
     id: 'versions/of-one-request',
-    file: 'src/store/statements/tasks.ts',
+    file: 'src/store/runs/tasks.sql.ts',
     text: 'FROM lane WHERE NOT single_use AND NOT',
     replacement: 'FROM lane WHERE NOT',
     harm: 'Each request of `/v1` leaves a version that nobody can see.',
@@ -62,7 +62,7 @@ export default [
   },
   {
     id: 'versions/unrun-ones-kept',
-    file: 'src/store/versions.ts',
+    file: 'src/store/resources/versions.ts',
     text: 'if (recorded) await row',
     replacement: 'if (!recorded) await row',
     harm: 'A script that saves a workflow every minute fills the database with definitions.',
@@ -70,7 +70,7 @@ export default [
   },
   {
     id: 'versions/ran-and-removed',
-    file: 'src/store/statements/versions.ts',
+    file: 'src/store/resources/versions.sql.ts',
     text: 'AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = v.definition_hash)\n      ORDER',
     replacement: 'ORDER',
     harm: 'Saving a workflow fails once it has more than twenty versions that ran.',
@@ -78,7 +78,7 @@ export default [
   },
   {
     id: 'versions/another-workflow',
-    file: 'src/store/task-lists.ts',
+    file: 'src/store/runs/task-lists.ts',
     text: 'WHERE workflow_id = ${workflow_id ?? null}::uuid AND number = ${version})',
     replacement: 'WHERE number = ${version} LIMIT 1)',
     harm: 'The runs of a version are those of another workflow, or none.',

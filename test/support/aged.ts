@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 
 const DAY_MS = 24 * 3_600_000;
 export const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);

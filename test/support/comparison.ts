@@ -1,4 +1,4 @@
-import { type ReconciledTasks, reconcile } from '../../src/temporal/reconcile-tasks.ts';
+import { type ReconciledTasks, reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** Compares tasks with the engine as the reconciler would some time from now: after a minute nothing is on its way any more. */

@@ -3,8 +3,8 @@ import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { externalSetting } from '../../src/main/setting.ts';
 import { untilSignal } from '../../src/main/until-signal.ts';
-import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring.ts';
-import { quietSdk } from '../../src/temporal/worker.ts';
+import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
+import { quietSdk } from '../../src/temporal/worker/worker.ts';
 
 // API and worker in one process, as `npm start` has them: what keeps the worker busy keeps the API waiting.
 quietSdk('ERROR');

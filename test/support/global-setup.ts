@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node';
 import { type Postgres, startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
+import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM } from './chromium.ts';
 import { refuseDeadlocks } from './deadlocks.ts';
 import { temporalForTests } from './embedded-temporal.ts';

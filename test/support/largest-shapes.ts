@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findExcess } from '../../src/api/entries.ts';
+import { findExcess } from '../../src/api/http/entries.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 
 /** A field of a body, filled with the most that the service takes there. */

@@ -1,7 +1,7 @@
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
-import { parsersOf } from '../../src/main/wiring.ts';
-import { pageReader, schemaJudge } from '../../src/tools/parsed.ts';
+import { parsersOf } from '../../src/main/wiring/index.ts';
+import { pageReader, schemaJudge } from '../../src/main/wiring/parsers.ts';
 
 /** The parser pool as API and worker have it, for tests of parts that need it. */
 export function testParsers() {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { sweep } from '../../src/temporal/retention.ts';
+import { sweep } from '../../src/temporal/repair/retention.ts';
 import { GIF, JPEG, PDF, PNG, WEBP } from '../support/attachments.ts';
 import { startCompatibleVendor } from '../support/compatible-vendor.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';

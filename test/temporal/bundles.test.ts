@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
-import { outputGuardsOf } from '../../src/guardrails/ports.ts';
+import { outputGuardsOf } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { EventBus, Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
-import { connectionTo } from '../../src/store/database.ts';
+import { connectionTo } from '../../src/store/database/database.ts';
 import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
 import { type Child, childOf, freePort } from '../support/processes.ts';
 

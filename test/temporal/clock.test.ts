@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { nextDue } from '../../src/domain/cadence.ts';
-import { reconcile } from '../../src/temporal/reconcile-tasks.ts';
+import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
 import { type Answer, asks, hangs, says } from '../support/model-server.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cadenceOf, isFiller, upcoming } from '../../src/domain/cadence.ts';
+import { firePortsOf } from '../../src/main/wiring/runs/index.ts';
 import { fireActivity } from '../../src/temporal/activities/fire.ts';
-import { firePortsOf } from '../../src/temporal/ports/index.ts';
-import { reconcileSchedules } from '../../src/temporal/reconcile-schedules.ts';
+import { reconcileSchedules } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/model-server.ts';
 

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createSchedules } from '../../src/temporal/schedules.ts';
+import { createSchedules } from '../../src/temporal/client/schedules.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { createServer } from 'node:tls';
 import type { NativeConnection } from '@temporalio/worker';
 import { afterEach, expect, inject, it } from 'vitest';
-import { isOnThisMachine, openRelayedConnection, startRelay } from '../../src/temporal/engine-relay.ts';
+import { isOnThisMachine, openRelayedConnection, startRelay } from '../../src/temporal/client/engine-relay.ts';
 import { outerAddress, startDroppingProxy } from '../support/dropping-proxy.ts';
 import { startTestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reconcileEvaluations } from '../../src/temporal/evaluations.ts';
+import { reconcileEvaluations } from '../../src/temporal/client/evaluations.ts';
 import { answering, evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';

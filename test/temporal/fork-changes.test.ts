@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
 import type { StepRequest } from '../../src/contracts/run-inspection.ts';
-import { outputGuardsOf } from '../../src/guardrails/ports.ts';
+import { outputGuardsOf } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, type ModelServer, says, startModelServer } from '../support/model-server.ts';

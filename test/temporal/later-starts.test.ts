@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Identity } from '../../src/identity/cached-identity.ts';
+import { firePortsOf } from '../../src/main/wiring/runs/index.ts';
 import { serve } from '../../src/temporal/activities/fire.ts';
-import { firePortsOf } from '../../src/temporal/ports/index.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { ApplicationFailure } from '@temporalio/activity';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { logFault, refuseInOurWords } from '../../src/api/problems.ts';
+import { logFault, refuseInOurWords } from '../../src/api/http/problems.ts';
 import { compat } from '../../src/contracts/compat.ts';
 import { mcps } from '../../src/contracts/mcps.ts';
 import { models } from '../../src/contracts/models.ts';

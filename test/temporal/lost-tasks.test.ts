@@ -3,7 +3,7 @@ import { Client, type Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
 import { afterEach, expect, inject, it } from 'vitest';
-import { lazyConnection } from '../../src/temporal/client-connection.ts';
+import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { rows } from '../../src/store/database.ts';
-import type { Sealed } from '../../src/store/key-ring.ts';
-import { sealedSamples } from '../../src/store/statements/installation.ts';
+import { rows } from '../../src/store/database/database.ts';
+import { sealedSamples } from '../../src/store/database/installation.sql.ts';
+import type { Sealed } from '../../src/store/secrets/key-ring.ts';
 import { runIdOf } from '../../src/temporal/names.ts';
 import { clientOf } from '../support/client.ts';
 import { fullFor } from '../support/full-table.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reconcile } from '../../src/temporal/reconcile-tasks.ts';
+import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { labelsOf, leftBehind } from '../support/left-behind.ts';
 import { asks, says } from '../support/model-server.ts';

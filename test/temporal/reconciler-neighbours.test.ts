@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runIdOf } from '../../src/temporal/names.ts';
-import { around } from '../../src/temporal/reconcile-tasks.ts';
+import { around } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';

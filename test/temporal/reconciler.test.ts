@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ForkSource, plannedFork } from '../../src/temporal/fork.ts';
+import { type ForkSource, plannedFork } from '../../src/temporal/start/fork.ts';
 import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';

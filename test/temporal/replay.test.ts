@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
-import { workflowBundle } from '../../src/temporal/bundle.ts';
+import { workflowBundle } from '../../src/temporal/worker/bundle.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind, startRenewing } from '../support/left-behind.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';

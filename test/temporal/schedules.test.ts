@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { IdentityCheck } from '../../src/identity/cached-identity.ts';
-import { reconcileSchedules } from '../../src/temporal/reconcile-schedules.ts';
+import { reconcileSchedules } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runIdOf } from '../../src/temporal/names.ts';
-import { slotsWithin } from '../../src/temporal/slots.ts';
+import { slotsWithin } from '../../src/temporal/worker/slots.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { redisBus } from '../../src/events/redis-bus.ts';
-import { connectTo } from '../../src/store/reachable.ts';
+import { connectTo } from '../../src/store/database/reachable.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { startTestInstallation } from '../support/installation.ts';

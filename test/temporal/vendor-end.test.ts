@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { activityPorts } from '../../src/temporal/ports/index.ts';
+import { activityPorts } from '../../src/main/wiring/runs/index.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { agentAsks, agentSays, startVendorServer, type VendorServer, works } from '../support/vendor-server.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runIdOf } from '../../src/temporal/names.ts';
-import { DEPLOYMENT } from '../../src/temporal/worker.ts';
+import { DEPLOYMENT } from '../../src/temporal/worker/worker.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
 import { type Child, startWorkerProcess } from '../support/processes.ts';

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { Connection, Client as TemporalClient } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { StackTracingWorker, WatchedWorker } from '../../src/temporal/watched-worker.ts';
-import { quietSdk } from '../../src/temporal/worker.ts';
+import { StackTracingWorker, WatchedWorker } from '../../src/temporal/worker/watched-worker.ts';
+import { quietSdk } from '../../src/temporal/worker/worker.ts';
 import { until } from '../support/until.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('../support/spinning-workflows.ts', import.meta.url));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import command from '../../src/main/commands/tools.ts';
 import { readConfig } from '../../src/main/config.ts';
-import { toolsPython } from '../../src/main/tool-runner.ts';
+import { toolsPython } from '../../src/main/wiring/tool-runner.ts';
 import { installToolPackages, type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
 
 /** Small, of Python alone, and without dependencies. */

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { workflowBundle } from '../../src/temporal/bundle.ts';
+import { workflowBundle } from '../../src/temporal/worker/bundle.ts';
 
 it('bundles workflow code without the packages that have no business in the isolate', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'perdura-bundle-'));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { lazyConnection } from '../../src/temporal/client-connection.ts';
+import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
 
 const UNIMPLEMENTED = 12;
 const UNAVAILABLE = 14;

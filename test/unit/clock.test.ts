@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RateWindow } from '../../src/api/rate-window.ts';
-import { createSignIns } from '../../src/api/sign-in.ts';
+import { RateWindow } from '../../src/api/http/rate-window.ts';
+import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
 import { cachedIdentity } from '../../src/identity/cached-identity.ts';
 import { modelLister } from '../../src/runtimes/model-lists.ts';
 

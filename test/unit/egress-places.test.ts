@@ -7,38 +7,38 @@ const SRC = resolve(import.meta.dirname, '../../src');
 /** Who is given which rules, and `limits` alone. `configuration` and `providers` may reach loopback in `npm start`, `tools` may never. */
 const PLACES = {
   // The default runtime is the operator's, at `installation`.
-  'runtimes/of-installation.ts': ['installation', 'providers'],
-  'runtimes/model-list-service.ts': ['installation', 'providers'],
-  'tools/mcp/probe-service.ts': ['configuration', 'limits'],
-  'tools/mcp/sign-in-service.ts': ['configuration'],
-  'temporal/ports/tools.ts': ['configuration', 'limits'],
+  'main/wiring/runtime-options.ts': ['installation', 'providers'],
+  'main/wiring/model-lists.ts': ['installation', 'providers'],
+  'main/wiring/mcp-probe.ts': ['configuration', 'limits'],
+  'main/wiring/mcp-sign-ins.ts': ['configuration'],
+  'main/wiring/runs/tools.ts': ['configuration', 'limits'],
   // Repositories; the operator's object store.
-  'temporal/ports/workspaces.ts': ['configuration', 'objects'],
+  'main/wiring/runs/workspaces.ts': ['configuration', 'objects'],
   // What models choose (web_fetch); webhooks; the search endpoint.
-  'temporal/ports/index.ts': ['configuration', 'installation', 'tools'],
+  'main/wiring/runs/index.ts': ['configuration', 'installation', 'tools'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
-  'main/wiring.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
+  'main/wiring/index.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
   // Readiness asks the operator's object store.
-  'main/checks.ts': ['objects'],
+  'main/wiring/checks.ts': ['objects'],
   // The ports of a worker and of its SDK.
   'main/worker-port.ts': ['own_ports'],
 };
 
 /** Where rules are made: nowhere but in one place for the service and one for the sandbox. */
 const MADE = {
-  guardedFetch: ['egress/guarded-fetch.ts', 'egress/places.ts'],
+  guardedFetch: ['egress/guarded-fetch.ts', 'main/wiring/egress.ts'],
   egressRules: ['egress/guarded-fetch.ts', 'egress/rules.ts', 'toolrunner/confinement.ts'],
   startEgressProxy: ['egress/proxy.ts', 'toolrunner/confinement.ts'],
   judgedAddresses: ['egress/dial.ts', 'tools/checkout.ts'],
   dialEgress: ['egress/dial.ts', 'egress/guarded-fetch.ts', 'egress/proxy.ts'],
-  answeringAddress: ['egress/dial.ts', 'knowledge/service.ts'],
+  answeringAddress: ['egress/dial.ts', 'main/wiring/knowledge.ts'],
 };
 
 /** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
 const DIALS: Record<string, string> = {
   'client/transport.ts': 'the API, for commands and programs of a user',
   'egress/counted-fetch.ts': 'counts what the fetch it is given brings',
-  'egress/places.ts': "the operator's default runtime, embeddings, search endpoint, identity provider and object store",
+  'main/wiring/egress.ts': "the operator's default runtime, embeddings, search endpoint, identity provider and object store",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
   'egress/redirects.ts': 'follows by the fetch it is given',
   'egress/request-fetch.ts': 'asks by the dispatcher it is given',
@@ -63,9 +63,9 @@ const DIALS: Record<string, string> = {
   'runtimes/provider-check.ts': 'is given clients',
   'runtimes/reusing-fetch.ts': 'is given a fetch',
   'runtimes/vendor-errors.ts': 'is given a fetch',
-  'store/reachable.ts': "the operator's Postgres",
-  'store/silent-connections.ts': "the operator's Postgres",
-  'temporal/engine-relay.ts': "the operator's Temporal",
+  'store/database/reachable.ts': "the operator's Postgres",
+  'store/database/silent-connections.ts': "the operator's Postgres",
+  'temporal/client/engine-relay.ts': "the operator's Temporal",
   'egress/dial.ts': 'the one that judges and dials',
   'egress/proxy.ts': 'asks over a socket that dialEgress made',
   'toolrunner/zygote.ts': "the sandbox's own socket file",
@@ -90,7 +90,7 @@ const namesIn = (pattern: RegExp) => files.filter(({ text }) => pattern.test(tex
 
 it('gives every place in the wiring the rules of who asks there', () => {
   const found = files.flatMap(({ name, text }) => {
-    if (name === 'egress/places.ts' || name === 'knowledge/service.ts') return [];
+    if (name === 'main/wiring/egress.ts' || name === 'main/wiring/knowledge.ts') return [];
     const sets = [...text.matchAll(/(?<![\w/'-])egress\.(\w+)/g)].map(([, set]) => set as string);
     return sets.length > 0 ? [[name, [...new Set(sets)].sort()] as const] : [];
   });
@@ -115,7 +115,7 @@ it('dials past the rules only where the operator chose the address', () => {
 });
 
 it('never adds loopback to what tools may reach', () => {
-  const { text } = files.find(({ name }) => name === 'egress/places.ts')!;
+  const { text } = files.find(({ name }) => name === 'main/wiring/egress.ts')!;
   expect(text).toMatch(/tools: open\(\.\.\.egress_allow\)/);
   expect(text).toMatch(/tools_allow: egress_allow,/);
   for (const file of ['main/dev.ts', 'main/setting.ts'])

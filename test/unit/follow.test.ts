@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { sharedFrames } from '../../src/api/event-frames.ts';
+import { sharedFrames } from '../../src/api/http/event-frames.ts';
 import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { OutageError } from '../../src/domain/outages.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';

@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { validated } from '../../src/api/validate.ts';
+import { validated } from '../../src/api/http/validate.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
 import { FullImport } from '../../src/contracts/transfer.ts';
 import { answerFaults, choicesOf, type FormQuestion } from '../../src/domain/questions.ts';

@@ -120,7 +120,7 @@ it('loads OpenTelemetry only where traces are turned on', () => {
   const imports = filesIn(SRC).flatMap(importsOf);
   const users = new Set(imports.filter(({ to }) => /opentelemetry|@fastify\/otel/.test(to)).map(({ from }) => from));
   expect([...users].sort()).toEqual(['observe/traced.ts', 'observe/tracing.ts']);
-  // Nothing loads them with itself: src/main/traces.ts does when the settings ask for it.
+  // Nothing loads them with itself: src/main/wiring/traces.ts does when the settings ask for it.
   const loaders = imports.filter(({ from, to }) => users.has(to) && from !== 'observe/tracing.ts');
   expect(loaders).toEqual([]);
 });

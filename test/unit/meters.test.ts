@@ -65,7 +65,7 @@ it('is documented: each metric of the code has a row, and each row a metric', as
   };
   const state = await stateText({ workload: async () => work, backlogs: async () => [] });
   const { families } = parsedMetrics(`${await createMeters().text()}\n${state}`);
-  const streams = [...readFileSync(join(ROOT, 'src/api/metrics.ts'), 'utf8').matchAll(/'(perdura_\w+)'/g)].map(
+  const streams = [...readFileSync(join(ROOT, 'src/api/service/metrics.ts'), 'utf8').matchAll(/'(perdura_\w+)'/g)].map(
     ([, name]) => name,
   );
   const page = readFileSync(join(ROOT, 'docs/observe.md'), 'utf8');

@@ -3,8 +3,8 @@ import { NamespaceNotFoundError } from '@temporalio/common';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { outageOf } from '../../src/domain/outages.ts';
-import { connectionOutage, statementError } from '../../src/store/database-outages.ts';
-import { engineOutage } from '../../src/temporal/engine-outages.ts';
+import { connectionOutage, statementError } from '../../src/store/database/database-outages.ts';
+import { engineOutage } from '../../src/temporal/client/engine-outages.ts';
 
 const ofServer = (code: string | undefined) =>
   Object.assign(new pg.DatabaseError('relation "secret" is not there', 1, 'error'), { code });

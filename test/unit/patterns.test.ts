@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { analyse } from 'scslre';
 import { parseSync } from 'vite';
 import { describe, expect, it } from 'vitest';
-import { askedFiles } from '../../src/api/attachments.ts';
+import { askedFiles } from '../../src/api/routes/attachments.ts';
 import { factsOf } from '../../src/domain/memory.ts';
 import { qdrantBase } from '../../src/domain/remote-address.ts';
 import { tokensIn } from '../../src/domain/secrets.ts';

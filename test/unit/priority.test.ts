@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runPriority, sharedBy } from '../../src/temporal/priority.ts';
+import { runPriority, sharedBy } from '../../src/temporal/client/priority.ts';
 
 it('an owner keeps one fairness key of at most 64 bytes, and no two owners share one', () => {
   const owners = ['github:1', 'github:2', `oidc:${'é'.repeat(60)}1`, `oidc:${'é'.repeat(60)}2`, 'a'.repeat(64), 'a'.repeat(65)];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
-import { quotasOf } from '../../src/store/quota-checks.ts';
-import { FULL } from '../../src/store/tasks.ts';
+import { quotasOf } from '../../src/store/people/quota-checks.ts';
+import { FULL } from '../../src/store/runs/tasks.ts';
 
 /** A record of one owner's tasks. A statement sees those of the moment at which it began, and ends when the test lets it. */
 function recordOf(most: number, stored: string[] = []) {

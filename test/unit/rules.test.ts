@@ -6,7 +6,7 @@ import { progressOf, todosOf } from '../../src/domain/progress.ts';
 import { reminderOf, storable } from '../../src/domain/transcript.ts';
 import { costOf, spentOn } from '../../src/domain/usage.ts';
 import { isPriced, pricesOf } from '../../src/runtimes/prices.ts';
-import { keyRing } from '../../src/store/key-ring.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
 const KEY_B = `b:${Buffer.alloc(32, 2).toString('base64')}`;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
-import { secretScope } from '../../src/store/secret-scope.ts';
-import { runSecrets } from '../../src/temporal/ports/secrets.ts';
+import { runSecrets } from '../../src/main/wiring/runs/secrets.ts';
+import { secretScope } from '../../src/main/wiring/secret-scope.ts';
 
 const SECRET = 'a-secret-of-the-run';
 const RUN = { owner: 'alice', definition_hash: 'hash', caller_token: null, caller_key_id: null };

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { MASK } from '../../src/contracts/mcps.ts';
 import { SECRET_NAME } from '../../src/domain/secrets.ts';
 import { secretSpellings } from '../../src/domain/spellings.ts';
-import { keyRing } from '../../src/store/key-ring.ts';
-import { configSealer } from '../../src/store/sealed-config.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
+import { configSealer } from '../../src/store/secrets/sealed-config.ts';
 
 /** Names as other services spell them, with the word that gives each away. */
 const NAMES: Record<string, string[]> = {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { MASK } from '../../src/contracts/mcps.ts';
 import { filled, tokensIn } from '../../src/domain/secrets.ts';
-import { keyRing } from '../../src/store/key-ring.ts';
-import { configSealer } from '../../src/store/sealed-config.ts';
+import { keyRing } from '../../src/store/secrets/key-ring.ts';
+import { configSealer } from '../../src/store/secrets/sealed-config.ts';
 
 const key = () => randomBytes(32).toString('base64');
 const [first, second] = [`a:${key()}`, `b:${key()}`];

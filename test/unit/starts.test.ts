@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startsInTurn } from '../../src/temporal/starts.ts';
+import { startsInTurn } from '../../src/temporal/start/starts.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

@@ -1,11 +1,11 @@
-import { registerPlugins } from '../../tools/register-plugins.ts';
-import { openClientConnection } from '../client-connection.ts';
 import { type Config, DEFAULT_PORT } from '../config.ts';
 import { processLog } from '../log.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openApi, openRunControl, openSharedServices } from '../wiring.ts';
+import { openClientConnection } from '../wiring/client-connection.ts';
+import { openApi, openRunControl, openSharedServices } from '../wiring/index.ts';
+import { registerPlugins } from '../wiring/register-plugins.ts';
 
 /** The HTTP server only. */
 export default async function runApi(config: Config): Promise<void> {

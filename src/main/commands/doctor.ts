@@ -1,8 +1,6 @@
-import type { Checks } from '../../api/health.ts';
+import type { Checks } from '../../api/service/health.ts';
 import { textWithReason } from '../../domain/reason.ts';
-import { DatabaseUnreachable } from '../../store/reachable.ts';
-import { checksOf } from '../checks.ts';
-import { openClientConnection } from '../client-connection.ts';
+import { DatabaseUnreachable } from '../../store/database/reachable.ts';
 import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
@@ -10,7 +8,9 @@ import { runningIn } from '../running.ts';
 import { externalSetting } from '../setting.ts';
 import { sizeChecks } from '../size-checks.ts';
 import { say, sayJson } from '../terminal.ts';
-import { openRunControl, openSharedServices } from '../wiring.ts';
+import { checksOf } from '../wiring/checks.ts';
+import { openClientConnection } from '../wiring/client-connection.ts';
+import { openRunControl, openSharedServices } from '../wiring/index.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
 export default async function runDoctor(config: Config, args: string[] = []): Promise<void> {

@@ -1,7 +1,7 @@
 import { clearPackages, installedPackages } from '../../tools/mcp/packages/cache.ts';
 import type { Config } from '../config.ts';
-import { packagesFolder } from '../mcp-packages.ts';
 import { print } from '../terminal.ts';
+import { packagesFolder } from '../wiring/mcp-packages.ts';
 
 const USAGE = 'perdura mcp-packages ls [--json], or perdura mcp-packages clear [<package>]';
 

@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util';
 import { Client } from '@temporalio/client';
 import { textWithReason } from '../../domain/reason.ts';
-import { openDatabase } from '../../store/database.ts';
+import { openDatabase } from '../../store/database/database.ts';
+import { applyMigrations } from '../../store/database/migrations.ts';
 import { createStore } from '../../store/index.ts';
-import { noteActiveKey, requireKeys } from '../../store/key-check.ts';
-import { type KeyRing, keyRing } from '../../store/key-ring.ts';
-import { applyMigrations } from '../../store/migrations.ts';
-import { grantToToolsRole } from '../../store/tools-role.ts';
-import { prepareNamespace } from '../../temporal/housekeeping.ts';
-import { openClientConnection } from '../client-connection.ts';
+import { noteActiveKey, requireKeys } from '../../store/secrets/key-check.ts';
+import { type KeyRing, keyRing } from '../../store/secrets/key-ring.ts';
+import { grantToToolsRole } from '../../store/upkeep/tools-role.ts';
+import { prepareNamespace } from '../../temporal/worker/housekeeping.ts';
 import type { Config } from '../config.ts';
 import { logFailure, report } from '../log.ts';
 import { MIGRATIONS } from '../places.ts';
 import { createResources } from '../resources.ts';
 import { keySource } from '../setting.ts';
+import { openClientConnection } from '../wiring/client-connection.ts';
 
 /** `perdura migrate [--tools-role NAME]`. */
 export default async function runMigrate(config: Config, args: string[]): Promise<void> {

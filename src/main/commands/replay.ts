@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { RunBundle } from '../../contracts/run-bundles.ts';
-import { outputGuardsOf } from '../../guardrails/ports.ts';
 import type { Difference } from '../../replay/difference.ts';
 import { type ReplayPorts, replay } from '../../replay/replay.ts';
 import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
 import { note, print, say } from '../terminal.ts';
-import { parsersOf } from '../wiring.ts';
+import { outputGuardsOf } from '../wiring/guardrails.ts';
+import { parsersOf } from '../wiring/index.ts';
 
 /** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 if one differs, 2 if a file is not a bundle. */
 export default async function runReplay(config: Config, files: string[]): Promise<void> {

@@ -1,9 +1,9 @@
 import { exists } from '../../embedded/files.ts';
 import { lockInstallation } from '../../embedded/installation-lock.ts';
-import { openDatabase } from '../../store/database.ts';
-import { noteRestore } from '../../store/epoch.ts';
-import { requireOwnSchema } from '../../store/migrations.ts';
-import { described } from '../../temporal/epoch.ts';
+import { openDatabase } from '../../store/database/database.ts';
+import { requireOwnSchema } from '../../store/database/migrations.ts';
+import { noteRestore } from '../../store/runs/epoch.ts';
+import { described } from '../../temporal/repair/epoch.ts';
 import type { Config } from '../config.ts';
 import { requestRestore } from '../home-mark.ts';
 import { MIGRATIONS } from '../places.ts';

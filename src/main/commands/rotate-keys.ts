@@ -1,8 +1,8 @@
-import { openDatabase } from '../../store/database.ts';
-import { noteActiveKey, requireKeys } from '../../store/key-check.ts';
-import { keyRing } from '../../store/key-ring.ts';
-import { requireOwnSchema } from '../../store/migrations.ts';
-import { rotateKeys } from '../../store/rotation.ts';
+import { openDatabase } from '../../store/database/database.ts';
+import { requireOwnSchema } from '../../store/database/migrations.ts';
+import { noteActiveKey, requireKeys } from '../../store/secrets/key-check.ts';
+import { keyRing } from '../../store/secrets/key-ring.ts';
+import { rotateKeys } from '../../store/upkeep/rotation.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
 import { keySource } from '../setting.ts';

@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
 import { freePort } from '../../embedded/ports.ts';
 import { ROLES } from '../../temporal/names.ts';
-import { quietSdk, type RunningWorker } from '../../temporal/worker.ts';
+import { quietSdk, type RunningWorker } from '../../temporal/worker/worker.ts';
 import { type Config, hasRole, WorkerRoles } from '../config.ts';
 import { processLog, sdkLog } from '../log.ts';
 import { openWorker } from '../open-worker.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring.ts';
+import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring/index.ts';
 import { openWorkerPort } from '../worker-port.ts';
 
 /** The configuration with the role that the command line names, which wins over WORKER_ROLE. Throws a sentence about any other argument. */

@@ -2,7 +2,7 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Definition } from '../../domain/definition.ts';
 import { eventsOf } from '../../domain/events.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
+import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 
 export interface AdmissionPorts {
   runs: Pick<RunStore, 'publish'>;

@@ -1,8 +1,8 @@
 import { moveOf } from '../../domain/effects.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { forkAnswer } from '../../domain/fork.ts';
-import type { ForkStore } from '../../store/forks.ts';
-import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import type { ForkStore } from '../../store/runs/forks.ts';
+import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import { staleAttempt } from './attempt.ts';
 
 export interface AnswerPorts {

@@ -8,7 +8,7 @@ import { outageOf } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
-import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answered } from './answer-call.ts';
 import { type Halts, halted, type Noted, runAttempt, staleAttempt, taskEnded, written } from './attempt.ts';

@@ -3,7 +3,7 @@ import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { type Passage, quoted, worthQuoting } from '../../domain/knowledge.ts';
 import { type Remembered, recalled, worthRecalling } from '../../domain/memory.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
-import type { FirstRun, OpenRun } from '../../store/runs.ts';
+import type { FirstRun, OpenRun } from '../../store/runs/runs.ts';
 
 /** A run at its first step; a replay knows no memories. */
 type RunOfContext = OpenRun & Partial<FirstRun>;

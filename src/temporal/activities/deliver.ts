@@ -1,6 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { SendWebhook } from '../../egress/webhook-sender.ts';
-import type { WebhookStore } from '../../store/webhooks.ts';
+import type { WebhookStore } from '../../store/runs/webhooks.ts';
 
 export interface DeliverPorts {
   webhooks: Pick<WebhookStore, 'open' | 'note' | 'giveUp'>;

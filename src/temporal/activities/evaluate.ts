@@ -1,9 +1,9 @@
 import type { Grade } from '../../contracts/evaluations.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
-import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
-import type { TaskStore } from '../../store/tasks.ts';
-import type { Dispatch } from '../dispatch.ts';
+import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
+import type { TaskStore } from '../../store/runs/tasks.ts';
+import type { Dispatch } from '../start/dispatch.ts';
 import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy } from './graders.ts';
 
 export interface EvaluatePorts extends GraderPorts {

@@ -1,6 +1,6 @@
-import type { Settled } from '../../store/settlement.ts';
+import type { Settled } from '../../store/runs/settlement.ts';
 import { type FinalState, type PassedCalls, TASK_ENDED } from '../names.ts';
-import type { Settle } from '../settle.ts';
+import type { Settle } from '../start/settle.ts';
 
 export interface FinishPorts {
   settle: Settle;

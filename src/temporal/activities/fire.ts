@@ -2,10 +2,10 @@ import { isServiceKey } from '../../domain/access.ts';
 import { cadenceOf, isFiller } from '../../domain/cadence.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { LaterStarts } from '../../identity/later-starts.ts';
-import type { ScheduleRow, ScheduleStore } from '../../store/scheduled-agents.ts';
-import type { TaskStore } from '../../store/tasks.ts';
-import type { WorkflowStore } from '../../store/workflows.ts';
-import type { Dispatch } from '../dispatch.ts';
+import type { ScheduleRow, ScheduleStore } from '../../store/resources/scheduled-agents.ts';
+import type { WorkflowStore } from '../../store/resources/workflows.ts';
+import type { TaskStore } from '../../store/runs/tasks.ts';
+import type { Dispatch } from '../start/dispatch.ts';
 
 export interface FirePorts {
   schedules: ScheduleStore;

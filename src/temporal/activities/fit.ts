@@ -20,7 +20,7 @@ import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
 import { addUsage, spentOn } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
+import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { staleAttempt, written } from './attempt.ts';
 
 export interface FitPorts {

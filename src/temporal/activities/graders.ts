@@ -6,12 +6,12 @@ import { difference, gradedText } from '../../domain/grading.ts';
 import { type GradingOutcome, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Judge } from '../../guardrails/judge.ts';
-import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
 import type { Store } from '../../store/index.ts';
-import type { TaskStore } from '../../store/tasks.ts';
-import type { Dispatch } from '../dispatch.ts';
-import { attributeValues, runTexts } from '../engine.ts';
+import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
+import type { TaskStore } from '../../store/runs/tasks.ts';
+import { attributeValues, runTexts } from '../client/engine.ts';
 import type { RunInput } from '../names.ts';
+import type { Dispatch } from '../start/dispatch.ts';
 
 export interface GraderPorts {
   evaluations: Pick<EvaluationStore, 'toGrade' | 'note'>;

@@ -1,4 +1,4 @@
-import type { ReconciledTasks } from '../reconcile-tasks.ts';
+import type { ReconciledTasks } from '../repair/reconcile-tasks.ts';
 import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';

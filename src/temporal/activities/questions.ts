@@ -9,7 +9,7 @@ import {
   type OpenQuestion,
   QuestionRefused,
 } from '../../domain/questions.ts';
-import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import type { AskPerson } from '../../tools/source.ts';
 import { staleAttempt, written } from './attempt.ts';
 

@@ -5,7 +5,7 @@ import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { type Answered, spentOn } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
+import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { type Halts, runAttempt } from './attempt.ts';
 
 export interface RememberPorts {

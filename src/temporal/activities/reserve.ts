@@ -4,7 +4,7 @@ import type { Definition } from '../../domain/definition.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { costOf, countedTokens } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
+import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { BUDGET_HALT } from '../names.ts';
 import { staleAttempt } from './attempt.ts';
 

@@ -1,4 +1,4 @@
-import type { RunOfSecrets } from '../../store/tasks.ts';
+import type { RunOfSecrets } from '../../store/runs/tasks.ts';
 
 /** The known secrets of runs. They are redacted from every error thrown by the work, since it becomes part of the engine's history. */
 export interface RunSecrets {

@@ -1,6 +1,6 @@
 import type { Definition } from '../../domain/definition.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun } from '../../store/runs.ts';
+import type { OpenRun } from '../../store/runs/runs.ts';
 
 /** A step that needs its tools. */
 export interface ToolsAsked {

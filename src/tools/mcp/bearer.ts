@@ -9,7 +9,7 @@ import {
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { mcpSignInNeeded } from '../../domain/errors.ts';
 import { reasonOf } from '../../domain/reason.ts';
-import type { McpSignInSecrets, McpSignInStore } from '../../store/mcp-sign-ins.ts';
+import type { McpSignInSecrets, McpSignInStore } from '../../store/secrets/mcp-sign-ins.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { McpTarget } from './config.ts';
 import { oauthFetch, signInUrlOf } from './oauth.ts';

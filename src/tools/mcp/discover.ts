@@ -2,7 +2,7 @@ import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts
 import { refusalIn } from '../../domain/errors.ts';
 import { outageOf } from '../../domain/outages.ts';
 import { outsideRefusalIn, outsideSentence } from '../../domain/outside.ts';
-import type { McpListedTool } from '../../store/mcp-listings.ts';
+import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
 import type { McpConnection } from './connection.ts';
 import { type Listing, mcpToolRecord } from './listing.ts';

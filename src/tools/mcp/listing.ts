@@ -6,7 +6,7 @@ import { isTooDeep, storableValue } from '../../domain/normalise.ts';
 import { OutsideRefused } from '../../domain/outside.ts';
 import { modelName } from '../../domain/tool-names.ts';
 import { storable } from '../../domain/transcript.ts';
-import type { McpListedTool } from '../../store/mcp-listings.ts';
+import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 
 interface ListedTool {
   tool: string;

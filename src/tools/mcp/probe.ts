@@ -1,5 +1,5 @@
 import { isSecretNotGranted, refusalIn } from '../../domain/errors.ts';
-import type { McpListedTool } from '../../store/mcp-listings.ts';
+import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 import type { PersonalFetch } from './bearer.ts';
 import { type McpServerConfig, type McpTarget, type OpenToken, targetOf } from './config.ts';
 import { type ConnectPorts, connect } from './connection.ts';

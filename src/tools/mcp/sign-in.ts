@@ -8,7 +8,7 @@ import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { AppError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/outside.ts';
 import { reasonOf } from '../../domain/reason.ts';
-import type { McpAttemptSecrets, McpSignInSecrets } from '../../store/mcp-sign-ins.ts';
+import type { McpAttemptSecrets, McpSignInSecrets } from '../../store/secrets/mcp-sign-ins.ts';
 import type { McpTarget } from './config.ts';
 import { oauthFetch, signInUrlOf } from './oauth.ts';
 

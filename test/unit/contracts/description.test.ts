@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { describeApi } from '../../../src/api/openapi.ts';
+import { describeApi } from '../../../src/api/service/openapi.ts';
 import { describedBodies } from '../../support/described-bodies.ts';
 import { declaredEndpoints } from '../../support/endpoints.ts';
 import { schemaReference } from '../../support/schema-places.ts';

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bare, unknownFields } from '../../../src/api/fields.ts';
+import { bare, unknownFields } from '../../../src/api/http/fields.ts';
 import type { Endpoint } from '../../../src/contracts/endpoint.ts';
 import { PROTECTIONS, protects } from '../../../src/contracts/protections.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Egress, hostOf, openEgress } from '../../../src/egress/places.ts';
 import { createResources } from '../../../src/main/resources.ts';
+import { type Egress, hostOf, openEgress } from '../../../src/main/wiring/egress.ts';
 
 const resources = createResources((error) => {
   throw error;

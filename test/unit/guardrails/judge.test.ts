@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PinnedGuardrail } from '../../../src/domain/definition.ts';
 import { createJudge, holdsBack } from '../../../src/guardrails/judge.ts';
-import { chatGuardOf, outputGuardsOf, promptRefusal } from '../../../src/guardrails/ports.ts';
+import { chatGuardOf, outputGuardsOf, promptRefusal } from '../../../src/main/wiring/guardrails.ts';
 import { ParserFailure } from '../../../src/parsers/failure.ts';
 import type { ParserPool } from '../../../src/parsers/pool.ts';
 import { jobs } from '../../../src/parsers/room/jobs.ts';

@@ -18,9 +18,9 @@ import {
 import { v7 as uuid } from 'uuid';
 import { compat } from '../../../contracts/compat.ts';
 import { AppError } from '../../../domain/errors.ts';
-import type { Caller } from '../../auth.ts';
-import { type Api, mount, RawReply } from '../../mount.ts';
-import { problemOf } from '../../problems.ts';
+import type { Caller } from '../../http/auth.ts';
+import { type Api, mount, RawReply } from '../../http/mount.ts';
+import { problemOf } from '../../http/problems.ts';
 import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';
 import { type McpCallPlace, mcpCalls } from './calls.ts';
 import { reportProgress } from './progress.ts';

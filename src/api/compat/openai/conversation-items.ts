@@ -1,7 +1,7 @@
 import type { CompatItem } from '../../../contracts/compat.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import { AppError } from '../../../domain/errors.ts';
-import type { ConversationItemRow, StoredItem } from '../../../store/conversations.ts';
+import type { ConversationItemRow, StoredItem } from '../../../store/runs/conversations.ts';
 import { answerOf } from '../runs.ts';
 import { textOf } from './client-tools.ts';
 import { FILE_PARTS } from './files.ts';

@@ -1,7 +1,7 @@
 import { plainFileName } from '../../../domain/attachments.ts';
 import { AppError, type FieldError } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
-import { type AskedFile, fileOfDataUrl } from '../../attachments.ts';
+import { type AskedFile, fileOfDataUrl } from '../../routes/attachments.ts';
 
 /** A file of a message, and the parameter that it came in. */
 export interface PlacedFile {

@@ -1,4 +1,4 @@
-import type { ClientCall } from '../../../store/tool-ledger.ts';
+import type { ClientCall } from '../../../store/runs/tool-ledger.ts';
 import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts';
 import { wiredCallId } from './client-tools.ts';
 

@@ -3,12 +3,20 @@ import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } fr
 import { THUMBS } from '../../../contracts/scores.ts';
 import { INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
-import type { Caller } from '../../auth.ts';
-import { madeOnce } from '../../crud.ts';
-import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
-import { ownedTask } from '../../owned.ts';
-import { headRefusal, logFault, methodsAt, type ProblemFacts, problemOf, unknownRoute, wrongMethod } from '../../problems.ts';
-import type { SseFrame } from '../../sse.ts';
+import { ownedTask } from '../../checks/owned.ts';
+import type { Caller } from '../../http/auth.ts';
+import { madeOnce } from '../../http/crud.ts';
+import { type Api, EventReply, mount, type RouteInput } from '../../http/mount.ts';
+import {
+  headRefusal,
+  logFault,
+  methodsAt,
+  type ProblemFacts,
+  problemOf,
+  unknownRoute,
+  wrongMethod,
+} from '../../http/problems.ts';
+import type { SseFrame } from '../../http/sse.ts';
 import { answerText, callsOfClient, rested } from '../client-calls.ts';
 import {
   begunRun,

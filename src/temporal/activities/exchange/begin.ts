@@ -2,7 +2,7 @@ import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
 import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
-import type { BegunStep, PublishedTexts } from '../../../store/runs.ts';
+import type { BegunStep, PublishedTexts } from '../../../store/runs/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
 import { offeredEvents } from '../offered.ts';

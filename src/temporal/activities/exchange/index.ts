@@ -12,8 +12,8 @@ import { addUsage, NO_USAGE, spentOn, type UsageSoFar, usageSoFar } from '../../
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { BegunStep, FirstRun, OpenRun, RunStore } from '../../../store/runs.ts';
-import type { TokenUseFacts } from '../../../store/tokens.ts';
+import type { BegunStep, FirstRun, OpenRun, RunStore } from '../../../store/runs/runs.ts';
+import type { TokenUseFacts } from '../../../store/secrets/tokens.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from '../admission.ts';
 import { type Halts, halted, isHalt, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';

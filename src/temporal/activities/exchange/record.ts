@@ -10,7 +10,7 @@ import { callIdOf, REPAIR_POSITION, storable, type TranscriptMessage } from '../
 import { addUsage, spentOn } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs.ts';
+import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { madeThere } from '../made-there.ts';
 import type { ExchangeAttempt } from './index.ts';

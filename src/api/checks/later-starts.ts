@@ -1,0 +1,71 @@
+import type { Warning } from '../../contracts/common.ts';
+import { isBrowserSession, isServiceKey, principalKey } from '../../domain/access.ts';
+import type { IdentityCheck } from '../../identity/cached-identity.ts';
+import type { Caller } from '../http/auth.ts';
+
+/** What is kept with something that runs later, of the request that saved it. */
+interface Kept {
+  /** Only if its runs call the default runtime. */
+  access_token: string | null;
+  /** Its runs end with this key; null: it was saved by the owner in person. */
+  service_key_id: string | null;
+}
+
+interface Saving {
+  /** What is saved, such as `schedule`. */
+  noun: string;
+  /** The field that the warnings are about. */
+  path: string;
+  /** Whether its runs call the default runtime. */
+  uses_token: boolean;
+  /** The access token that was kept with it until now. */
+  kept_before?: string | null;
+}
+
+/** Decides what is kept, and warns about everything that will end runs which start later. */
+export async function keptOf(identify: IdentityCheck, caller: Caller, saving: Saving): Promise<Kept & { warnings: Warning[] }> {
+  const { noun, path, uses_token } = saving;
+  const { service_key } = caller;
+  const service_key_id = service_key?.id ?? null;
+  const warnings: Warning[] = [];
+  if (service_key?.expires_at) {
+    const until = service_key.expires_at.toISOString();
+    warnings.push({ path, message: `This ${noun} ends with the service key that saved it: it starts runs until ${until}` });
+  }
+  if (!uses_token) return { access_token: null, service_key_id, warnings };
+  const { access_token, valid_until } = await personalToken(identify, caller, saving.kept_before ?? null);
+  warnings.push({ path, message: `${USES_TOKEN} ${keptSentence({ noun, access_token, valid_until, caller })}` });
+  return { access_token, service_key_id, warnings };
+}
+
+const USES_TOKEN = "The agent uses the default runtime, which is called with its owner's access token.";
+
+interface Token {
+  access_token: string | null;
+  /** In milliseconds since 1970, if it is known. */
+  valid_until?: number | undefined;
+}
+
+/** The token of the request; if a browser sent it, the one kept before: model endpoints do not accept a browser's session. */
+async function personalToken(identify: IdentityCheck, caller: Caller, before: string | null): Promise<Token> {
+  const { service_key, browser_session, access_token, valid_until } = caller;
+  if (service_key) return { access_token: null };
+  if (!browser_session) return { access_token, valid_until };
+  if (before === null || isServiceKey(before) || isBrowserSession(before)) return { access_token: null };
+  const identity = await identify(before);
+  return identity && principalKey(identity) === caller.key
+    ? { access_token: before, valid_until: identity.valid_until }
+    : { access_token: null };
+}
+
+function keptSentence({ noun, access_token, valid_until, caller }: Token & { noun: string; caller: Caller }): string {
+  const whose = caller.browser_session ? 'The token that was kept before' : 'Yours';
+  if (access_token === null) {
+    const sender = caller.service_key ? 'a service key' : 'the sign-in of a browser';
+    return `It is never called with ${sender}, so runs of this ${noun} will fail: save it with an access token, or give the agent a provider`;
+  }
+  if (valid_until === undefined)
+    return `${whose} is kept with the ${noun}, which starts runs until the token is revoked; to depend on no token, give the agent a provider`;
+  const until = new Date(valid_until).toISOString();
+  return `${whose} is kept with the ${noun} and expires at ${until}, after which runs fail: save it again before, or give the agent a provider`;
+}

@@ -1,0 +1,19 @@
+import type { Endpoint } from '../../contracts/endpoint.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Caller } from '../http/auth.ts';
+
+/** The only place that compares what an operation needs with what its caller's role and service key allow. */
+export function refuseUnpermitted({ access }: Pick<Endpoint, 'access'>, caller: Caller | undefined): void {
+  if (access === null || caller?.scopes.includes(access)) return;
+  if (caller?.service_key)
+    throw new AppError('forbidden', `This service key does not have the scope ${access}; use one that has it`, {
+      code: 'scope_missing',
+    });
+  throw new AppError(
+    'forbidden',
+    `Your role ${caller?.role ?? ''} does not have the scope ${access}; ask an administrator for it`,
+    {
+      code: 'role_insufficient',
+    },
+  );
+}

@@ -1,0 +1,38 @@
+import type { FieldError } from '../../domain/errors.ts';
+import type { Store } from '../../store/index.ts';
+
+type Table = Parameters<Store['missing']>[0];
+
+const NOUNS: Record<Table, string> = {
+  agent: 'agent',
+  provider: 'provider',
+  customTool: 'custom tool',
+  skill: 'skill',
+  guardrail: 'guardrail',
+  mcpServer: 'MCP server',
+  knowledgeSource: 'knowledge source',
+  workflow: 'workflow',
+};
+
+/**
+ * An error for each field that refers to a missing record. `before`: the record to change. What it names already may be sent back: an
+ * import may have left it with references to what is not here.
+ */
+export async function unknownReferences(
+  store: Pick<Store, 'missing'>,
+  values: Record<string, unknown>,
+  references: Record<string, Table>,
+  before: object | null = null,
+): Promise<FieldError[]> {
+  const errors: FieldError[] = [];
+  for (const [field, table] of Object.entries(references)) {
+    const named = idsIn(before, field);
+    const ids = idsIn(values, field).filter((id) => !named.includes(id));
+    const missing = await store.missing(table, ids);
+    if (missing.length > 0) errors.push({ path: field, message: `No ${NOUNS[table]} with id ${missing.join(', ')}` });
+  }
+  return errors;
+}
+
+const idsIn = (record: object | null, field: string) =>
+  [(record as Record<string, unknown> | null)?.[field] ?? []].flat() as string[];

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Authority, isBrowserSession, principalKey } from '../../domain/access.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts';
+import type { AuthorityOf } from '../../identity/roles.ts';
+import type { BrowserCookies } from '../sign-in/browser-cookies.ts';
+import { refuseOtherOrigins } from '../sign-in/same-origin.ts';
+import type { SignIns } from '../sign-in/sign-in.ts';
+
+/** The caller and their access token. The token is only stored sealed and sent to the default runtime. */
+export interface Caller extends Identity, Authority {
+  /** `provider:subject`: the owner key of resources. */
+  key: string;
+  access_token: string;
+  is_admin: boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller;
+  }
+}
+
+interface AuthOptions {
+  identify: CachedIdentity;
+  sign_ins: SignIns;
+  authorityOf: AuthorityOf;
+  /** Null: nobody signs in with a browser. */
+  browser: { cookies: BrowserCookies; public_url(): string | null } | null;
+}
+
+/** Requires a bearer token, verified by an identity provider, on every request; under /api, a browser's session will do. */
+export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf, browser }: AuthOptions): void {
+  const tokenOf = (request: FastifyRequest): string | null => {
+    if (request.headers.authorization !== undefined || !browser) return bearerOf(request);
+    if (!request.routeOptions.url?.startsWith('/api/')) return null;
+    const session = browser.cookies.read(request, 'session');
+    if (session) refuseOtherOrigins(request, browser.public_url());
+    return session && isBrowserSession(session) ? session : null;
+  };
+  http.decorateRequest('caller');
+  http.addHook('onRequest', async (request) => {
+    const access_token = tokenOf(request);
+    const principal = access_token && (await signedIn({ identify, sign_ins }, access_token, request.ip));
+    if (!principal) {
+      throw new AppError(
+        'unauthorized',
+        access_token ? 'The access token is not valid' : 'Send the header Authorization: Bearer <access token>',
+      );
+    }
+    const authority = authorityOf(principal);
+    const key = principalKey(principal);
+    request.caller = { ...principal, ...authority, key, access_token, is_admin: authority.role === 'administrator' };
+  });
+}
+
+/** Identifies a token's owner. Failed attempts count before a provider is asked; a recently verified token is not locked out by them. */
+export async function signedIn(
+  { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
+  access_token: string,
+  address: string,
+): Promise<Identity | null> {
+  if (identify.knows(access_token)) return identify(access_token);
+  sign_ins.attempt(address);
+  const principal = await identify(access_token).catch((error) => {
+    sign_ins.forgive(address);
+    throw error;
+  });
+  if (principal) sign_ins.forgive(address);
+  return principal;
+}
+
+function bearerOf({ headers: { authorization } }: FastifyRequest): string | null {
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null;
+  return token && isBrowserSession(token) ? null : token;
+}

@@ -1,0 +1,173 @@
+import type { z } from 'zod';
+import type { Warning } from '../../contracts/common.ts';
+import type { crud } from '../../contracts/endpoint.ts';
+import { AppError, conflict, type FieldError, notFound, unprocessable } from '../../domain/errors.ts';
+import type { RowPage } from '../../store/database/page.ts';
+import type { Records } from '../../store/database/resource.ts';
+import type { TokenNeeds } from '../checks/needs.ts';
+import type { Caller } from './auth.ts';
+import { type Api, mount } from './mount.ts';
+import { toReply } from './validate.ts';
+import type { Warnings } from './warnings.ts';
+
+/** Who may change what everyone may read. */
+export type SharedWrite = 'everyone' | 'owner';
+
+interface Shared {
+  id: string;
+  created_by: string;
+}
+
+type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType, Q extends z.ZodType> = ReturnType<
+  typeof crud<R, C, U, Q>
+>;
+
+/** A record to create: the values sent, the creator, and the id if one was reserved for the request. */
+export type NewRecord<C> = C & { created_by: string; id?: string };
+
+/** What a check may read, and how it warns. */
+interface Checking extends Pick<Warnings, 'warn'> {
+  /** The id of the record to change; absent on create. */
+  id?: string;
+}
+
+/** `T`: a stored record; `C`, `U` and `Q`: the create body, the update body and the list query. */
+interface CrudRules<T, C, U, Q> {
+  store: Records<T, NewRecord<C>, U>;
+  /** The filter that limits a list to what the caller may see. */
+  list: (query: Q, caller: Caller) => Promise<RowPage<T>>;
+  shared_write: SharedWrite;
+  /** Errors that types cannot express, such as references to missing records. */
+  check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
+  /** Warnings about a valid record that may not do what its author means. */
+  doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
+  /** What a reader should know before a run; no fault of a request that saves the record. */
+  lacks?: (record: T, caller: Caller) => Promise<Warning[]>;
+  /** The stored tokens that a record names. */
+  needs?: TokenNeeds<Partial<T>>;
+  /** What refers to a record, such as `agent researcher`. A record in use cannot be deleted. */
+  users?: (record: T, caller: Caller) => Promise<string[]>;
+  /** Throws if the caller may not see the record. */
+  maySee?: (record: T, caller: Caller) => Promise<void>;
+  /** Throws if the caller may not write the record, be it new, changed or to be deleted. By default its creator and administrators may. */
+  mayWrite?: (record: T | C, caller: Caller) => Promise<void>;
+  /** Throws if the record cannot be deleted for another reason. */
+  mayRemove?: (record: T) => Promise<void>;
+}
+
+/** Finds a record by id, or throws 404. */
+export const foundIn =
+  <T>(store: Pick<Records<T>, 'find'>, noun: string) =>
+  async (id: string): Promise<T> => {
+    const record = await store.find(id);
+    if (!record) throw notFound(noun, id);
+    return record;
+  };
+
+/** Returns the record that an earlier attempt of this request created before its server died; otherwise creates it. */
+export async function madeOnce<T>(
+  reserved_id: string | undefined,
+  find: (id: string) => Promise<T | null>,
+  make: () => Promise<T>,
+): Promise<T> {
+  const made = reserved_id === undefined ? null : await find(reserved_id);
+  return made ?? make();
+}
+
+/** Mounts the five operations of a shared resource: everyone may read it; a setting decides who may write. */
+export function mountCrud<
+  T extends Shared & z.input<R>,
+  R extends z.ZodType,
+  C extends z.ZodType<object>,
+  U extends z.ZodType<object>,
+  Q extends z.ZodType,
+>(api: Api, crud: CrudEndpoints<R, C, U, Q>, rules: CrudRules<T, z.output<C>, z.output<U>, z.output<Q>>): void {
+  // The parameter types have already checked the records against the schemas.
+  const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
+  const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
+  const { list, doubts = async () => [], lacks = async () => [], needs, maySee = async () => {}, mayWrite } = rules;
+  const found = async (id: string, caller: Caller): Promise<T> => {
+    const record = await foundIn(store, endpoints.noun)(id);
+    await maySee(record, caller);
+    return record;
+  };
+  const writable = async (id: string, caller: Caller): Promise<T> => {
+    const record = await found(id, caller);
+    if (mayWrite) await mayWrite(record, caller);
+    else refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
+    return record;
+  };
+  const doubted = async (record: z.output<C> | T, caller: Caller) => [
+    ...(await doubts(record, caller)),
+    ...((await needs?.doubts(record as Partial<T>, caller)) ?? []),
+  ];
+  const checked = async <V extends Partial<z.output<C>>>(values: V, caller: Caller, checking: Checking): Promise<V> => {
+    const errors = await check(values, caller, checking);
+    if (errors.length > 0) throw unprocessable(errors);
+    const whole = { ...(checking.id ? await found(checking.id, caller) : {}), ...values };
+    await mayWrite?.(whole as z.output<C> | T, caller);
+    checking.warn(...(await doubted(whole as z.output<C> | T, caller)));
+    return values;
+  };
+  const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>
+    shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
+  const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
+  const current = async (input: { params: unknown }, caller: Caller) =>
+    toReply(endpoints.get.reply, shownTo(caller, await found(idOf(input), caller)));
+
+  mount(api, endpoints.list, async ({ query }, caller) => {
+    const page = await list(query as z.output<Q>, caller);
+    const items = needs ? await needs.shown(page.items, caller) : page.items;
+    return { ...page, items: items.map((record) => shownTo(caller, record)) };
+  });
+  mount(api, endpoints.create, async ({ body, reserved_id: id, warn }, caller) => {
+    const made = await madeOnce(id, store.find, async () => {
+      const values = await checked(body as z.output<C>, caller, { warn });
+      return store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) }, caller.key);
+    });
+    return withSecretsMasked(made, caller);
+  });
+  mount(api, endpoints.get, async (input, caller) => {
+    const record = await found(idOf(input), caller);
+    input.warn(...(await doubts(record, caller)), ...(await lacks(record, caller)));
+    return withSecretsMasked(record, caller);
+  });
+  mount(
+    api,
+    endpoints.update,
+    async (input, caller) => {
+      const { id } = await writable(idOf(input), caller);
+      const values = await checked(input.body as z.output<U>, caller, { id, warn: input.warn });
+      return withSecretsMasked(await store.update(id, values, caller.key), caller);
+    },
+    { current },
+  );
+  mount(
+    api,
+    endpoints.remove,
+    async (input, caller) => {
+      const record = await writable(idOf(input), caller);
+      await mayRemove(record);
+      const used_by = await users(record, caller);
+      if (used_by.length > 0)
+        throw conflict(`This ${endpoints.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
+      await store.remove(record.id);
+    },
+    { current },
+  );
+}
+
+/** Hides the result of the last connection attempt from everyone but the creator and administrators. */
+export function shownTo<T extends object>(caller: Caller, record: T): T {
+  const { created_by, last_error } = record as { created_by?: string; last_error?: string | null };
+  return last_error && created_by !== caller.key && !caller.is_admin ? { ...record, last_error: null } : record;
+}
+
+/** 403 unless the caller may change a shared record. */
+export function refuseForeign(
+  { record, noun, shared_write }: { record: Shared; noun: string; shared_write: SharedWrite },
+  caller: Caller,
+): void {
+  if (shared_write === 'everyone' || caller.is_admin || record.created_by === caller.key) return;
+  throw new AppError('forbidden', `This ${noun} was created by someone else; ask them or an administrator to change it`);
+}

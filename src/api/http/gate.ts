@@ -1,0 +1,53 @@
+import type { FastifyReply } from 'fastify';
+import { type AppError, overLimit } from '../../domain/errors.ts';
+
+/** The limit for each caller, and the limit for all callers together. */
+export interface GateLimit {
+  each: number;
+  /** Absent: no limit. */
+  together?: number;
+}
+
+/** Admits a request or refuses it with 429. Its slot is released when the reply ends, however it ends. */
+export type Gate = (key: string, reply: FastifyReply) => void;
+
+interface GateWords {
+  /** Such as `streams open`. */
+  what: string;
+  code: string;
+  settings: { each: string; together?: string };
+}
+
+function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
+  const held = new Map<string, number>();
+  let all = 0;
+  const refusal = (most: number, whose: string, setting: string | undefined): AppError =>
+    overLimit(`${whose} ${most} ${what} already, as many as ${setting} allows; end one or try again shortly`, { code });
+  return (key, reply) => {
+    const mine = held.get(key) ?? 0;
+    if (mine >= each) throw refusal(each, 'You have', settings.each);
+    if (all >= together) throw refusal(together, 'This service has', settings.together);
+    held.set(key, mine + 1);
+    all += 1;
+    reply.raw.once('close', () => {
+      all -= 1;
+      const left = (held.get(key) ?? 1) - 1;
+      if (left > 0) held.set(key, left);
+      else held.delete(key);
+    });
+  };
+}
+
+export const streamGate = (limit: GateLimit): Gate =>
+  createGate(limit, {
+    what: 'streams open',
+    code: 'streams_limit',
+    settings: { each: 'STREAMS_PER_PRINCIPAL', together: 'STREAMS_OPEN' },
+  });
+
+export const uploadGate = (limit: GateLimit): Gate =>
+  createGate(limit, {
+    what: 'uploads in progress',
+    code: 'uploads_limit',
+    settings: { each: 'UPLOADS_PER_PRINCIPAL', together: 'UPLOADS_IN_PROGRESS' },
+  });

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { AppError, conflict } from '../../domain/errors.ts';
+import type { IdempotencyStore } from '../../store/database/idempotency.ts';
+
+/**
+ * Runs a request once per Idempotency-Key; a repeated request gets the first reply. `work` must create its record under the
+ * reserved id and look for that id first: if a server dies, `work` is called again with the same id.
+ */
+export type Idempotency = (
+  request: FastifyRequest,
+  work: (reserved_id?: string) => Promise<unknown>,
+) => Promise<{ value: unknown; replayed: boolean }>;
+
+const LONGEST_KEY = 255;
+
+export function idempotencyOf(store: IdempotencyStore): Idempotency {
+  return async (request, work) => {
+    const key = request.headers['idempotency-key'] as string | undefined;
+    if (!key) return { value: await work(), replayed: false };
+    if (key.length > LONGEST_KEY) throw new AppError('invalid', `The Idempotency-Key is longer than ${LONGEST_KEY} characters`);
+    const place = { principal: request.caller.key, key };
+    const claim = await store.claim(place, hashOf(request));
+    if (claim.kind === 'replay') return { value: claim.reply, replayed: true };
+    if (claim.kind === 'mismatch')
+      throw conflict('This Idempotency-Key was used for another request; use a new one', 'idempotency_key_reused');
+    if (claim.kind === 'busy')
+      throw conflict(
+        'The first request with this Idempotency-Key is still in progress; repeat it in a moment',
+        'idempotency_key_busy',
+      );
+    try {
+      const value = await work(claim.reserved_id);
+      const kept = await store.keep(place, value);
+      return kept.kind === 'answered' ? { value: kept.reply, replayed: true } : { value, replayed: false };
+    } catch (error) {
+      await store.failed(place, error, claim);
+      throw error;
+    }
+  };
+}
+
+const hashOf = ({ method, url, body }: FastifyRequest) =>
+  createHash('sha256')
+    .update(JSON.stringify([method, url, body ?? null]))
+    .digest('hex');

@@ -1,0 +1,299 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { carriesWarnings, type Endpoint, isUpload, type ReplyKind, storesInput } from '../../contracts/endpoint.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { StreamBudget } from '../../events/waiting.ts';
+import { refuseUnpermitted } from '../checks/permission.ts';
+import { type AuditTrail, madeBy, noteMade } from '../service/audit-trail.ts';
+import type { TokenEnds } from '../sign-in/token-ends.ts';
+import type { Caller } from './auth.ts';
+import { unknownFields, warningsUnlessRefused } from './fields.ts';
+import { FileReply, sendFile } from './file-reply.ts';
+import type { Gate } from './gate.ts';
+import type { Idempotency } from './idempotency.ts';
+import { goneOf, overOf } from './reply-ends.ts';
+import { needsRecord, underOtherNames } from './spellings.ts';
+import { type Frames, sendEvents } from './sse.ts';
+import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
+import { judged, judgedQuery, toReply } from './validate.ts';
+import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
+
+/** The parsed and validated input of a handler. */
+export interface RouteInput<P, Q, B> extends Warnings {
+  params: P;
+  query: Q;
+  body: B;
+  /** The uploaded file. */
+  file: Upload;
+  /** The id of the record to create, if the request has an Idempotency-Key. */
+  reserved_id: string | undefined;
+  /** Does the work once per Idempotency-Key; a repeated request gets the same result. For replies that may be streams. */
+  once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
+  /** Takes one of the caller's stream slots until the reply ends; throws if none is free. For replies that wait. */
+  holdOpen(): void;
+  /** Aborted when the client disconnects; for a stream, also when the server stops. */
+  signal: AbortSignal;
+  /** Last-Event-ID of a stream request. */
+  last_event_id: string | undefined;
+}
+
+interface PageReply<T> {
+  items: T[];
+  total: number;
+  next: string | null;
+}
+
+/** A server-sent event reply of an operation that can also return a value. It gets the signal of a stream. */
+export class EventReply {
+  readonly frames: (signal: AbortSignal) => Frames;
+  /** What was created or started for it. */
+  readonly made_id: string | null;
+  constructor(frames: EventReply['frames'], made_id: string | null = null) {
+    this.frames = frames;
+    this.made_id = made_id;
+  }
+}
+
+/** A reply that a protocol library writes to the connection itself. */
+export class RawReply {
+  readonly write: (request: FastifyRequest['raw'], response: FastifyReply['raw']) => Promise<void>;
+  constructor(write: RawReply['write']) {
+    this.write = write;
+  }
+}
+
+type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
+type Answer<R, K> = K extends 'page'
+  ? PageReply<R extends z.ZodType ? z.input<R> : never>
+  : K extends 'events' | 'file'
+    ? { events: Frames | null; file: FileReply }[K]
+    : R extends z.ZodType
+      ? z.input<R> | EventReply | RawReply
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
+        void;
+
+type Handler<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType | null,
+  R extends z.ZodType | null,
+  K extends ReplyKind,
+> = (input: RouteInput<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
+
+/** Where endpoints are mounted. It records them all, and OpenAPI is generated from that record. */
+export interface Api {
+  http: FastifyInstance;
+  endpoints: Endpoint[];
+  idempotency: Idempotency;
+  /** Aborted when the server stops, which ends the streams. */
+  closing: AbortSignal;
+  gates: Gates;
+  audit: AuditTrail;
+  tokenEnds: TokenEnds;
+  /** Counts what waits for the clients of open streams. */
+  waiting: StreamBudget;
+}
+
+/** Limits on open streams, uploads and storage; each throws to refuse. */
+export interface Gates {
+  streams: Gate;
+  uploads: Gate;
+  stored(owner: string, bytes: number): Promise<void>;
+}
+
+interface MountOptions<P extends z.ZodType> {
+  /** Reads the current record for If-Match. */
+  current?: (input: { params: z.output<P> }, caller: Caller) => Promise<unknown>;
+}
+
+/** Limit of a JSON body: a larger one would block the main thread for too long. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+
+/** Mounts an endpoint: its schemas validate input and reply; the handler is a function from input to reply. */
+export function mount<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType | null,
+  R extends z.ZodType | null,
+  K extends ReplyKind,
+>(api: Api, endpoint: Endpoint<P, Q, B, R, K>, handler: Handler<P, Q, B, R, K>, { current }: MountOptions<P> = {}): void {
+  api.endpoints.push(endpoint);
+  api.http.route({
+    method: endpoint.method,
+    url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
+    config: { exact: endpoint.exact === true },
+    async onRequest(request, reply) {
+      refuseUnpermitted(endpoint, request.caller);
+      if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);
+    },
+    async onSend(request, reply) {
+      await api.audit.record(endpoint, request, { status: reply.statusCode, made_id: madeBy(reply) });
+    },
+    async handler(request, reply) {
+      const { gates, waiting } = api;
+      const { caller } = request;
+      const streams = endpoint.kind === 'events' || endpoint.streamed !== undefined;
+      const closing = streams ? AbortSignal.any([api.closing, api.tokenEnds(caller, reply)]) : api.closing;
+      const holdOpen = () => {
+        gates.streams(caller.key, reply);
+        reply.raw.once('close', waiting.watch(reply.raw));
+      };
+      if (endpoint.kind === 'events') holdOpen();
+      const once = onceOf({ api, endpoint, request, reply });
+      const now = async (params: z.output<P>) => current?.({ params }, caller);
+      const input = { ...(await inputOf(endpoint, { request, reply, now }, closing)), once, holdOpen };
+      if (storesInput(endpoint, input.body)) await gates.stored(caller.key, bytesOf(input.file, request.body));
+      await compared(endpoint, { request, input }, current && (() => current(input, caller)));
+      const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
+      if (streams)
+        return send(endpoint, { request, reply, closing, waiting }, await recorded(api, { endpoint, request }, await work()));
+      const { value, replayed } = await input.once(async (reserved_id) => {
+        const answer = await work(reserved_id);
+        return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;
+      });
+      if (!carriesWarnings(endpoint)) headWarnings(reply, input);
+      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
+    },
+  });
+}
+
+/** Streams leave past the hook `onSend`, so they are recorded before. */
+async function recorded(
+  { audit }: Api,
+  { endpoint, request }: { endpoint: Endpoint; request: FastifyRequest },
+  answer: unknown,
+): Promise<unknown> {
+  const streams = endpoint.kind === 'events' || answer instanceof EventReply || answer instanceof RawReply;
+  const made_id = answer instanceof EventReply ? answer.made_id : null;
+  if (streams) await audit.record(endpoint, request, { status: endpoint.status, made_id });
+  return answer;
+}
+
+const bytesOf = ({ content }: Upload, body: unknown): number => content.length || Buffer.byteLength(JSON.stringify(body ?? null));
+
+/** Warnings as a header, for replies that are not objects; header values must be ASCII. */
+function headWarnings(reply: FastifyReply, { warnings }: Warnings): void {
+  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  if (warnings.length > 0) reply.header('x-warnings', JSON.stringify(warnings).replaceAll(/[^\x20-\x7e]/g, escaped));
+}
+
+interface Serving {
+  api: Api;
+  endpoint: Pick<Endpoint, 'idempotent'>;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown, unknown, unknown>['once'] => {
+  return async (work) => {
+    if (!endpoint.idempotent) return { value: await work(), replayed: false };
+    const { value, replayed } = await api.idempotency(request, work);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return { value: value as Awaited<ReturnType<typeof work>>, replayed };
+  };
+};
+
+async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType | null>(
+  endpoint: Endpoint<P, Q, B>,
+  { request, reply, now }: Exchange & { now: (params: z.output<P>) => Promise<unknown> },
+  closing: AbortSignal,
+): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
+  const params = endpoint.params.safeParse(request.params);
+  if (!params.success) throw new AppError('not_found', `Not found: ${request.url.split('?')[0]} does not contain a valid id`);
+  const doubts = warningsOf(request, reply);
+  const query = judgedQuery(endpoint.query, request.query);
+  const { reply: settled, large = false } = endpoint;
+  const judging = { what: 'body', settled, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
+  const record = endpoint.body && needsRecord(endpoint.body, request.body) ? await now(params.data) : undefined;
+  const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, { ...judging, now: record }) : null;
+  const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
+  doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);
+  const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
+  doubts.warn(...warningsUnlessRefused(unknownFields(endpoint.form ?? z.object({}), file.fields)));
+  return {
+    ...doubts,
+    params: params.data,
+    query: query.value,
+    body: body?.value as Body<B>,
+    file,
+    reserved_id: undefined,
+    signal: endpoint.kind === 'events' ? AbortSignal.any([overOf(reply), closing]) : goneOf(reply),
+    last_event_id: request.headers['last-event-id'] as string | undefined,
+  };
+}
+
+interface Exchange {
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+function send(
+  { kind, reply: schema, status }: Endpoint,
+  { request, reply, closing, waiting }: Exchange & Pick<Api, 'closing' | 'waiting'>,
+  answer: unknown,
+): FastifyReply | Promise<void> {
+  if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
+  reply.code(status);
+  if (answer instanceof EventReply) {
+    const gone = goneOf(reply);
+    return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
+  }
+  // Nothing follows: a browser would otherwise reconnect again and again.
+  if (kind === 'events' && answer === null) return reply.code(204).send();
+  if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: goneOf(reply), closing, waiting });
+  if (answer instanceof FileReply) return sendFile(reply, answer);
+  if (kind === 'none' || !schema) return reply.send();
+  if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
+  const record = toReply(schema, answer);
+  noteMade(reply, record);
+  const shown = underOtherNames(schema, record);
+  const tag = etagOf(stateOf(record));
+  if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))
+    return reply.header('etag', tag).code(304).send();
+  if (status < 300) reply.header('etag', tag);
+  const warnings = warningsIn(answer);
+  // The ETag covers the record only: warnings belong to one request.
+  return reply.type('application/json').send(JSON.stringify(warnings.length > 0 ? { ...(shown as object), warnings } : shown));
+}
+
+function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, total, next }: PageReply<unknown>): FastifyReply {
+  reply.header('x-total-count', String(total));
+  if (next) {
+    const url = new URL(request.url, 'http://localhost');
+    url.searchParams.set('cursor', next);
+    reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
+  }
+  return reply.type('application/json').send(JSON.stringify(items.map((item) => underOtherNames(schema, toReply(schema, item)))));
+}
+
+/** The record as JSON, without what depends on its reader. */
+const stateOf = (record: unknown) =>
+  JSON.stringify(record, function (key, value) {
+    return (key === 'needs' || key === 'sign_in') && this === record ? undefined : value;
+  });
+
+const etagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+
+/** Compares with the current record: 412 unless If-Match has its ETag, and a warning about fields that only the service sets. */
+async function compared(
+  { body, reply }: Endpoint,
+  { request, input }: { request: FastifyRequest; input: Warnings },
+  current: (() => Promise<unknown>) | undefined,
+): Promise<void> {
+  const wanted = request.headers['if-match'];
+  const suspects = settled(request.body, { body, reply }, null);
+  const asked = current && ((wanted && wanted !== '*') || suspects.length > 0);
+  const now = asked ? await current() : undefined;
+  if (wanted && wanted !== '*' && current) refuseOther(wanted, now);
+  if (body && suspects.length > 0) input.warn(...settled(request.body, { body, reply }, JSON.parse(JSON.stringify(now ?? null))));
+}
+
+function refuseOther(wanted: string, now: unknown): void {
+  const tags = wanted.split(',').map((tag) => tag.trim());
+  if (!tags.includes(etagOf(stateOf(now))))
+    throw new AppError('precondition', 'The record has changed since you read it; read it again and repeat your change', {
+      code: 'changed_meanwhile',
+    });
+}

@@ -1,0 +1,181 @@
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoint } from '../../contracts/endpoint.ts';
+import { AppError, type ErrorKind, type FieldError } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
+import { inOneLine } from '../../domain/reason.ts';
+
+const STATUS: Record<ErrorKind, number> = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  not_acceptable: 406,
+  conflict: 409,
+  timeout: 408,
+  precondition: 412,
+  too_large: 413,
+  unsupported: 415,
+  unprocessable: 422,
+  too_many: 429,
+  upstream: 502,
+  unavailable: 503,
+};
+
+const TITLES: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Not authenticated',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  408: 'Too slow',
+  409: 'Conflict',
+  412: 'Changed meanwhile',
+  413: 'Too large',
+  415: 'Unsupported content type',
+  421: 'Not this host',
+  422: 'Fields are not valid',
+  429: 'Too many requests',
+  500: 'Internal error',
+  502: 'An upstream service failed',
+  503: 'Not available now',
+};
+
+/** Our messages for Fastify's own errors. */
+const FASTIFY: Record<string, string> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service accepts',
+  FST_REQ_FILE_TOO_LARGE: 'The file is larger than this service accepts',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'Send the body as application/json',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; send a JSON object',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
+};
+
+/** When to try again if nothing better is known. */
+const RETRY_AFTER_S = 5;
+
+export interface ProblemFacts {
+  status: number;
+  code: string;
+  detail: string;
+  errors?: FieldError[] | undefined;
+  retry_after_s?: number | undefined;
+}
+
+/** The headers of a refusal, whatever its body. */
+export function headRefusal(
+  reply: FastifyReply,
+  { status, retry_after_s }: Pick<ProblemFacts, 'status' | 'retry_after_s'>,
+): void {
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
+}
+
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, code, detail, errors, retry_after_s }: ProblemFacts,
+): FastifyReply {
+  headRefusal(reply, { status, retry_after_s });
+  const title = TITLES[status] ?? 'Error';
+  const body = {
+    type: `urn:perdura:problem:${code}`,
+    title,
+    status,
+    detail,
+    code,
+    request_id: request.id,
+    ...(errors ? { errors } : {}),
+  };
+  return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
+}
+
+/** The methods of a path; empty if the path is unknown. */
+export function methodsAt(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
+  const parts = url.split('?')[0]?.split('/') ?? [];
+  const fits = (path: string) => {
+    const known = path.split('/');
+    return known.length === parts.length && known.every((part, at) => part.startsWith('{') || part === parts[at]);
+  };
+  // A fixed path segment is not an id: /api/skills/export does not match /api/skills/{id}.
+  const found = endpoints.filter(({ path }) => fits(path));
+  const fixed = found.filter(({ path }) => !path.endsWith('}'));
+  return [...new Set((fixed.length > 0 ? fixed : found).map(({ method }) => method))].sort();
+}
+
+export const wrongMethod = ({ method, url }: { method: string; url: string }, allowed: string[]): ProblemFacts => ({
+  status: 405,
+  code: 'method_not_allowed',
+  detail: `${url.split('?')[0]} accepts ${allowed.join(', ')}, not ${method}`,
+});
+
+export const unknownRoute = ({ method, url }: { method: string; url: string }): ProblemFacts => ({
+  status: 404,
+  code: 'not_found',
+  detail: `There is no ${method} ${url.split('?')[0]}; /docs lists all operations`,
+});
+
+/** The one mapping from thrown errors to replies. An unexpected error is a 500 that shows only its request id. */
+export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
+  const facts = factsOf(error);
+  const { retry_after_s = facts.status === 503 ? RETRY_AFTER_S : undefined } = facts;
+  return { ...facts, retry_after_s };
+}
+
+const TOO_LONG = 'A name, a tag or another text that is searched for is too long; send less than 2,000 characters';
+
+/** The database takes the request, and no index takes one of its texts (SQLSTATE 54000, also as Prisma wraps it). */
+function isBeyondLimits(error: Error): boolean {
+  const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } };
+  return [code, meta?.driverAdapterError?.cause?.originalCode].includes('54000');
+}
+
+function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
+  if (error instanceof AppError) {
+    const { kind, code, message: detail, errors, retry_after_s } = error;
+    return { status: STATUS[kind], code, detail, errors, retry_after_s };
+  }
+  const { code = '', statusCode } = error as FastifyError;
+  if (isBeyondLimits(error))
+    return { status: 422, code: 'text_too_long', detail: TOO_LONG, errors: [{ path: 'body', message: TOO_LONG }] };
+  const outage = outageOf(error);
+  if (outage) return { status: 503, code: outage.code, detail: `${outage.sentence}; try again shortly` };
+  if (statusCode === 429)
+    return { status: 429, code: 'rate_limited', detail: 'Too many requests; wait as long as Retry-After says' };
+  if (statusCode && statusCode < 500) {
+    const malformed = statusCode === 400 && error instanceof SyntaxError;
+    return {
+      status: statusCode,
+      code: codeOf(statusCode),
+      detail: malformed ? FASTIFY.FST_ERR_CTP_INVALID_JSON_BODY! : (FASTIFY[code] ?? error.message),
+    };
+  }
+  return {
+    status: 500,
+    code: 'internal',
+    detail: 'Internal error; the log of the service has the details under this request id',
+  };
+}
+
+const codeOf = (status: number) =>
+  status === 413 ? 'too_large' : status === 415 ? 'unsupported_content_type' : status === 400 ? 'malformed_body' : 'refused';
+
+/**
+ * Logs why a request or stream failed. What an upstream service did, and what the installation lacks, is one line: it has no place in our
+ * code. Any other error is our fault, and keeps its stack.
+ */
+export function logFault(log: FastifyBaseLogger, error: Error, what: string): void {
+  const outage = outageOf(error);
+  if (outage) log.error({ error_code: outage.code }, `${what}: ${inOneLine(error.message)}`);
+  else if (error instanceof AppError) log.warn({ error_code: error.code }, `${what}: ${inOneLine(error.message)}`);
+  else log.error({ err: error }, what);
+}
+
+/** Every refusal and failure as a problem document. */
+export function refuseInOurWords(http: FastifyInstance): void {
+  http.setErrorHandler((error: Error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500) logFault(request.log, error, 'request failed');
+    return sendProblem(request, reply, problem);
+  });
+  http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));
+}

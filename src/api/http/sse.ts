@@ -1,0 +1,148 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { StreamBudget } from '../../events/waiting.ts';
+import { logFault } from './problems.ts';
+
+export interface SseFrame {
+  id?: number;
+  /** The event type, for protocols that send it next to the data. */
+  event?: string;
+  /** Sent as JSON; a string is sent as is. */
+  data: unknown;
+}
+
+/** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
+export type LateFrame = () => Promise<SseFrame | Buffer | null>;
+
+/** A buffer is a frame as `bytesOfFrame` writes it, which several streams may share. */
+export type Frames = AsyncIterable<SseFrame | LateFrame | Buffer>;
+
+const KEEP_ALIVE_MS = 15_000;
+
+/** The `retry` hint: how soon a client reconnects to another process or to the restarted one. */
+const RETRY_MS = 1_000;
+
+/** Bytes that may wait for a client's socket before the next frame is asked for. */
+const UNSENT_BYTES = 16 * 1024;
+/** A large frame is written in so many parts, within these sizes: each may have to be asked for separately. */
+const PARTS = { most: 32, smallest: 64 * 1024, largest: 1024 * 1024 };
+/** How long a large frame is kept for a client that does not take a part; then it is asked for again. */
+const PATIENCE_MS = 200;
+
+interface Sending {
+  /** Aborted when the server stops. */
+  closing: AbortSignal;
+  /** Aborted when the client disconnects. */
+  gone: AbortSignal;
+  waiting: StreamBudget;
+}
+
+/**
+ * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
+ * `closing`, a `retry` hint follows. A frame is asked for only when the client has taken nearly everything before it.
+ */
+export function sendEvents(reply: FastifyReply, frames: Frames, { closing, gone, waiting }: Sending): FastifyReply {
+  reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no');
+  const { raw } = reply.hijack();
+  raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
+  if (reply.request.method === 'HEAD') raw.end();
+  else
+    void pump({ raw, gone, waiting }, frames, closing).catch((error: Error) => {
+      if (!gone.aborted) logFault(reply.log, error, 'a stream failed');
+      raw.destroy();
+    });
+  return reply;
+}
+
+interface Outlet extends Omit<Sending, 'closing'> {
+  raw: ServerResponse;
+}
+
+async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promise<void> {
+  const { raw, waiting } = outlet;
+  // A comment in the middle of a frame would break it in two.
+  let between = true;
+  const beat = setInterval(() => {
+    if (between && raw.writableLength === 0) raw.write(': keep-alive\n\n');
+  }, KEEP_ALIVE_MS);
+  try {
+    await sent(raw, ': open\n\n');
+    for await (const frame of frames) {
+      await waiting.turn();
+      between = false;
+      if (typeof frame === 'function') await sendLate(outlet, frame);
+      else await sent(raw, bytesOf(frame));
+      between = true;
+      if (raw.destroyed) return;
+    }
+    raw.end(closing.aborted ? `retry: ${RETRY_MS}\n\n` : undefined);
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Resolves when so little is left of everything written that more may be. */
+async function sent(raw: ServerResponse, text: string | Buffer): Promise<void> {
+  const taken = written(raw, text);
+  if (raw.writableLength > UNSENT_BYTES) await taken();
+}
+
+type Taken = (most_ms?: number) => Promise<boolean>;
+
+/** Writes a text. The result waits until the socket has taken it, or for `most_ms`; it is false if that was too short. */
+function written(raw: ServerResponse, text: string | Buffer): Taken {
+  let taken = raw.destroyed;
+  let done = () => {};
+  if (!taken)
+    raw.write(text, () => {
+      taken = true;
+      done();
+    });
+  return async (most_ms) => {
+    if (taken || raw.destroyed) return true;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      done = resolve;
+      raw.once('close', resolve);
+      if (most_ms !== undefined) timer = setTimeout(resolve, most_ms);
+    });
+    raw.off('close', done);
+    clearTimeout(timer);
+    return taken || raw.destroyed;
+  };
+}
+
+/** Sends a large frame in parts. It is kept only while the client takes them. */
+async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promise<void> {
+  for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !gone.aborted; ) {
+    const sending = () => sendParts(raw, load, from);
+    const { taken, ...place } = await waiting.withLarge(sending, gone);
+    ({ from, length } = place);
+    await taken();
+  }
+}
+
+/** Writes parts until one is not taken in time. Returns the place to continue from, and what to wait for. */
+async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
+  const frame = await load();
+  const text = frame ? bytesOf(frame) : Buffer.alloc(0);
+  const size = Math.min(PARTS.largest, Math.max(PARTS.smallest, Math.ceil(text.length / PARTS.most)));
+  let from = start;
+  let taken: Taken = async () => true;
+  for (let slow = false; from < text.length && !slow && !raw.destroyed; ) {
+    // A copy: a part of the buffer would keep all of it.
+    const part = Buffer.from(text.subarray(from, from + size));
+    from += part.length;
+    taken = written(raw, part);
+    slow = !(await taken(PATIENCE_MS));
+  }
+  return { from, length: text.length, taken };
+}
+
+const bytesOf = (frame: SseFrame | Buffer) => (Buffer.isBuffer(frame) ? frame : bytesOfFrame(frame));
+
+/** As bytes: of a string that waits for its socket, Node keeps a copy of three times its length. */
+export function bytesOfFrame({ id, event, data }: SseFrame): Buffer {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
+  return Buffer.from(`${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { isStorable, type Warning } from '../../contracts/common.ts';
+import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
+import { withoutLimits } from '../stored-replies.ts';
+import { findExcess } from './entries.ts';
+import { idFields, unknownFields } from './fields.ts';
+import { respelt } from './spellings.ts';
+
+const DEEPEST = 64;
+
+interface Judging {
+  /** What the value is, such as `body`: the error path if the value as a whole is invalid. */
+  what: string;
+  /** Schema of the record, whose service-set fields a client may send back. */
+  settled?: z.ZodType | null;
+  /** Whether this is an update: a null is then a value, not an omitted field. */
+  keeps_nulls?: boolean;
+  /** Path of the value within the request. */
+  within?: string;
+  /** An import, whose own lists may be long. */
+  large?: boolean;
+  /** The record to change, read if a field was sent under several names. */
+  now?: unknown;
+}
+
+export interface Judged<T> {
+  value: T;
+  /** About fields that are never read. */
+  warnings: Warning[];
+}
+
+/** The parsed value, or a 422 that lists every invalid field. */
+export const validated = <S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> =>
+  judged(schema, value, { what }).value;
+
+/** The parsed value with warnings about ignored fields. 422 lists every invalid field, and unknown fields of protective settings. */
+export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: Judging): Judged<z.output<S>> {
+  const { within = '' } = judging;
+  const placed = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
+  const refused = findExcess(schema, given, { path: [], large: judging.large ?? false }) ?? findUnstorable(given, [], 0);
+  if (refused) throw unprocessable([placed(refused)]);
+  const conflicts: FieldError[] = [];
+  const { keeps_nulls = false, now } = judging;
+  const value = respelt(schema, given, { keeps_nulls, now, refuse: (fault) => conflicts.push(fault) });
+  const result = schema.safeParse(value);
+  const unknown = unknownFields(schema, value).filter(({ path }) => !isSetByService(path, judging.settled));
+  const errors = [...conflicts, ...errorsOf(result, judging.what), ...unknown.filter((field) => field.refused)];
+  if (!result.success || errors.length > 0) throw unprocessable(errors.map(placed));
+  return { value: result.data, warnings: unknown.map(placed) };
+}
+
+/** Whether a client may have read the field in a reply. */
+const isSetByService = (path: string, reply: z.ZodType | null | undefined) =>
+  reply instanceof z.ZodObject && (path in reply.shape || path === 'warnings');
+
+/** Names that filter some list. Ignoring one on a list without that filter would return everything. */
+const FILTERS = new Set(
+  ['q', 'tag', 'tags', 'status', 'workflow_id', 'agent_id', 'since', 'scope', 'source_id', 'content_type'].concat([
+    'guardrail_type',
+    'provider_id',
+    'task_id',
+    'include',
+    'dry_run',
+    'force',
+  ]),
+);
+
+/** Warns about an unknown query parameter; refuses one that filters another list or looks like a misspelled filter. */
+export function judgedQuery<S extends z.ZodType>(schema: S, value: unknown): Judged<z.output<S>> {
+  refuseImpossibleIds(schema, value);
+  const { value: query, warnings } = judged(schema, value, { what: 'query' });
+  const meant = warnings.filter(({ path, message }) => FILTERS.has(path) || message.includes('did you mean'));
+  if (meant.length > 0) throw unprocessable(meant);
+  return { value: query, warnings };
+}
+
+/** A malformed id names nothing that exists, as in a path. */
+function refuseImpossibleIds(schema: z.ZodType, query: unknown): void {
+  for (const [name, field] of idFields(schema)) {
+    const given = Object(query)[name];
+    if (typeof given === 'string' && !field.safeParse(given).success)
+      throw new AppError('not_found', `\`${name}\` of the query is not a valid id, so nothing has it`);
+  }
+}
+
+function errorsOf(result: z.ZodSafeParseResult<unknown>, what: string): FieldError[] {
+  if (result.success) return [];
+  // Unknown names are reported separately, with the nearest known name.
+  const issues = result.error.issues.filter(({ code }) => code !== 'unrecognized_keys');
+  return issues.map(({ path, message }) => ({ path: path.join('.') || what, message }));
+}
+
+/** Finds text that the database cannot store, and excessive nesting. `path` is mutated during the walk and restored. */
+function findUnstorable(value: unknown, path: string[], depth: number): FieldError | null {
+  if (depth > DEEPEST) return { path: path.slice(0, 4).join('.'), message: `Nested more than ${DEEPEST} levels deep` };
+  if (typeof value === 'string') return isStorable(value) ? null : unstorable(path);
+  if (typeof value !== 'object' || value === null) return null;
+  for (const key of Object.keys(value)) {
+    if (!isStorable(key)) return unstorable([...path, 'key']);
+    path.push(key);
+    const found = findUnstorable((value as Record<string, unknown>)[key], path, depth + 1);
+    if (found) return found;
+    path.pop();
+  }
+  return null;
+}
+
+const unstorable = (path: readonly string[]): FieldError => ({
+  path: path.join('.'),
+  message: 'Contains a null character or invalid Unicode',
+});
+
+/** The value as a reply shows it: fields that the contract does not name are dropped. */
+export const toReply = <R extends z.ZodType>(reply: R, value: unknown): z.output<R> => withoutLimits(reply).parse(value);

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Warning } from '../../contracts/common.ts';
+import { unprocessable } from '../../domain/errors.ts';
+import { missingToken } from '../checks/needs.ts';
+import { isOtherName } from './spellings.ts';
+
+/** Collects warnings about a request that succeeds. */
+export interface Warnings {
+  /**
+   * Adds to the reply's `warnings`. With `Prefer: handling=strict` (RFC 7240) the request fails with 422 instead, so call this
+   * before writing anything.
+   */
+  warn(...warnings: Warning[]): void;
+  /** Adds to the reply's `warnings` what is no fault of the request; strict handling does not refuse it. */
+  note(...warnings: Warning[]): void;
+  /** Whether a warning must fail the request; for callers that find warnings only while they write. */
+  readonly strict: boolean;
+  readonly warnings: readonly Warning[];
+}
+
+const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?=$|[,;\s])/i;
+
+/**
+ * The warnings of a request. A client that sends back a record with its `warnings` and `needs` knows them, so strict handling does not
+ * refuse them again.
+ */
+export function warningsOf(
+  { method, headers, body }: Pick<FastifyRequest, 'method' | 'headers' | 'body'>,
+  reply: FastifyReply,
+): Warnings {
+  const strict = method !== 'GET' && STRICT.test([headers.prefer ?? []].flat().join(', '));
+  if (strict) reply.header('preference-applied', 'handling=strict');
+  const warnings: Warning[] = [];
+  const known = strict ? messagesIn(body) : new Set();
+  return {
+    strict,
+    warnings,
+    warn(...more) {
+      warnings.push(...more);
+      const refused = more.filter(({ message }) => !known.has(message));
+      if (strict && refused.length > 0) throw unprocessable(refused, 'strict_handling');
+    },
+    note: (...more) => void warnings.push(...more),
+  };
+}
+
+function messagesIn(body: unknown): Set<unknown> {
+  if (!isObject(body)) return new Set();
+  const { warnings, needs } = body;
+  return new Set([
+    ...(Array.isArray(warnings) ? warnings.map((warning) => Object(warning).message) : []),
+    ...(Array.isArray(needs) ? needs.map((name) => missingToken(String(name))) : []),
+  ]);
+}
+
+/** The reply with its warnings, if it is an object. They are part of what a repeated Idempotency-Key returns. */
+export function withWarnings(answer: unknown, { warnings }: Pick<Warnings, 'warnings'>): unknown {
+  if (warnings.length === 0 || !isObject(answer)) return answer;
+  return { ...answer, warnings: [...warningsIn(answer), ...warnings] };
+}
+
+/** The warnings of a reply made by `withWarnings`. */
+export const warningsIn = (answer: unknown): Warning[] =>
+  isObject(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Warns about sent fields that only the service sets. A client that writes back what it read sends all of them, so unchanged values
+ * and `updated_at` cause no warning.
+ */
+export function settled(body: unknown, schemas: { body: z.ZodType | null; reply: z.ZodType | null }, now: unknown): Warning[] {
+  const replyShape = shapeOf(schemas.reply);
+  const taken = shapeOf(schemas.body);
+  if (!isObject(body)) return [];
+  return Object.keys(body)
+    .filter((name) => name in replyShape && !(name in taken) && !NEVER_WARNED_OF.has(name) && !isOtherName(taken, name))
+    .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
+    .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
+}
+
+const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in', 'needs']);
+
+/** The fields of the record in a reply. */
+export const shapeOf = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

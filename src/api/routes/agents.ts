@@ -1,0 +1,119 @@
+import { type Agent, agents, unresolved } from '../../contracts/agents.ts';
+import type { BuiltinTool } from '../../contracts/builtin-tools.ts';
+import type { Warning } from '../../contracts/common.ts';
+import type { FieldError } from '../../domain/errors.ts';
+import { isHosted } from '../../domain/hosted-tools.ts';
+import type { RowFilter } from '../../store/database/resource.ts';
+import type { Store } from '../../store/index.ts';
+import type { StoredAgent } from '../../store/resources/agents.ts';
+import { builtinSpecs } from '../../tools/builtin/index.ts';
+import { guardDoubtsOf, guardFaults } from '../checks/agent-guards.ts';
+import { unknownReferences } from '../checks/references.ts';
+import { unfilledTools } from '../checks/tool-tokens.ts';
+import { agentTagDoubts } from '../checks/unjoined.ts';
+import { hostedFaults } from '../hosted-tools.ts';
+import { mountCrud, type SharedWrite } from '../http/crud.ts';
+import { nearest } from '../http/fields.ts';
+import type { Api } from '../http/mount.ts';
+
+interface Services {
+  store: Store;
+  builtin_tools: BuiltinTool[];
+}
+
+const REFERENCES = {
+  provider_id: 'provider',
+  custom_tool_ids: 'customTool',
+  mcp_server_ids: 'mcpServer',
+  required_mcp_servers: 'mcpServer',
+  knowledge_source_ids: 'knowledgeSource',
+} as const;
+
+export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared_write: SharedWrite): void {
+  const list = ({ tag, tags, ...filter }: RowFilter) => store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]));
+  mountCrud(api, agents, {
+    store: { ...store.agents, remove: store.removeAgent },
+    list,
+    shared_write,
+    async check(values, caller, { id }) {
+      const before = id ? await store.agents.find(id) : null;
+      return agentFaults(store, values, { before, by: caller.key });
+    },
+    doubts: async (agent, caller) => [
+      ...unresolved(agent),
+      ...toolDoubts(agent, builtin_tools),
+      ...(await agentTagDoubts(store, { created_by: caller.key, ...agent })),
+      ...(await guardDoubtsOf(store, agent, caller.key)),
+    ],
+    lacks: (agent, caller) => unfilledTools(store, agent, caller),
+    users: ({ id }, { key }) => store.usersOf('agent', id, key),
+  });
+}
+
+/** An agent that is saved: the record to change, and who changes it. */
+interface SavingAgent {
+  before: StoredAgent | null;
+  by: string;
+}
+
+/** What an agent names and this installation does not have, or the agent itself. */
+export const agentFaults = async (store: Store, values: Partial<Agent>, { before, by }: SavingAgent): Promise<FieldError[]> => [
+  ...unknownBuiltins(values),
+  ...(await hostedFaults(store, values, before)),
+  ...(await unknownReferences(store, values, REFERENCES, before)),
+  ...(values.approval_tools ? await guardFaults(store, { ...before, ...values }, by) : []),
+];
+
+/** Agents have no tags. They match by the tags that their resources are joined by. */
+function taggedBy(wanted: (string | undefined)[]): object {
+  const names = wanted.map((name) => name?.trim()).filter(Boolean);
+  return names.length > 0 ? { OR: [{ mcp_server_tags: { hasSome: names } }, { knowledge_tags: { hasSome: names } }] } : {};
+}
+
+const BUILTINS = builtinSpecs().map(({ name }) => name);
+
+export function unknownBuiltins({ builtin_tools = [] }: Partial<Agent>): FieldError[] {
+  return builtin_tools
+    .map((name, index) => ({ name, path: `builtin_tools.${index}` }))
+    .filter(({ name }) => !BUILTINS.includes(name))
+    .map(({ name, path }) => {
+      const near = nearest(name, BUILTINS);
+      const hint = near ? `did you mean \`${near.name}\`?` : `there are ${BUILTINS.join(', ')}`;
+      return { path, message: `There is no built-in tool named \`${name}\`; ${hint}` };
+    });
+}
+
+/** Warns about tools that a run of this agent would not get, or would get under another name. */
+function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
+  const { custom_tool_ids = [], provider_id, builtin_tools = [], tool_definitions = [] } = agent;
+  const skipped =
+    custom_tool_ids.length > 0 && !provider_id
+      ? [
+          {
+            path: 'custom_tool_ids',
+            message: 'The default runtime takes no custom tools: runs skip them. Give the agent a `provider_id`',
+          },
+        ]
+      : [];
+  const missing = builtin_tools.filter((name) => BUILTINS.includes(name) && !offered.some((tool) => tool.name === name));
+  const functions = tool_definitions.flatMap((tool) => (isHosted(tool) ? [] : [tool.function.name]));
+  const hosted = tool_definitions.flatMap((tool) => (isHosted(tool) ? [tool.name] : []));
+  const taken = functions.filter((name) => builtin_tools.includes(name));
+  return [
+    ...skipped,
+    ...missing.map((name) => ({
+      path: 'builtin_tools',
+      message: `\`${name}\` is not configured in this installation: runs go without it`,
+    })),
+    ...taken.map((name) => ({
+      path: 'tool_definitions',
+      message: `\`${name}\` is also a built-in tool of this agent; this one is offered as defined_${name}`,
+    })),
+    ...hosted
+      .filter((name) => builtin_tools.includes(name))
+      .map((name) => ({
+        path: 'builtin_tools',
+        message: `\`${name}\` is also a tool that the provider of this agent runs; this one is offered as builtin_${name}`,
+      })),
+  ];
+}

@@ -1,0 +1,181 @@
+import { v7 as uuid } from 'uuid';
+import type { BuiltinTool } from '../../contracts/builtin-tools.ts';
+import type { Warning } from '../../contracts/common.ts';
+import { type CustomTool, CustomToolCreate, type CustomToolValues, customTools } from '../../contracts/custom-tools.ts';
+import { toolDestination } from '../../domain/destinations.ts';
+import { AppError, conflict, notFound, unprocessable } from '../../domain/errors.ts';
+import type { Records } from '../../store/database/resource.ts';
+import type { Store } from '../../store/index.ts';
+import type { ToolRunner } from '../../toolrunner/runner.ts';
+import type { FitArguments } from '../../tools/arguments.ts';
+import { resolveEnv } from '../../tools/python.ts';
+import { ToolUnreachable } from '../../tools/source.ts';
+import { tokenNeeds } from '../checks/needs.ts';
+import { unfilled } from '../checks/tool-tokens.ts';
+import type { Caller } from '../http/auth.ts';
+import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
+import { type Api, mount } from '../http/mount.ts';
+import type { Upload } from '../http/uploads.ts';
+import { validated } from '../http/validate.ts';
+import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
+
+interface Services {
+  store: Store;
+  runner: ToolRunner;
+  fitArguments: FitArguments;
+  builtin_tools: BuiltinTool[];
+}
+
+export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
+  const { store, runner } = services;
+  const find = findIn(store);
+  const create = async (fields: NewRecord<CustomToolValues>, by?: string) =>
+    maskedTool(await store.customTools.create(await newTool(runner, fields), by));
+  const resource: Records<CustomTool, NewRecord<CustomToolValues>, ToolFields> = {
+    find: async (id) => {
+      const tool = await store.customTools.find(id);
+      return tool && maskedTool(tool);
+    },
+    create,
+    update: async (id, fields, by) =>
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields), by)),
+    remove: store.customTools.remove,
+  };
+  mountCrud(api, customTools, {
+    store: resource,
+    async list(query) {
+      const page = await store.customTools.list(query);
+      return { ...page, items: page.items.map(maskedTool) };
+    },
+    shared_write,
+    async check(values, _, { id, warn }) {
+      warn(...(await networkDoubts(runner, { ...(id ? { name: (await find(id)).name } : {}), ...values })));
+      return [];
+    },
+    doubts: async ({ name }) => takenName(String(name), services.builtin_tools),
+    lacks: async (tool) => unfilled(tool),
+    needs: needsOf(store),
+    async mayRemove({ id }) {
+      if ((await find(id)).is_plugin) throw conflict('This tool came with the installation; disable it instead', 'plugin_tool');
+    },
+    users: ({ id }, { key }) => store.usersOf('customTool', id, key),
+  });
+  mount(api, customTools.upload, async ({ file, warn }, caller) => {
+    const fields = fileFields(file);
+    warn(...takenName(fields.name, services.builtin_tools));
+    return create({ ...fields, created_by: caller.key }, caller.key);
+  });
+  mount(api, customTools.validate, async ({ body: { name, source_code } }) => {
+    const { valid, inferred_schema, error } = await runner.inspect(name, source_code);
+    return { valid, inferred_schema, error };
+  });
+  mount(api, customTools.run, async ({ params, body, signal }, caller) => {
+    return runOnce(services, { tool: await find(params.id as string), args: body.arguments, caller }, signal);
+  });
+  envMappingRoutes(api, store, shared_write);
+}
+
+function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): void {
+  const find = findIn(store);
+  const mappingOf = async ({ id, name, env_config = {} }: CustomTool, caller: Caller) => ({
+    tool_id: id,
+    tool_name: name,
+    env_mapping: Object.fromEntries(
+      Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
+    ),
+    available_tokens: await store.tokens.namesOf(caller.key),
+  });
+  mount(api, customTools.getEnvMapping, async ({ params, warn }, caller) => {
+    const tool = await find(params.id as string);
+    const doubts = [...(await needsOf(store).doubts(tool, caller)), ...unfilled(tool)];
+    warn(...doubts.map(asMapping));
+    return mappingOf(tool, caller);
+  });
+  mount(api, customTools.setEnvMapping, async ({ params, body: { env_mapping }, warn }, caller) => {
+    const tool = await find(params.id as string);
+    refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
+    const config = structuredClone(tool.env_config ?? {});
+    const undeclared = Object.keys(env_mapping).filter((variable) => !config[variable]);
+    const errors = undeclared.map((variable) => ({
+      path: `env_mapping.${variable}`,
+      message: 'The tool does not declare this variable',
+    }));
+    for (const [variable, token_name] of Object.entries(env_mapping))
+      if (config[variable]) config[variable].token_name = token_name;
+    if (errors.length > 0) throw unprocessable(errors);
+    const doubts = await needsOf(store).doubts({ env_config: config }, caller);
+    warn(...doubts.map(asMapping));
+    return mappingOf(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
+  });
+}
+
+const asMapping = ({ path, message }: Warning): Warning => ({ path: path.replace('env_config', 'env_mapping'), message });
+
+const needsOf = (store: Store) =>
+  tokenNeeds(store, ({ env_config }: Partial<CustomTool>) =>
+    Object.entries(env_config ?? {}).map(([variable, { token_name: token }]) => ({ path: `env_config.${variable}`, token })),
+  );
+
+const findIn = (store: Store) => async (id: string) => {
+  const tool = await store.customTools.find(id);
+  if (!tool) throw notFound('custom tool', id);
+  return tool;
+};
+
+/** Present only if the tool declares variables. */
+function maskedTool({ env_config, ...tool }: CustomTool): CustomTool {
+  return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
+}
+
+function takenName(name: string, builtin_tools: BuiltinTool[]): Warning[] {
+  if (!builtin_tools.some((builtin) => builtin.name === name)) return [];
+  const message = `\`${name}\` is the name of a built-in tool, too; for an agent that has both, this one is called custom_${name}`;
+  return [{ path: 'name', message }];
+}
+
+function fileFields({ filename, content }: Upload) {
+  if (!filename.endsWith('.py'))
+    throw new AppError('invalid', 'Upload a Python file: its name must end in .py', { code: 'not_python' });
+  let source_code: string;
+  try {
+    source_code = new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch {
+    throw unprocessable([{ path: 'file', message: 'The file is not UTF-8 text' }], 'invalid_tool');
+  }
+  return validated(CustomToolCreate, { name: filename.slice(0, -'.py'.length), source_code }, 'file');
+}
+
+interface AdHoc {
+  tool: CustomTool;
+  args: Record<string, unknown>;
+  caller: Caller;
+}
+
+async function runOnce({ store, runner, fitArguments }: Services, { tool, args, caller }: AdHoc, signal: AbortSignal) {
+  if (!tool.is_enabled) throw conflict('This tool is disabled; enable it first', 'tool_disabled');
+  const { name, source_code: source, parameters_schema, network, env_config = {} } = tool;
+  const mapping = Object.fromEntries(
+    Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
+  );
+  const call = { arguments: args, run: { owner: caller.key } };
+  const fitted = await fitArguments({ name, parameters: parameters_schema }, call).catch((error: unknown) => {
+    if (error instanceof ToolUnreachable) return { refusal: error.message };
+    throw error;
+  });
+  if ('refusal' in fitted) return notRun(name, fitted.refusal);
+  const resolved = await resolveEnv(mapping, (token, variable) =>
+    store.tokens.open({ name: token, principal: caller.key, destination: toolDestination(tool, variable) }),
+  );
+  if ('refusal' in resolved) return notRun(name, resolved.refusal);
+  const answer = await runner.run(
+    { name, source, arguments: fitted.arguments, env: resolved.env, call_key: uuid(), network },
+    signal,
+  );
+  const { result, error, duration_ms, stdout, stderr } = answer;
+  return { tool_name: name, result, success: error === null, error, duration_ms, stdout, stderr };
+}
+
+/** The reply to a call that never reached the tool. */
+const notRun = (tool_name: string, error: string) => {
+  return { tool_name, result: JSON.stringify({ error }), success: false, error, duration_ms: 0, stdout: '', stderr: '' };
+};

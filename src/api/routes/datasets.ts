@@ -1,0 +1,104 @@
+import { type BundledItem, datasets, type ItemCall } from '../../contracts/datasets.ts';
+import { notFound, unprocessable } from '../../domain/errors.ts';
+import type { Store } from '../../store/index.ts';
+import { ownedDataset, ownedTask } from '../checks/owned.ts';
+import type { Caller } from '../http/auth.ts';
+import { madeOnce } from '../http/crud.ts';
+import { type Api, type Gates, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
+
+interface Services {
+  store: Store;
+  /** Throws if a write would exceed the caller's storage quota. */
+  admitBytes: Gates['stored'];
+}
+
+export function datasetRoutes(api: Api, services: Services): void {
+  const { store } = services;
+  const owned = ownedDataset(store);
+  const current = async ({ params }: { params: unknown }, caller: Caller) =>
+    toReply(datasets.get.reply, await owned((params as { id: string }).id, caller));
+
+  mount(api, datasets.list, ({ query }, caller) => store.datasets.list(query, caller.key));
+  mount(api, datasets.get, ({ params: { id } }, caller) => owned(id, caller));
+  mount(api, datasets.create, ({ body, reserved_id: id }, caller) => {
+    const values = { ...body, created_by: caller.key, ...(id ? { id } : {}) };
+    return madeOnce(id, store.datasets.find, () => store.datasets.create(values));
+  });
+  mount(
+    api,
+    datasets.update,
+    async ({ params: { id }, body }, caller) => {
+      await owned(id, caller);
+      return store.datasets.update(id, body);
+    },
+    { current },
+  );
+  mount(
+    api,
+    datasets.remove,
+    async ({ params: { id } }, caller) => {
+      await owned(id, caller);
+      await store.datasets.remove(id);
+    },
+    { current },
+  );
+  itemRoutes(api, services);
+}
+
+function itemRoutes(api: Api, { store, admitBytes }: Services): void {
+  const owned = ownedDataset(store);
+  mount(api, datasets.items, async ({ params: { id }, query }, caller) => {
+    await owned(id, caller);
+    return store.datasets.items(id, query);
+  });
+  mount(api, datasets.addItem, async ({ params, body, reserved_id: id }, caller) => {
+    const { id: dataset_id } = await owned(params.id, caller);
+    return madeOnce(id, store.datasets.findItem, async () => {
+      const { task_id, ...given } = body;
+      const source = task_id === undefined ? NO_RUN : await runOf(store, task_id, caller);
+      await admitBytes(caller.key, Buffer.byteLength(JSON.stringify(source)));
+      const { prompt = source.prompt, expected = source.expected } = given;
+      const { calls, source_task_id } = source;
+      const values = { dataset_id, prompt, expected, calls, source_task_id, created_by: caller.key };
+      return store.datasets.addItem({ ...values, ...(id ? { id } : {}) });
+    });
+  });
+  mount(api, datasets.importBundle, async ({ params, body, reserved_id: id }, caller) => {
+    const { id: dataset_id } = await owned(params.id, caller);
+    const values = { dataset_id, ...itemOf(body), source_task_id: null, created_by: caller.key, ...(id ? { id } : {}) };
+    return madeOnce(id, store.datasets.findItem, () => store.datasets.addItem(values));
+  });
+  mount(api, datasets.removeItem, async ({ params: { id, item_id } }, caller) => {
+    await owned(id, caller);
+    if (!(await store.datasets.removeItem(id, item_id))) throw notFound('item of this dataset', item_id);
+  });
+}
+
+interface Source {
+  prompt: string;
+  expected: unknown;
+  calls: ItemCall[];
+  source_task_id: string | null;
+}
+
+const NO_RUN: Source = { prompt: '', expected: null, calls: [], source_task_id: null };
+
+async function runOf(store: Store, task_id: string, caller: Caller): Promise<Source> {
+  const task = await store.tasks.find(task_id);
+  if (!task) throw unprocessable([{ path: 'task_id', message: `No task with id ${task_id}` }]);
+  const { prompt, response: expected } = await ownedTask(store)(task_id, caller);
+  return { prompt, expected, calls: await store.datasets.recordedCalls(task_id), source_task_id: task_id };
+}
+
+const itemOf = ({ task: { prompt }, end, steps }: BundledItem) => ({
+  prompt,
+  expected: end.response ?? null,
+  calls: steps.flatMap(({ tool_calls }) =>
+    tool_calls.flatMap(({ name, arguments: args, status, failed, result, answered_by }) =>
+      status === 'done' && result !== null && (answered_by ?? 'recorded') === 'recorded'
+        ? [{ name, arguments: args, content: result, failed: failed ?? false }]
+        : [],
+    ),
+  ),
+});

@@ -1,0 +1,98 @@
+import type { CallerRole, Scope } from '../../contracts/access.ts';
+import { keys, MOST_KEYS, type ServiceKey } from '../../contracts/keys.ts';
+import { isWithin, SCOPES_OF } from '../../domain/access.ts';
+import { AppError, conflict, type FieldError, foreign, notFound, unprocessable } from '../../domain/errors.ts';
+import type { Store } from '../../store/index.ts';
+import type { PresentedKey } from '../../store/people/service-keys.ts';
+import type { Caller } from '../http/auth.ts';
+import { type Api, mount } from '../http/mount.ts';
+
+const NOUN = 'service key';
+
+/** What a key gets unless its creator names scopes. */
+const ORDINARY: readonly Scope[] = ['read', 'run', 'write'];
+
+/** Service keys belong to their owner. An administrator may only see and delete them. */
+export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: Pick<Store, 'serviceKeys'> }): void {
+  const one = async (id: string, mine: (owner: string) => boolean): Promise<ServiceKey> => {
+    const found = await store.find(id);
+    if (!found) throw notFound(NOUN, id);
+    if (!mine(found.owner)) throw foreign(NOUN);
+    return found;
+  };
+  const own = (id: string, { key }: Caller) => one(id, (owner) => owner === key);
+  const ownOrAdmin = (id: string, { key, is_admin }: Caller) => one(id, (owner) => is_admin || owner === key);
+
+  /** Who rotates a key gets one that lives as long: a key must not outlive itself by way of another. */
+  async function refuseUnrelated(found: ServiceKey, { service_key }: Caller): Promise<void> {
+    if (!service_key || found.id === service_key.id || (await store.wasMadeWith(found, service_key.id))) return;
+    throw new AppError(
+      'forbidden',
+      'A service key may rotate only itself and the keys made with it; sign in yourself to rotate this one',
+      { code: 'key_not_yours_to_rotate' },
+    );
+  }
+
+  mount(api, keys.list, ({ query }, { key, is_admin }) => store.list({ ...query, owner: is_admin ? null : key }));
+  mount(api, keys.get, ({ params: { id } }, caller) => ownOrAdmin(id, caller));
+  mount(api, keys.create, async ({ body: { name, role, scopes, expires_at } }, caller) => {
+    const values = {
+      role,
+      scopes: [...new Set(scopes ?? ORDINARY.filter((scope) => SCOPES_OF[role].includes(scope)))],
+      expires_at,
+    };
+    const errors = refusalsOf(values, caller);
+    if (errors.length > 0) throw unprocessable(errors);
+    if ((await store.countOf(caller.key)) >= MOST_KEYS)
+      throw conflict(`You have ${MOST_KEYS} service keys, the most that one person may have; delete one first`, 'keys_limit');
+    const { key: owner, login: owner_login } = caller;
+    return store.create({ name, ...values, owner, owner_login }, presentedKey(caller));
+  });
+  mount(api, keys.rotate, async ({ params: { id }, body: { grace_seconds } }, caller) => {
+    const found = await own(id, caller);
+    refuseStronger(found, caller);
+    await refuseUnrelated(found, caller);
+    if (found.expires_at && Date.parse(found.expires_at) <= Date.now())
+      throw conflict('This service key has expired; create a new one', 'key_expired');
+    return store.rotate(id, new Date(Date.now() + grace_seconds * 1_000), presentedKey(caller));
+  });
+  mount(api, keys.remove, async ({ params: { id } }, caller) => {
+    refuseStronger(await ownOrAdmin(id, caller), caller);
+    await store.remove(id);
+  });
+}
+
+const presentedKey = ({ service_key, access_token }: Caller): PresentedKey | null =>
+  service_key ? { id: service_key.id, key: access_token } : null;
+
+interface Asked {
+  role: CallerRole;
+  scopes: readonly Scope[];
+  expires_at: string | null;
+}
+
+/** A key has no more rights, and no longer life, than the one who makes it. */
+function refusalsOf({ role, scopes, expires_at }: Asked, caller: Caller): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!isWithin({ role, scopes: [] }, caller)) errors.push({ path: 'role', message: `\`role\` is above yours, ${caller.role}` });
+  for (const scope of scopes) {
+    if (!SCOPES_OF[role].includes(scope))
+      errors.push({ path: 'scopes', message: `\`scopes\`: the role ${role} does not have ${scope}` });
+    else if (!caller.scopes.includes(scope)) errors.push({ path: 'scopes', message: `\`scopes\`: you do not have ${scope}` });
+  }
+  const ends = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
+  if (ends <= Date.now()) errors.push({ path: 'expires_at', message: '`expires_at` is in the past' });
+  const latest = caller.service_key?.expires_at;
+  if (latest && ends > latest.getTime())
+    errors.push({
+      path: 'expires_at',
+      message: `\`expires_at\` must not be after ${latest.toISOString()}, when your own key expires`,
+    });
+  return errors;
+}
+
+/** A key must not replace or remove one that may more. */
+function refuseStronger(found: ServiceKey, caller: Caller): void {
+  if (caller.service_key && !isWithin(found, caller))
+    throw new AppError('forbidden', 'This service key may more than the one you use; sign in yourself to change it');
+}

@@ -1,0 +1,45 @@
+import { type Provider, providers } from '../../contracts/providers.ts';
+import { type FieldError, isSecretNotGranted, notFound } from '../../domain/errors.ts';
+import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
+import type { ModelLists } from '../../main/wiring/model-lists.ts';
+import type { ProviderCheck } from '../../runtimes/provider-check.ts';
+import type { Store } from '../../store/index.ts';
+import { tokenNeeds } from '../checks/needs.ts';
+import { mountCrud, type SharedWrite } from '../http/crud.ts';
+import { type Api, mount } from '../http/mount.ts';
+
+type Services = { store: Store; models: ModelLists };
+
+export function providerRoutes(api: Api, { store, models }: Services, shared_write: SharedWrite): void {
+  mountCrud(api, providers, {
+    store: store.providers,
+    list: (query) => store.providers.list(query),
+    shared_write,
+    check: async (values, _, { id }) => addressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
+    needs: tokenNeeds(store, ({ api_key_token_name: token }: Partial<Provider>) => [{ path: 'api_key_token_name', token }]),
+    users: ({ id }, { key }) => store.usersOf('provider', id, key),
+  });
+  mount(api, providers.presets, async () => [...PROVIDER_PRESETS]);
+  mount(api, providers.test, async ({ params: { id } }, caller) => {
+    const provider = await store.providers.find(id as string);
+    if (!provider) throw notFound('provider', id as string);
+    return testOutcome(models.check(provider, caller));
+  });
+  mount(api, providers.testDraft, ({ body }) => testOutcome(models.checkDraft(body)));
+}
+
+async function testOutcome(check: Promise<ProviderCheck>) {
+  try {
+    const { models, fault } = await check;
+    return { success: fault === null, models, error: fault };
+  } catch (error) {
+    if (isSecretNotGranted(error)) throw error;
+    return { success: false, models: [], error: (error as Error).message };
+  }
+}
+
+/** Without its `base_url`, a compatible provider would send prompts and key to another vendor. */
+function addressErrors({ provider_type, base_url }: Partial<Provider>): FieldError[] {
+  if (base_url || (provider_type !== 'openai_compatible' && provider_type !== 'azure_openai')) return [];
+  return [{ path: 'base_url', message: `\`base_url\` is required for a provider of type ${provider_type}` }];
+}

@@ -1,0 +1,109 @@
+import { type Cadence, cadenceOf, shortestGap } from '../../domain/cadence.ts';
+import { CronFault, parseCron, timeZoneOf } from '../../domain/cron.ts';
+import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
+
+/** How often a schedule runs, as a request names it; what is undefined was not sent. */
+export interface Recurrence {
+  interval_value?: number | null | undefined;
+  interval_unit?: string | null | undefined;
+  cron?: string | null | undefined;
+  time_zone?: string | undefined;
+  start_at?: string | undefined;
+  end_at?: string | null | undefined;
+}
+
+/** A recurrence with nothing left open. */
+interface WholeRecurrence {
+  interval_value: number | null;
+  interval_unit: string | null;
+  cron: string | null;
+  time_zone: string;
+  start_at: string;
+  end_at: string | null;
+}
+
+/** Only the recurrence of what a request holds. */
+export const recurrenceIn = ({ interval_value, interval_unit, cron, time_zone, start_at, end_at }: Recurrence) => ({
+  interval_value,
+  interval_unit,
+  cron,
+  time_zone,
+  start_at,
+  end_at,
+});
+
+const NONE = { interval_value: null, interval_unit: null, cron: null };
+const fault = (path: string, message: string): FieldError => ({ path, message });
+
+/** What a recurrence is after a change. A cron expression replaces an interval, and an interval a cron expression. */
+export function changedRecurrence(sent: Recurrence, before: Partial<WholeRecurrence>): WholeRecurrence {
+  const known = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Recurrence;
+  const replaced = [
+    ...(known.cron ? ['interval_value', 'interval_unit'] : []),
+    ...((known.interval_value ?? known.interval_unit) ? ['cron'] : []),
+  ];
+  const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !replaced.includes(name)));
+  const now = new Date().toISOString();
+  return { ...NONE, time_zone: 'UTC', start_at: now, end_at: null, ...kept, ...known } as WholeRecurrence;
+}
+
+/** The recurrence as it is to be stored, with its time zone spelled as it is known; throws if it makes no sense. */
+export function checkedRecurrence(recurrence: WholeRecurrence): WholeRecurrence {
+  const time_zone = timeZoneOf(recurrence.time_zone);
+  const faults = [
+    ...formFaults(recurrence),
+    ...(time_zone === null ? [fault('time_zone', 'Name a time zone of the IANA database, such as Europe/Berlin or UTC')] : []),
+  ];
+  if (faults.length > 0) throw unprocessable(faults);
+  const whole = { ...recurrence, time_zone: time_zone! };
+  const { start_at, end_at } = whole;
+  if (end_at !== null && Date.parse(end_at) <= Date.parse(start_at))
+    throw unprocessable([fault('end_at', 'Must be after start_at')]);
+  return whole;
+}
+
+function formFaults({ interval_value, interval_unit, cron }: WholeRecurrence): FieldError[] {
+  const has_interval = interval_value !== null || interval_unit !== null;
+  if (cron !== null && has_interval) return [fault('cron', 'Send either cron, or interval_value and interval_unit')];
+  if (cron !== null) return cronFaults(cron);
+  if (!has_interval) return [fault('interval_value', 'Send interval_value and interval_unit, or cron')];
+  if (interval_value === null) return [fault('interval_value', 'Required with interval_unit')];
+  return interval_unit === null ? [fault('interval_unit', 'Required with interval_value')] : [];
+}
+
+function cronFaults(cron: string): FieldError[] {
+  try {
+    parseCron(cron);
+    return [];
+  } catch (error) {
+    if (error instanceof CronFault) return [fault('cron', error.message)];
+    throw error;
+  }
+}
+
+/** Throws unless the jitter keeps the order of the runs. */
+export function refuseLongJitter(jitter_seconds: number, recurrence: WholeRecurrence): void {
+  const gap = shortestGap(cadenceOfRequest(recurrence), Date.now());
+  if (jitter_seconds > 0 && gap !== null && jitter_seconds * 1000 >= gap)
+    throw unprocessable([fault('jitter_seconds', `Must be less than the ${gap / 1000} seconds between two runs`)]);
+}
+
+export const cadenceOfRequest = (recurrence: WholeRecurrence): Cadence =>
+  cadenceOf({
+    ...recurrence,
+    interval_value: recurrence.interval_value ?? 0,
+    interval_unit: recurrence.interval_unit ?? '',
+    start_at: new Date(recurrence.start_at),
+    end_at: recurrence.end_at === null ? null : new Date(recurrence.end_at),
+  });
+
+/** Why a schedule of an import is refused, as a sentence; null if it is not. */
+export function recurrenceFault(item: Recurrence & { jitter_seconds: number }): string | null {
+  try {
+    refuseLongJitter(item.jitter_seconds, checkedRecurrence(changedRecurrence(recurrenceIn(item), {})));
+    return null;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return (error.errors ?? []).map(({ path, message }) => `${path}: ${message}`).join('; ') || error.message;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Warning } from '../../contracts/common.ts';
+import type { WorkflowSummary } from '../../contracts/workflows.ts';
+import { conflict, unprocessable } from '../../domain/errors.ts';
+import type { Store } from '../../store/index.ts';
+import type { WiredWorkflow } from '../../store/resources/workflows.ts';
+import type { Schedules } from '../../temporal/client/schedules.ts';
+import type { Dispatch } from '../../temporal/start/dispatch.ts';
+
+type Status = WorkflowSummary['status'];
+
+/** The requested on/off state, from `status` or `enabled`. A client may send back both and have changed one. */
+export function switched(
+  { status, enabled }: { status?: Status | undefined; enabled?: boolean | undefined },
+  before: { status: string },
+): 'active' | 'inactive' | null {
+  const named = status === 'active' || status === 'inactive' ? status : null;
+  const other = enabled === undefined ? null : enabled ? ('active' as const) : ('inactive' as const);
+  if (named === null || other === null || named === other) return named ?? other;
+  return (named === 'inactive') === (before.status === 'inactive') ? other : named;
+}
+
+/**
+ * Refuses a status that only runs set, unless it is the present one. A whole record may also have the status that it was read with, which
+ * may have changed since; that is no request to change it.
+ */
+export function runStatus(status: Status | undefined, before: { status: string }, { whole }: { whole: boolean }): Warning[] {
+  if (!status || status === 'active' || status === 'inactive' || status === before.status) return [];
+  const found = { path: 'status', message: `The status ${status} is only set by runs; send active or inactive` };
+  if (!whole) throw unprocessable([found]);
+  return [found];
+}
+
+interface Services {
+  store: Store;
+  dispatch: Dispatch;
+  schedules: Schedules;
+}
+
+const HALTING_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+/** Before a workflow is deleted: 409 if it has schedules or a run in progress; `force` removes and halts them. */
+export async function clear(
+  { store, dispatch, schedules }: Services,
+  { id, owner_key }: WiredWorkflow,
+  force: boolean,
+): Promise<void> {
+  const { items } = await store.scheduledAgents.list({ owner: owner_key, workflow_id: id, limit: 1_000 });
+  const enabled = items.filter((schedule) => schedule.enabled);
+  const live = () => store.tasks.unended(id);
+  if (!force) {
+    if (enabled.length > 0)
+      throw conflict(
+        `${names(enabled)} would stop running; disable it, or delete the workflow with ?force=true`,
+        'workflow_scheduled',
+      );
+    if ((await live()).length > 0)
+      throw conflict(
+        'A run of this workflow is in progress; halt it first, or delete the workflow with ?force=true',
+        'workflow_running',
+      );
+    return;
+  }
+  for (const schedule of items) {
+    await schedules.remove(schedule.id);
+    await store.scheduledAgents.remove(schedule.id);
+  }
+  const halted = new Set<string>();
+  const until = performance.now() + HALTING_MS;
+  for (let left = await live(); left.length > 0; left = await live()) {
+    if (performance.now() > until)
+      throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
+    // A new prompt may arrive in the meantime.
+    for (const task_id of left.reverse().filter((id) => !halted.has(id))) {
+      halted.add(task_id);
+      await dispatch.halt(task_id);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+const names = (schedules: { name: string }[]) =>
+  schedules.length === 1 ? `The schedule ${schedules[0]?.name}` : `The schedules ${schedules.map(({ name }) => name).join(', ')}`;

@@ -1,0 +1,236 @@
+import type { z } from 'zod';
+import { workflows } from '../../contracts/workflows.ts';
+import { conflict, type FieldError, foreign, notFound, unprocessable } from '../../domain/errors.ts';
+import { type FollowSource, followAfterLook, type Look } from '../../events/follow.ts';
+import type { Judge } from '../../guardrails/judge.ts';
+import type { Store } from '../../store/index.ts';
+import type { WiredWorkflow } from '../../store/resources/workflows.ts';
+import type { Engine } from '../../temporal/client/engine.ts';
+import type { Schedules } from '../../temporal/client/schedules.ts';
+import type { Dispatch } from '../../temporal/start/dispatch.ts';
+import { tokenNeeds } from '../checks/needs.ts';
+import { ownedWorkflow } from '../checks/owned.ts';
+import { unknownReferences } from '../checks/references.ts';
+import { unfilledTools } from '../checks/tool-tokens.ts';
+import { workflowTagDoubts } from '../checks/unjoined.ts';
+import type { Caller } from '../http/auth.ts';
+import { madeOnce } from '../http/crud.ts';
+import { sharedFrames } from '../http/event-frames.ts';
+import { type Api, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
+import { type Attach, askedFiles } from './attachments.ts';
+import { clear, runStatus, switched } from './workflow-states.ts';
+
+interface Services {
+  store: Store;
+  attach: Attach;
+  following: FollowSource;
+  dispatch: Dispatch;
+  engine: Engine;
+  schedules: Schedules;
+  judge: Pick<Judge, 'schemaFault'>;
+}
+
+/** The stored tokens that a workflow names. */
+const workflowTokens = ({
+  repo_token_name,
+  credential_overrides,
+}: Pick<WiredWorkflow, 'repo_token_name' | 'credential_overrides'>) => [
+  { path: 'repo_token_name', token: repo_token_name },
+  ...Object.entries((credential_overrides ?? {}) as Record<string, string>).map(([name, token]) => ({
+    path: `credential_overrides.${name}`,
+    token,
+  })),
+];
+
+const REFERENCES = { agent_id: 'agent', skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
+
+export function workflowRoutes(api: Api, services: Services): void {
+  const { store } = services;
+  const owned = ownedWorkflow(store);
+  const needs = tokenNeeds(store, workflowTokens);
+  const withLastRun = async (workflow: WiredWorkflow, caller: Caller) => {
+    const [shown = workflow] = await needs.shown([workflow], caller);
+    return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) };
+  };
+  const current = async ({ params }: { params: unknown }, caller: Caller) =>
+    toReply(workflows.get.reply, await withLastRun(await owned((params as { id: string }).id, caller), caller));
+
+  mount(api, workflows.list, async ({ query }, caller) => {
+    const page = await store.workflows.list({ ...query, owner: caller.key });
+    return { ...page, items: await needs.shown(page.items, caller) };
+  });
+  mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
+    const workflow = await owned(id, caller);
+    warn(...(await workflowTagDoubts(store, workflow)));
+    const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
+    warn(...(await unfilledTools(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
+    return withLastRun(workflow, caller);
+  });
+  mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
+    const workflow = await madeOnce(id, store.workflows.find, async () => {
+      await refuseInvalid(services, body, { caller });
+      warn(...(await needs.doubts(body, caller)), ...(await workflowTagDoubts(store, { ...body, owner: caller.key })));
+      const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
+      const made = await store.workflows.create(values, caller.key);
+      await store.versions.note(made.id, caller);
+      return made;
+    });
+    return withLastRun(workflow, caller);
+  });
+  mount(
+    api,
+    workflows.update,
+    async ({ params: { id }, body: { status, enabled, ...values }, warn }, caller) => {
+      const before = await owned(id, caller);
+      const sent_back = runStatus(status, before, { whole: values.agent_id !== undefined });
+      await refuseInvalid(services, values, { caller, before });
+      const wanted_values = { ...before, ...values };
+      warn(...(await needs.doubts(wanted_values, caller)), ...(await workflowTagDoubts(store, wanted_values)));
+      warn(...sent_back);
+      const wanted = switched({ status, enabled }, before);
+      if (wanted) await store.workflows.switch(id, wanted);
+      const after = await store.workflows.update(id, values, caller.key);
+      await store.versions.note(id, caller);
+      if (values.budget !== undefined) await raiseBudget(services, after);
+      await settleQueue(services, after, wanted);
+      return withLastRun(after, caller);
+    },
+    { current },
+  );
+  mount(
+    api,
+    workflows.remove,
+    async ({ params: { id }, query: { force } }, caller) => {
+      const workflow = await owned(id, caller);
+      await clear(services, workflow, force);
+      await store.workflows.remove(id);
+    },
+    { current },
+  );
+  skillRoutes(api, store, withLastRun);
+  runRoutes(api, services);
+}
+
+/** What waits for a workflow that is switched off ends or stays, by its setting, and starts once it is switched on. */
+async function settleQueue(
+  { dispatch }: Services,
+  { id, status, on_inactive }: WiredWorkflow,
+  wanted: 'active' | 'inactive' | null,
+): Promise<void> {
+  if (status === 'inactive' && on_inactive === 'halt') await dispatch.endQueue(id);
+  if (wanted === 'active') await dispatch.resumeQueue(id);
+}
+
+/** A run paused on its budget gets the workflow's new budget; any other run keeps the one it started with. */
+async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
+  if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
+  await store.tasks.setBudget(active_task_id, budget);
+  await engine.raise(active_task_id);
+}
+
+function skillRoutes(
+  api: Api,
+  store: Store,
+  withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<z.input<typeof workflows.get.reply>>,
+): void {
+  const owned = ownedWorkflow(store);
+  const withSkills = async (id: string, skill_ids: string[], caller: Caller) => {
+    const workflow = await store.workflows.update(id, { skill_ids });
+    await store.versions.note(id, caller);
+    return withLastRun(workflow, caller);
+  };
+  mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
+    const workflow = await owned(id, caller);
+    if ((await store.missing('skill', [skill_id])).length > 0) throw notFound('skill', skill_id);
+    return withSkills(id, [...workflow.skill_ids.filter((known) => known !== skill_id), skill_id], caller);
+  });
+  mount(api, workflows.removeSkill, async ({ params: { id, skill_id } }, caller) => {
+    const workflow = await owned(id, caller);
+    if (!workflow.skill_ids.includes(skill_id)) throw notFound('skill of this workflow', skill_id);
+    const skill_ids = workflow.skill_ids.filter((known) => known !== skill_id);
+    return withSkills(id, skill_ids, caller);
+  });
+}
+
+function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
+  const owned = ownedWorkflow(store);
+  const framesOf = sharedFrames();
+  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
+    const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
+    const { key: owner, login: owner_login, access_token } = caller;
+    const order = {
+      task_id,
+      workflow_id: id,
+      owner,
+      owner_login,
+      access_token,
+      prompt,
+      attachments: await attach(askedFiles(body.attachments), owner),
+      reasoning_effort,
+      on_busy,
+      trigger: 'prompt',
+    };
+    const accepted = await dispatch.prompt(order);
+    return { ...accepted, stream_url: streamUrl(accepted) };
+  });
+  mount(api, workflows.halt, async ({ params: { id } }, caller) => {
+    const { active_task_id } = await owned(id, caller);
+    if (!active_task_id) throw conflict('No run of this workflow is in progress', 'nothing_running');
+    await dispatch.halt(active_task_id);
+    return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
+  });
+  mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
+    // A browser that reconnects sends the URL it began with, and what it has seen since.
+    const given = numberOf(last_event_id) ?? after;
+    const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
+    const look: Look = async (place) => {
+      const watched = await store.events.watched(id, place);
+      if (!watched) throw notFound('workflow', id);
+      if (watched.owner !== caller.key) throw foreign('workflow');
+      if (task_id && !watched.has_task) throw notFound('task of this workflow', task_id);
+      return watched.extent;
+    };
+    const place = { workflow_id: id, after: start, resumed: given !== undefined, task_id };
+    const followed = await followAfterLook(following, { ...place, look }, signal);
+    return followed && framesOf(followed);
+  });
+}
+
+/** The part of the event log that one run's stream reads. */
+export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_id: string }) =>
+  `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
+
+const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
+
+interface Saved {
+  agent_id?: unknown;
+  credential_overrides?: unknown;
+  output_schema?: Record<string, unknown> | null | undefined;
+}
+
+/** Refuses references to nothing, and an output schema that cannot be applied. */
+async function refuseInvalid(
+  { store, judge }: Pick<Services, 'store' | 'judge'>,
+  values: Saved,
+  { caller, before }: { caller: Caller; before?: WiredWorkflow },
+): Promise<void> {
+  const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
+  const errors: FieldError[] = [...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES, before))];
+  const agent_id = (values.agent_id ?? before?.agent_id) as string;
+  if (errors.length === 0 && Object.keys(overrides).length > 0) errors.push(...(await undeclared(store, agent_id, overrides)));
+  const fault = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;
+  if (fault) errors.push({ path: 'output_schema', message: fault });
+  if (errors.length > 0) throw unprocessable(errors);
+}
+
+/** A token override is valid only for a variable that one of the agent's tools declares. */
+async function undeclared(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
+  const declared = await store.customTools.variablesOf(agent_id);
+  const unknown = Object.keys(overrides).filter((name) => !declared.includes(name));
+  const known = declared.join(', ') || 'none';
+  return unknown.map((name) => ({
+    path: `credential_overrides.${name}`,
+    message: `No tool of the agent declares this variable; declared variables: ${known}`,
+  }));
+}

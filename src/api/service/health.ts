@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify';
+import { health } from '../../contracts/health.ts';
+import { outageOf } from '../../domain/outages.ts';
+import type { ToolRunner } from '../../toolrunner/runner.ts';
+import { type Api, mount } from '../http/mount.ts';
+
+/** The readiness checks by name. Each throws if this process cannot serve, or returns a short status. */
+export type Checks = Record<string, () => Promise<string>>;
+
+const PATIENCE_MS = 3_000;
+
+interface HealthServices {
+  checks: Checks;
+  runner: Pick<ToolRunner, 'isolation'>;
+}
+
+export function healthRoutes(api: Api, services: HealthServices): void {
+  mount(api, health.live, async () => ({ status: 'live' as const }));
+  api.endpoints.push(health.ready);
+  readinessRoute(api.http, services);
+}
+
+/** `/health/ready`: 200 if every check passes, otherwise 503 with the same body. */
+export function readinessRoute(http: FastifyInstance, { checks, runner }: HealthServices): void {
+  http.get('/health/ready', async (_request, reply) => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await checkOutcome(check)] as const),
+    );
+    const ready = results.every(([, { ok }]) => ok);
+    return reply.code(ready ? 200 : 503).send({
+      status: ready ? 'ready' : 'not_ready',
+      tool_isolation: runner.isolation,
+      checks: Object.fromEntries(results),
+    });
+  });
+}
+
+async function checkOutcome(check: () => Promise<string>): Promise<{ ok: boolean; detail: string }> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), PATIENCE_MS);
+  });
+  try {
+    return { ok: true, detail: await Promise.race([check(), late]) };
+  } catch (error) {
+    return { ok: false, detail: outageOf(error)?.sentence ?? ((error as Error).message || 'failed') };
+  } finally {
+    clearTimeout(timer);
+  }
+}

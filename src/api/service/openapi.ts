@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { FieldsProblem, Problem } from '../../contracts/common.ts';
+import { carriesWarnings, type Endpoint } from '../../contracts/endpoint.ts';
+import { idFields } from '../http/fields.ts';
+import { describeWithoutLimits } from '../stored-replies.ts';
+
+const REASONS: Record<number, string> = {
+  304: 'Unchanged since the ETag in If-None-Match',
+  400: 'Malformed request',
+  401: 'Missing or invalid access token',
+  403: "It belongs to someone else, the caller's role or service key does not allow it, or another site asks",
+  404: 'Not found',
+  406: 'The client does not accept the types of the answer',
+  408: 'The request did not arrive in time',
+  409: 'Conflict with the present state',
+  412: 'If-Match names another state',
+  413: 'Body too large',
+  415: 'Unsupported content type',
+  421: 'The service does not answer to this host',
+  422: 'Fields, or filters of the query, are not valid',
+  429: 'Too many requests, open streams or other things in use; the code says which, Retry-After when to try again',
+  502: 'An upstream service failed',
+  503: 'The database or the engine cannot be reached, or too many requests wait; Retry-After says when to try again',
+};
+
+/** The OpenAPI 3.1 document, generated from the schemas that validate each endpoint. */
+export function describeApi(endpoints: Endpoint[], version: string) {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
+  }
+  const api: ZodOpenApiObject = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Perdura',
+      version,
+      description:
+        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token: of a person, or a service key. Its role and scopes decide which operations it may use (`x-scope`). Errors are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
+    security: [{ access_token: [] }],
+    paths,
+  };
+  const document = createDocument(api, { override: describeWithoutLimits });
+  for (const endpoint of endpoints.filter(carriesWarnings)) describeWarnings(document, endpoint);
+  return document;
+}
+
+const WARNINGS = {
+  type: 'array',
+  items: { $ref: '#/components/schemas/Warning' },
+  description:
+    'Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them',
+} as const;
+
+/** Added to every such reply here, so that record schemas do not repeat it. */
+function describeWarnings({ paths, components }: ReturnType<typeof createDocument>, { path, method, status }: Endpoint): void {
+  const responses = paths?.[path]?.[method.toLowerCase() as 'post']?.responses as Record<number, Answered> | undefined;
+  const schema = responses?.[status]?.content['application/json'].schema ?? {};
+  const record = schema.$ref ? (components?.schemas?.[schema.$ref.split('/').at(-1) as string] as Described) : schema;
+  if (record.properties) record.properties.warnings ??= WARNINGS;
+}
+
+interface Answered {
+  content: { 'application/json': { schema: Described } };
+}
+interface Described {
+  $ref?: string;
+  properties?: Record<string, object>;
+}
+
+/** The paths that require a bearer token. */
+const GUARDED = /^\/(api|v1|mcp)\b/;
+
+function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
+  const { operation, tag, summary, params, query, body, upload, form, path } = endpoint;
+  const open = !GUARDED.test(path);
+  return {
+    operationId: operation,
+    tags: [tag],
+    summary,
+    description: descriptionOf(endpoint),
+    ...(endpoint.access ? { 'x-scope': endpoint.access } : {}),
+    ...(open ? { security: [] } : {}),
+    requestParams: {
+      path: params as z.ZodObject,
+      query: query as z.ZodObject,
+      ...(headersOf(endpoint) ? { header: headersOf(endpoint)! } : {}),
+    },
+    ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
+    ...(upload
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'multipart/form-data': { schema: form ? FileForm.extend(form.shape) : FileForm } },
+          },
+        }
+      : {}),
+    responses: {
+      [endpoint.status]: successOf(endpoint),
+      ...(endpoint.kind === 'events' ? { 204: { description: 'Nothing follows: do not reconnect' } } : {}),
+      ...(endpoint.idempotent && endpoint.status !== 200 ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
+      ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
+      ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
+      ...(open ? { ...unready(endpoint), ...problems([403, 421, 422]) } : refusalsOf(endpoint)),
+    },
+  } as ZodOpenApiOperationObject;
+}
+
+/** The operation's own description, then the facts that hold for all operations of its kind. */
+function descriptionOf({ description, summary, kind, idempotent, refuses, access }: Endpoint): string {
+  const facts = [
+    description ?? `${summary}.`,
+    kind === 'page' ? 'A page holds `limit` items; the Link header leads to the next one, X-Total-Count counts all.' : '',
+    kind === 'none' ? 'Returns no body.' : '',
+    idempotent ? 'A repeated Idempotency-Key returns the first reply.' : '',
+    refuses.includes(403) ? 'Only for what the caller owns.' : '',
+    access ? `Needs the scope \`${access}\`.` : '',
+    refuses.includes(412) ? 'With If-Match, a record that has changed since it was read stays unchanged (412).' : '',
+  ];
+  return facts.filter(Boolean).join(' ');
+}
+
+const FileForm = z.object({ file: z.string().meta({ format: 'binary', description: 'The file, with its name' }) });
+
+function headersOf({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject | null {
+  const shape = {
+    ...(idempotent
+      ? {
+          'Idempotency-Key': z
+            .string()
+            .max(255)
+            .optional()
+            .meta({ description: 'A repeated request within 24 h returns the first reply' }),
+        }
+      : {}),
+    ...(refuses.includes(412) ? { 'If-Match': z.string().optional().meta({ description: 'ETag of the state to change' }) } : {}),
+    ...(method !== 'GET'
+      ? {
+          Prefer: z.string().optional().meta({
+            description: '`handling=strict` (RFC 7240): what would be a warning fails with 422, and nothing is written',
+          }),
+        }
+      : {}),
+    ...(kind === 'events'
+      ? { 'Last-Event-ID': z.string().optional().meta({ description: 'Replay everything after this number' }) }
+      : {}),
+  };
+  return Object.keys(shape).length > 0 ? z.object(shape) : null;
+}
+
+function successOf({ kind, reply, summary, streamed }: Endpoint): object {
+  if (kind === 'file')
+    return { description: 'The file, with its own type', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+  if (kind === 'none' || !reply) return { description: 'Done' };
+  if (kind === 'events') return { description: 'Server-sent events', content: { 'text/event-stream': { schema: reply } } };
+  if (kind === 'value') {
+    const stream = streamed ? { 'text/event-stream': { schema: streamed } } : {};
+    return { description: summary, content: { 'application/json': { schema: reply }, ...stream } };
+  }
+  const headers = {
+    'X-Total-Count': { description: 'Items on all pages', schema: { type: 'integer' } },
+    Link: { description: 'rel="next" if another page follows', schema: { type: 'string' } },
+  };
+  return { description: summary, headers, content: { 'application/json': { schema: z.array(reply) } } };
+}
+
+const problem = (status: number, refusal?: z.ZodType) => ({
+  description: REASONS[status] ?? 'Refused',
+  content: refusal
+    ? { 'application/json': { schema: refusal } }
+    : { 'application/problem+json': { schema: status === 422 ? FieldsProblem : Problem } },
+});
+
+const problems = (statuses: number[], refusal?: z.ZodType): Record<number, object> =>
+  Object.fromEntries(statuses.map((status) => [status, problem(status, refusal)]));
+
+/** The readiness check's 503 has the same body as its 200. */
+const unready = (endpoint: Endpoint) =>
+  endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
+
+function refusalsOf({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
+  const named = Object.keys((params as z.ZodObject).shape).length > 0 || idFields(query).length > 0;
+  const statuses = new Set([
+    401,
+    403,
+    421,
+    422,
+    429,
+    503,
+    ...(named ? [404] : []),
+    ...(body || upload ? [400, 408, 413, 415] : []),
+    ...(idempotent ? [400, 409] : []),
+    ...refuses,
+  ]);
+  return problems([...statuses].sort(), refusal);
+}

@@ -1,0 +1,41 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { HostRule } from '../../domain/hosts.ts';
+import type { ToolRunner } from '../../toolrunner/runner.ts';
+import { answerOnlyTo } from '../http/hosts.ts';
+import { refuseInOurWords } from '../http/problems.ts';
+import { requestIdOf, returnRequestIds } from '../http/request-ids.ts';
+import { secureHeaders } from '../http/secure-headers.ts';
+import { arrivalLimits, refuseRaw } from '../http/slow-clients.ts';
+import { type Checks, readinessRoute } from './health.ts';
+import { type MetricsSource, metricsRoute } from './metrics.ts';
+
+interface WorkerServices {
+  checks: Checks;
+  runner: Pick<ToolRunner, 'isolation'>;
+  metrics: readonly MetricsSource[];
+}
+
+interface WorkerSettings {
+  metrics_token: string | null;
+  /** Null: any `Host`. */
+  answers_to: HostRule | null;
+  request_seconds: number;
+}
+
+/** What a worker serves: its health and its metrics, nothing of users. */
+export function buildWorkerApp(services: WorkerServices, settings: WorkerSettings): FastifyInstance {
+  const http = Fastify({
+    ...arrivalLimits(settings.request_seconds),
+    clientErrorHandler: refuseRaw,
+    genReqId: requestIdOf,
+    forceCloseConnections: true,
+  });
+  returnRequestIds(http);
+  secureHeaders(http);
+  refuseInOurWords(http);
+  answerOnlyTo(http, { answers_to: settings.answers_to, cors_origins: [] });
+  http.get('/health/live', async () => ({ status: 'live' }));
+  readinessRoute(http, services);
+  metricsRoute(http, { token: settings.metrics_token, sources: services.metrics });
+  return http;
+}

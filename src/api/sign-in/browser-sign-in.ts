@@ -1,0 +1,135 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { principalKey } from '../../domain/access.ts';
+import { LoginFailure } from '../../domain/login-failure.ts';
+import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts';
+import type { OidcLogin } from '../../identity/oidc-login.ts';
+import type { Store } from '../../store/index.ts';
+import type { KeyRing } from '../../store/secrets/key-ring.ts';
+import { signedIn } from '../http/auth.ts';
+import type { AuditTrail } from '../service/audit-trail.ts';
+import { type BrowserCookies, browserCookies } from './browser-cookies.ts';
+import { openLogin, sealLogin } from './login-cookie.ts';
+import { refuseOtherOrigins } from './same-origin.ts';
+import type { SignIns } from './sign-in.ts';
+
+/** How people sign in to the dashboard without a token. */
+export interface BrowserSignIn {
+  login: OidcLogin;
+  /** Of the issuer, on the button. */
+  name: string;
+  session_hours: number;
+  public_url(): string | null;
+  keys: KeyRing;
+}
+
+interface Services {
+  store: Pick<Store, 'browserSessions' | 'principals'>;
+  identify: CachedIdentity;
+  audit: AuditTrail;
+  sign_ins: SignIns;
+}
+
+/** Why no one is signed in; the sign-in page has a sentence for each. */
+type Problem = 'expired' | LoginFailure['kind'];
+
+const LOGIN_SECONDS = 10 * 60;
+const DASHBOARD = '/dashboard';
+const RETURN_CHARACTERS = 2_000;
+
+export const cookiesOf = ({ public_url }: Pick<BrowserSignIn, 'public_url'>): BrowserCookies =>
+  browserCookies(() => public_url()?.startsWith('https:') ?? false);
+
+export function browserSignInRoutes(http: FastifyInstance, services: Services, sign_in: BrowserSignIn | null): void {
+  if (!sign_in) {
+    http.get('/auth/session', async () => ({ issuer: null, login_url: null, signed_in: false }));
+    return;
+  }
+  const { store, identify, audit, sign_ins } = services;
+  const { login, name, session_hours, public_url, keys } = sign_in;
+  const cookies = cookiesOf(sign_in);
+  // Absolute, because the cookie must be set for the host that the issuer sends the browser back to.
+  const ownUrl = (path: string) => new URL(path, public_url() ?? undefined).href;
+  const failed = (reply: FastifyReply, problem: Problem) => reply.redirect(`${DASHBOARD}/?sign_in=${problem}`);
+
+  http.get('/auth/session', async (request) => {
+    const session = cookies.read(request, 'session');
+    const person = session && (await signedIn({ identify, sign_ins }, session, request.ip));
+    return { issuer: name, login_url: ownUrl('/auth/login'), signed_in: Boolean(person) };
+  });
+
+  http.get('/auth/login', async (request, reply) => {
+    const return_to = returnPage((request.query as { return_to?: unknown }).return_to);
+    try {
+      const { url, checks } = await login.begin(ownUrl('/auth/callback'));
+      const value = sealLogin(keys, { ...checks, return_to, expires_at: Date.now() + LOGIN_SECONDS * 1_000 });
+      cookies.set(reply, 'login', { value, seconds: LOGIN_SECONDS });
+      return reply.redirect(url);
+    } catch (error) {
+      return failed(reply, problemOf(error, request));
+    }
+  });
+
+  // Not with its query in the log: that has the code.
+  http.get('/auth/callback', { logSerializers: { req: withoutQuery } }, async (request, reply) => {
+    const begun = openLogin(keys, cookies.read(request, 'login'));
+    cookies.clear(reply, 'login');
+    if (!begun || (request.query as { state?: unknown }).state !== begun.state) return failed(reply, 'expired');
+    sign_ins.attempt(request.ip);
+    try {
+      const person = await login.finish(new URL(ownUrl(request.url)), begun);
+      sign_ins.forgive(request.ip);
+      await begin({ request, reply }, person);
+      return reply.redirect(begun.return_to);
+    } catch (error) {
+      const problem = problemOf(error, request);
+      if (problem === 'unreachable') sign_ins.forgive(request.ip);
+      return failed(reply, problem);
+    }
+  });
+
+  http.post('/auth/logout', async (request, reply) => {
+    const session = cookies.read(request, 'session');
+    if (!session) return reply.code(204).send();
+    refuseOtherOrigins(request, public_url());
+    const person = await identify(session).catch(() => null);
+    await store.browserSessions.remove(session);
+    cookies.clear(reply, 'session');
+    if (person) await audit.recordSignIn(request, whoOf(person), 'sign_out');
+    return reply.code(204).send();
+  });
+
+  /** Always a new session: one that was planted in the browser before must not become this person's. */
+  async function begin(
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+    { claimed_role, ...person }: Awaited<ReturnType<OidcLogin['finish']>>,
+  ): Promise<void> {
+    const before = cookies.read(request, 'session');
+    if (before) await store.browserSessions.remove(before);
+    const seconds = session_hours * 3_600;
+    const expires_at = new Date(Date.now() + seconds * 1_000);
+    const value = await store.browserSessions.create({ ...person, claimed_role, expires_at });
+    await store.principals.seen({ ...person, claimed_role });
+    cookies.set(reply, 'session', { value, seconds });
+    await audit.recordSignIn(request, whoOf(person), 'sign_in');
+  }
+}
+
+const whoOf = (person: Pick<Identity, 'provider' | 'subject' | 'login'>) => ({ key: principalKey(person), login: person.login });
+
+function problemOf(error: unknown, { log }: FastifyRequest): Problem {
+  if (!(error instanceof LoginFailure)) throw error;
+  log.warn({ reason: error.message }, 'sign-in failed');
+  return error.kind;
+}
+
+const withoutQuery = ({ method, url, host, ip }: FastifyRequest) => ({ method, url: url.split('?')[0], host, remoteAddress: ip });
+
+/** A page of the dashboard, whatever else the address asked for. */
+export function returnPage(return_to: unknown): string {
+  const base = 'http://dashboard';
+  if (typeof return_to !== 'string' || return_to.length > RETURN_CHARACTERS || !URL.canParse(return_to, base))
+    return `${DASHBOARD}/`;
+  const { origin, pathname, search, hash } = new URL(return_to, base);
+  const is_page = origin === base && (pathname === DASHBOARD || pathname.startsWith(`${DASHBOARD}/`));
+  return is_page ? `${pathname}${search}${hash}` : `${DASHBOARD}/`;
+}

@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../domain/errors.ts';
+
+/**
+ * A browser sends its cookies with requests of other sites' pages, too. Refuses those. `Sec-Fetch-Site` is `none` if a person opened
+ * the address; a browser without that header sends `Origin` with everything that is not a plain GET.
+ */
+export function refuseOtherOrigins({ method, headers, host }: FastifyRequest, public_url: string | null): void {
+  const { 'sec-fetch-site': site, origin } = headers;
+  const reads = method === 'GET' || method === 'HEAD';
+  if (site !== undefined ? site === 'same-origin' || (reads && site === 'none') : origin === undefined ? reads : isOwn(origin))
+    return;
+  throw new AppError(
+    'forbidden',
+    'Only pages of this service may use the sign-in of the dashboard; other programs send an access token or a service key',
+    { code: 'foreign_origin' },
+  );
+
+  function isOwn(asked: string): boolean {
+    if (!URL.canParse(asked)) return false;
+    return new URL(asked).host === host || (public_url !== null && new URL(asked).origin === new URL(public_url).origin);
+  }
+}

@@ -1,0 +1,77 @@
+import type { Checks } from '../../api/service/health.ts';
+import { textWithReason } from '../../domain/reason.ts';
+import { requireOwnSchema } from '../../store/database/migrations.ts';
+import { servedSentence, unservedSentence } from '../../temporal/client/queues.ts';
+import { missingParts } from '../../temporal/worker/housekeeping.ts';
+import type { PythonToolRunner } from '../../toolrunner/index.ts';
+import type { Isolation } from '../../toolrunner/settings.ts';
+import { s3SettingsOf, s3Store } from '../../tools/snapshots/object-store.ts';
+import type { RunControl, SharedServices } from '../core.ts';
+import { MIGRATIONS } from '../places.ts';
+
+const TOOLS: Record<Isolation, string> = {
+  namespaces: 'each call is confined in its own namespaces',
+  landlock: 'each call is confined by Landlock, the second-strongest way',
+  process: 'NOT confined: a tool can do whatever the service can',
+  refused: 'do not run',
+};
+
+export const toolsVerdict = ({ isolation, isolation_reason: reason }: PythonToolRunner): string =>
+  reason ? `${TOOLS[isolation]} (${reason})` : TOOLS[isolation];
+
+/** Within the patience of readiness, so that the reason is the bucket's own. */
+const BUCKET_MS = 2_000;
+
+/** Whether the bucket of workspaces serves; empty without `S3_BUCKET`. */
+export function bucketChecks({ setting: { config }, egress }: Pick<SharedServices, 'setting' | 'egress'>): Checks {
+  if (!config.S3_BUCKET) return {};
+  return {
+    async bucket() {
+      const s3 = s3SettingsOf(config);
+      if (s3) await s3Store(s3, egress.objects).ping(BUCKET_MS);
+      return 'answers';
+    },
+  };
+}
+
+/** Checks that report what is missing and do not fail. */
+const reportedOnly = (checks: Checks): Checks =>
+  Object.fromEntries(
+    Object.entries(checks).map(([name, check]) => [name, () => check().catch((error: Error) => textWithReason(error))]),
+  );
+
+/** The checks of readiness and `doctor`. */
+export function checksOf(
+  core: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner' | 'setting' | 'egress'>,
+  { engine, client }: Pick<RunControl, 'engine' | 'client'>,
+): Checks {
+  const { store, bus, database, runner, setting } = core;
+  return {
+    async database() {
+      await store.ping();
+      return 'answers';
+    },
+    async engine() {
+      await engine.ping();
+      return 'answers';
+    },
+    async 'engine setup'() {
+      const missing = await missingParts(client, setting.config.TEMPORAL_TASK_QUEUE);
+      if (missing.length === 0) return 'complete';
+      throw new Error(`The workflow engine lacks ${missing.join(', ')}; a worker creates what is missing within seconds`);
+    },
+    /** Never fails: without workers the API still accepts prompts and serves what is on record. `doctor` fails. */
+    async workers() {
+      const queues = await engine.queues();
+      return unservedSentence(queues) ?? servedSentence(queues);
+    },
+    async bus() {
+      await bus.ping();
+      return 'answers';
+    },
+    migrations: async () => `${await requireOwnSchema(database.pool, MIGRATIONS)} applied`,
+    tools: async () => toolsVerdict(runner),
+    // Only calls with files need it, and they wait: the API accepts prompts, and serves what is on record. Workers and `doctor` fail.
+    ...reportedOnly(bucketChecks(core)),
+  };
+}

@@ -1,0 +1,102 @@
+import { type ByteLimits, countedFetch } from '../../egress/counted-fetch.ts';
+import { type GuardedFetch, guardedFetch } from '../../egress/guarded-fetch.ts';
+import { followingRedirects } from '../../egress/redirects.ts';
+import type { InstallationSettings } from '../core.ts';
+import type { Resources } from '../resources.ts';
+
+/** The rules depend on the caller; test/unit/egress-places.test.ts lists which caller gets which. */
+export interface Egress {
+  /** Addresses in what users configure: MCP servers, webhooks, knowledge sources, repositories. */
+  configuration: GuardedFetch;
+  /** The same for model providers, plus the installation's own models. */
+  providers: GuardedFetch;
+  /** Addresses that a model chooses during a run: never this machine, unless the operator allows it. */
+  tools: GuardedFetch;
+  /** Addresses that the operator set: the default runtime, embeddings, web search. Counted as the others are, and not judged. */
+  installation: typeof globalThis.fetch;
+  /** The operator's object store: its own files, in parts of a known size. */
+  objects: typeof globalThis.fetch;
+  /** Of what is read of any answer. */
+  limits: ByteLimits;
+  /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
+  own_ports: Set<number>;
+  /** The rules of `tools` in the format of the tool runner. */
+  tools_allow: readonly string[];
+}
+
+type Setup = Pick<
+  InstallationSettings,
+  | 'egress_allow'
+  | 'configuration_allow'
+  | 'provider_allow'
+  | 'own_ports'
+  | 'database_url'
+  | 'direct_database_url'
+  | 'temporal_address'
+  | 'temporal_ui_url'
+> & { config: Pick<InstallationSettings['config'], 'REDIS_URL' | 'S3_ENDPOINT'> & LimitSettings };
+
+type LimitSettings = Pick<
+  InstallationSettings['config'],
+  'EGRESS_MESSAGE_MB' | 'EGRESS_STREAM_MB' | 'EGRESS_ERROR_KB' | 'EGRESS_HEADER_KB'
+>;
+
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+
+const byteLimitsOf = (config: LimitSettings): ByteLimits => ({
+  message: config.EGRESS_MESSAGE_MB * MIB,
+  stream: config.EGRESS_STREAM_MB * MIB,
+  error: config.EGRESS_ERROR_KB * KIB,
+  headers: config.EGRESS_HEADER_KB * KIB,
+});
+
+/** A fetch for addresses that the operator set. */
+export const installationFetch = (config: LimitSettings): typeof globalThis.fetch =>
+  countedFetch(followingRedirects(globalThis.fetch), byteLimitsOf(config));
+
+export function openEgress(setting: Setup, resources: Resources): Egress {
+  const { egress_allow, configuration_allow, provider_allow } = setting;
+  const own_ports = ownPorts(setting);
+  const limits = byteLimitsOf(setting.config);
+  const open = (...allow: string[]) => resources.hold(guardedFetch(allow, own_ports, limits), (it) => it.close());
+  return {
+    configuration: open(...egress_allow, ...configuration_allow),
+    providers: open(...egress_allow, ...configuration_allow, ...provider_allow),
+    tools: open(...egress_allow),
+    installation: installationFetch(setting.config),
+    objects: countedFetch(globalThis.fetch),
+    limits,
+    own_ports,
+    tools_allow: egress_allow,
+  };
+}
+
+const DEFAULT_PORTS: Record<string, number> = {
+  'http:': 80,
+  'https:': 443,
+  'postgresql:': 5432,
+  'postgres:': 5432,
+  'redis:': 6379,
+  'rediss:': 6379,
+};
+const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
+
+/** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
+function ownPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
+  const databases = [setup.database_url, setup.direct_database_url];
+  const named = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
+    (url) => {
+      if (!url || !URL.canParse(url)) return [];
+      const { protocol, hostname, port } = new URL(url);
+      return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
+    },
+  );
+  return new Set([...own_ports, ...named]);
+}
+
+/** The operator chose this address, so it may be private. */
+export const hostOf = (url: string): string => {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+};

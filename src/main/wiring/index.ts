@@ -1,0 +1,299 @@
+import { mkdir } from 'node:fs/promises';
+import { Client, type Connection } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../../api/app.ts';
+import { auditSender } from '../../api/service/audit-sender.ts';
+import { auditTrail } from '../../api/service/audit-trail.ts';
+import type { DashboardSettings } from '../../api/service/dashboard.ts';
+import { webhookSender } from '../../egress/webhook-sender.ts';
+import { postgresBus } from '../../events/postgres-bus.ts';
+import { redisBus } from '../../events/redis-bus.ts';
+import { withSharedPages } from '../../events/shared-pages.ts';
+import { countWaiting } from '../../events/waiting.ts';
+import { createJudge, type Judge } from '../../guardrails/judge.ts';
+import { withBrowserSessions } from '../../identity/browser-sessions.ts';
+import { cachedIdentity } from '../../identity/cached-identity.ts';
+import { authorities } from '../../identity/roles.ts';
+import { withServiceKeys } from '../../identity/service-keys.ts';
+import { measuredBudget, measuredRunner } from '../../observe/measured.ts';
+import { createMeters } from '../../observe/meters.ts';
+import { PATIENCE_MS } from '../../parsers/failure.ts';
+import { createParserPool, type ParserPool } from '../../parsers/pool.ts';
+import { isPriced } from '../../runtimes/prices.ts';
+import { connectionTo, openDatabase } from '../../store/database/database.ts';
+import { requireOwnSchema } from '../../store/database/migrations.ts';
+import { requireReachable } from '../../store/database/reachable.ts';
+import { createStore } from '../../store/index.ts';
+import type { AuditStore } from '../../store/people/audit.ts';
+import type { KnownPrincipal } from '../../store/people/principals.ts';
+import { quotasOf } from '../../store/people/quota-checks.ts';
+import type { ScheduleRow } from '../../store/resources/scheduled-agents.ts';
+import { configOf } from '../../store/resources/versions.ts';
+import { pinnedDefinition } from '../../store/runs/pin.ts';
+import { noteActiveKey, requireKeys } from '../../store/secrets/key-check.ts';
+import { keyRing } from '../../store/secrets/key-ring.ts';
+import { type Fire, serve } from '../../temporal/activities/fire.ts';
+import { createEngine } from '../../temporal/client/engine.ts';
+import { engineMark } from '../../temporal/client/engine-mark.ts';
+import { isOnThisMachine, openConnection, openRelayedConnection } from '../../temporal/client/engine-relay.ts';
+import { createEvaluations } from '../../temporal/client/evaluations.ts';
+import { createSchedules } from '../../temporal/client/schedules.ts';
+import { epochKeeper } from '../../temporal/repair/epoch.ts';
+import { createDispatch } from '../../temporal/start/dispatch.ts';
+import { settler } from '../../temporal/start/settle.ts';
+import { startsInTurn } from '../../temporal/start/starts.ts';
+import { builtinSpecs } from '../../tools/builtin/index.ts';
+import { workspacesOf } from '../../tools/workspaces.ts';
+import { type Config, hasRole, onlyCallsTools, rolesOf } from '../config.ts';
+import type { InstallationSettings, RunControl, SharedServices } from '../core.ts';
+import { homeMark } from '../home-mark.ts';
+import { type ProcessLog, requestLog } from '../log.ts';
+import { DASHBOARDS, MIGRATIONS } from '../places.ts';
+import type { Resources } from '../resources.ts';
+import { keySource } from '../setting.ts';
+import { stateSource } from '../worker-port.ts';
+import { browserSignInOf } from './browser-sign-in.ts';
+import { bundlesOf } from './bundles.ts';
+import { chatRepliesOf } from './chat-replies.ts';
+import { checksOf } from './checks.ts';
+import { connectOptions } from './client-connection.ts';
+import { openEgress } from './egress.ts';
+import { chatGuardOf, promptRefusal } from './guardrails.ts';
+import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
+import { laterStartsOf } from './later-starts.ts';
+import { apiLimitsOf } from './limits.ts';
+import { openMcpPackages } from './mcp-packages.ts';
+import { mcpProbe } from './mcp-probe.ts';
+import { mcpSignIns } from './mcp-sign-ins.ts';
+import { modelListsOf } from './model-lists.ts';
+import { argumentFitter } from './parsers.ts';
+import { firePortsOf } from './runs/index.ts';
+import { secretScope, secretsOfInstallation } from './secret-scope.ts';
+import { stepRequestsOf } from './step-requests.ts';
+import { openToolRunner } from './tool-runner.ts';
+import { originOf, tracingOf } from './traces.ts';
+
+/** Measured with 16, 100 and 400 prompts at once: docs/performance.md. */
+const STARTS_AT_ONCE = 6;
+
+/** The parser pool of this process; its processes are started when they are first needed. */
+export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
+  const parsers = resources.hold(createParserPool({ processes: config.PARSER_PROCESSES }), (it) => it.close());
+  return { parsers, judge: createJudge(parsers, { deadline_ms: config.JUDGE_SECONDS * 1_000, patience_ms: PATIENCE_MS }) };
+}
+
+export async function openSharedServices(
+  setting: InstallationSettings,
+  resources: Resources,
+  write: ProcessLog,
+): Promise<SharedServices> {
+  const secrets = secretScope(secretsOfInstallation(setting));
+  const { config, database_url: url, direct_database_url: direct_url } = setting;
+  const tracing = await tracingOf({ setting, secrets, write }, resources);
+  const log = (message: string) => write(secrets.redact.text(message), originOf(tracing));
+  await requireReachable(setting);
+  const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
+  const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
+  const pooled = direct_url !== null;
+  const database = resources.hold(openDatabase({ url, max_connections, pooled, on_error }), (it) => it.close());
+  const keys = keyRing(setting.encryption_keys, secrets.hear);
+  await requireOwnSchema(database.pool, MIGRATIONS);
+  await requireKeys(database.pool, keys, keySource(config));
+  if (hasRole(config, 'runs')) await noteActiveKey(database.pool, keys);
+  const connection = connectionTo(direct_url ?? url, 'perdura events');
+  const bus = resources.hold(
+    REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
+    (it) => it.close(),
+  );
+  const store = createStore({
+    database,
+    keys,
+    admins: config.ADMIN_SUBJECTS,
+    only_tools: onlyCallsTools(config),
+    publish: (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }),
+  });
+  const { parsers, judge } = parsersOf(config, resources);
+  const egress = openEgress(setting, resources);
+  // The sandbox opens the way to it when it is set up.
+  await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
+  const tools = { egress_allow: egress.tools_allow, own_ports: egress.own_ports, log };
+  const meters = createMeters();
+  const runner = measuredRunner(
+    resources.hold(await openToolRunner(config, tools), (it) => it.close()),
+    meters,
+  );
+  const on_seen = (principal: KnownPrincipal) =>
+    void store.principals.seen(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
+  const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
+  const people = withBrowserSessions(cachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
+  const claimedRole = async (owner: string) =>
+    config.OIDC_ROLE_CLAIM === undefined ? null : ((await store.principals.find(owner))?.claimed_role ?? null);
+  const identify = withServiceKeys(people, { known: (key) => store.serviceKeys.known(key, noteFailure), claimedRole });
+  const knowledge = knowledgeOf({
+    store,
+    egress: egress.configuration,
+    secrets,
+    embeddings: setting.embeddings,
+    embeddingFetch: egress.installation,
+  });
+  const authorityOf = authorities(rolesOf(config));
+  return {
+    setting,
+    database,
+    keys,
+    secrets,
+    store,
+    bus,
+    runner,
+    mcp_packages: openMcpPackages(config, runner),
+    egress,
+    parsers,
+    judge,
+    quotas: quotasOf(store.quotas, config),
+    starts: startsInTurn(STARTS_AT_ONCE),
+    knowledge,
+    identify,
+    authorityOf,
+    mayStart: laterStartsOf({ config, store, identify, authorityOf }),
+    meters,
+    tracing,
+    log,
+  };
+}
+
+/** A connection that a worker can live on; a client on it can hand the worker its first step. */
+export async function openWorkerConnection(
+  setting: InstallationSettings,
+  resources: Resources,
+  log: (message: string) => void,
+): Promise<NativeConnection> {
+  // Messages have some hundred bytes: to compress them, as the library does by itself, takes longer than to send them.
+  const options = { ...connectOptions(setting), grpcCompression: { codec: 'none' as const } };
+  const relayed = setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address);
+  const opened = await (relayed ? openRelayedConnection({ options, log }) : openConnection(options)).catch((error: Error) => {
+    throw new Error(`Temporal at ${options.address} does not answer (TEMPORAL_ADDRESS): ${error.message}`);
+  });
+  return resources.hold(opened, (it) => it.close()).connection;
+}
+
+/** Starts and stops runs; `eager` if a worker shares the connection. */
+export function openRunControl(
+  { setting, store, bus, judge, quotas, starts, meters, tracing, log }: SharedServices,
+  connection: Connection | NativeConnection,
+  eager: boolean,
+): RunControl {
+  const interceptors = tracing ? { interceptors: tracing.clientInterceptors } : {};
+  const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE, ...interceptors });
+  const { TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_ROLE_QUEUES: role_queues } = setting.config;
+  const { temporal_ui_url: ui_url, public_url } = setting;
+  const engine = createEngine({ client, task_queue, role_queues, ui_url, public_url, eager });
+  const settle = settler({ runs: store.runs, now: () => new Date().toISOString(), onEnd: meters.runEnded });
+  const dispatch = createDispatch({
+    store,
+    engine,
+    bus,
+    starts,
+    steps_here: eager && !role_queues,
+    settle,
+    definitionOf: pinnedDefinition,
+    configOf,
+    admitTask: quotas.admitTask,
+    refusalOf: promptRefusal(judge),
+  });
+  const home = homeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
+  const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
+  const schedules = createSchedules({ client, task_queue, public_url });
+  return { client, engine, settle, dispatch, schedules, evaluations: createEvaluations(client, task_queue), epoch };
+}
+
+/** How long chat replies may take to end when the service stops. */
+const CHAT_GRACE_MS = 5_000;
+
+interface ApiOptions {
+  resources: Resources;
+  dashboards?: DashboardSettings;
+  /** The destination of the request log. */
+  log_to?: { write(line: string): void };
+}
+
+export async function openApi(
+  core: SharedServices,
+  driver: RunControl,
+  { resources, dashboards = DASHBOARDS, log_to = requestLog() }: ApiOptions,
+): Promise<FastifyInstance> {
+  const { setting, store, bus, runner, identify, authorityOf, mayStart } = core;
+  const { config } = setting;
+  const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
+  // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
+  resources.hold(bus.onHalt(replies.stop), (end) => end());
+  const services = {
+    store,
+    following: { bus, waiting: measuredBudget(countWaiting(), core.meters), log: withSharedPages(store.events) },
+    crowded: core.database.crowded,
+    runner,
+    ...driver,
+    identify,
+    authorityOf,
+    mayStart,
+    sign_in: browserSignInOf(core),
+    audit: auditTrail({ store: auditSent(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
+    secrets: core.secrets,
+    models: modelListsOf(core),
+    checks: checksOf(core, driver),
+    metrics: [core.meters.text, stateSource(core, driver)],
+    replies,
+    stopReply(session_id: string) {
+      replies.stop(session_id);
+      bus.halt(session_id);
+    },
+    guard: chatGuardOf(core),
+    judge: core.judge,
+    admitBytes: core.quotas.admitBytes,
+    knowledge: knowledgeServiceOf(core),
+    fireNow: (row: ScheduleRow, fire: Fire) => serve(firePortsOf(core, driver), row, fire),
+    mcp: mcpProbe(core),
+    mcpSignIns: mcpSignIns(core),
+    bundleOf: bundlesOf(core),
+    requestOf: stepRequestsOf(core),
+    isPriced,
+    fitArguments: argumentFitter(core),
+    builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
+  };
+  const app = await buildApp(services, {
+    version: setting.version,
+    shared_write: config.SHARED_WRITE,
+    cors_origins: config.CORS_ORIGINS,
+    trust_proxy: config.TRUST_PROXY,
+    answers_to: setting.answers_to,
+    rate_limit: config.RATE_LIMIT_PER_MINUTE,
+    metrics_token: config.METRICS_TOKEN ?? null,
+    authorization: {
+      issuer: (config.IDENTITY_PROVIDERS.includes('oidc') && config.OIDC_ISSUER) || null,
+      public_url: setting.public_url,
+    },
+    log_level: config.LOG_LEVEL,
+    log_to,
+    tracing: core.tracing,
+    dashboards,
+    limits: apiLimitsOf(config),
+  });
+  app.addHook('onListen', async () => {
+    for (const address of app.addresses()) if (typeof address === 'object') core.egress.own_ports.add(address.port);
+  });
+  return resources.hold(app, (it) => it.close());
+}
+
+/** Where entries of the audit are added; with a webhook they are sent from there. */
+function auditSent({ store, setting: { config }, egress, log }: SharedServices, resources: Resources): Pick<AuditStore, 'add'> {
+  const { AUDIT_WEBHOOK_URL: url, AUDIT_WEBHOOK_SECRET: secret } = config;
+  if (!url || !secret) return store.audit;
+  const sendWebhook = webhookSender({ fetch: egress.installation, secretsOf: async () => [secret] });
+  const sender = resources.hold(auditSender({ queue: store.auditQueue, sendWebhook, url, log }), (it) => it.stop());
+  return {
+    async add(entries) {
+      await store.audit.add(entries, { queued: true });
+      sender.wake();
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Caller } from '../../api/http/auth.ts';
+import type { KnowledgeSource } from '../../contracts/knowledge.ts';
+import { sourceDestination } from '../../domain/destinations.ts';
+import { refusalIn } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
+import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
+import { answeringAddress } from '../../egress/dial.ts';
+import type { GuardedFetch } from '../../egress/guarded-fetch.ts';
+import { fileReader, readLimitsOf } from '../../knowledge/extract.ts';
+import { createKnowledge, type Knowledge } from '../../knowledge/knowledge.ts';
+import { type EmbeddingsEndpoint, embedderOf } from '../../runtimes/embeddings.ts';
+import type { Store } from '../../store/index.ts';
+import type { SharedServices } from '../core.ts';
+import type { SecretScope } from './secret-scope.ts';
+
+interface Parts {
+  store: Store;
+  secrets: SecretScope;
+  egress: GuardedFetch;
+  embeddings: EmbeddingsEndpoint | null;
+  /** To the endpoint of the embeddings, which the operator set. */
+  embeddingFetch: typeof globalThis.fetch;
+}
+
+export function knowledgeOf({ store, egress, secrets, embeddings, embeddingFetch }: Parts): Knowledge {
+  return createKnowledge({
+    embedder: embeddings && embedderOf(embeddings, embeddingFetch),
+    fetch: egress.fetch,
+    redact: () => secrets.redact,
+    addressOf: (hostname, port) => answeringAddress({ hostname, port }, egress.rules),
+    find: store.knowledgeItems.search,
+    async remoteSources({ source_ids, principal, task_id }) {
+      const within = source_ids ? { id: { in: source_ids } } : { created_by: principal };
+      const sources = await store.knowledgeSources.openedAll({ ...within, source_type: { not: 'builtin' } });
+      return Promise.all(
+        sources.map((source) =>
+          connected(store, source, { principal, task_id }).catch((error: Error) => {
+            if (outageOf(error)) throw error;
+            return { ...source, refusal: refusalIn(error) };
+          }),
+        ),
+      );
+    },
+  });
+}
+
+/** The source with its stored tokens filled in; throws a sentence if one may not be used. */
+async function connected(
+  store: Store,
+  source: KnowledgeSource,
+  asking: { principal: string; task_id?: string | undefined },
+): Promise<KnowledgeSource> {
+  const values = new Map<string, string>();
+  const destination = sourceDestination(source);
+  for (const name of tokensIn(source.connection_config))
+    values.set(name, await store.tokens.open({ name, ...asking, destination }));
+  const connection_config = mapTexts(source.connection_config, (text) => filled(text, values)) as Record<string, unknown>;
+  return { ...source, connection_config };
+}
+
+export const knowledgeServiceOf = ({ store, knowledge, parsers, setting }: SharedServices) => ({
+  ...knowledge,
+  extract: fileReader(parsers, readLimitsOf(setting.config)),
+  /** Throws a sentence when the source cannot be searched. */
+  async probe({ id }: KnowledgeSource, caller: Caller): Promise<void> {
+    const source = await store.knowledgeSources.opened(id);
+    if (source) await knowledge.probe(await connected(store, source, { principal: caller.key }));
+  },
+});
+
+export type KnowledgeService = ReturnType<typeof knowledgeServiceOf>;

@@ -1,0 +1,21 @@
+import type { ApiLimits } from '../../api/app.ts';
+import type { Config } from '../config.ts';
+
+export const apiLimitsOf = (config: Config): ApiLimits => ({
+  guardrail: {
+    patterns: config.GUARDRAIL_PATTERNS,
+    pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,
+    schema_characters: config.GUARDRAIL_SCHEMA_CHARACTERS,
+  },
+  streams: { each: config.STREAMS_PER_PRINCIPAL, together: config.STREAMS_OPEN },
+  uploads: { each: config.UPLOADS_PER_PRINCIPAL, together: config.UPLOADS_IN_PROGRESS },
+  attachments: {
+    bytes_each: config.ATTACHMENT_MAX_MB * 1024 ** 2,
+    bytes_together: config.ATTACHMENTS_MAX_MB * 1024 ** 2,
+    count: config.ATTACHMENTS_PER_PROMPT,
+  },
+  json_values: config.JSON_VALUES,
+  sign_in_failures: config.SIGN_IN_FAILURES_PER_MINUTE,
+  request_seconds: config.REQUEST_SECONDS,
+  reply_stall_seconds: config.REPLY_STALL_SECONDS,
+});

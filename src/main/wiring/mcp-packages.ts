@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { waitForLock } from '../../embedded/lock-file.ts';
+import type { PythonToolRunner } from '../../toolrunner/index.ts';
+import { type McpPackages, mcpPackages } from '../../tools/mcp/packages/cache.ts';
+import type { Config } from '../config.ts';
+
+const MIB = 1024 * 1024;
+const PACKAGE_MB = 1_024;
+
+/** Below `cache`, which backups leave out. */
+export const packagesFolder = ({ PERDURA_HOME }: Pick<Config, 'PERDURA_HOME'>) => join(PERDURA_HOME, 'cache', 'mcp-packages');
+
+/** The packages of the MCP servers that `npx` and `uvx` start. */
+export const openMcpPackages = (config: Config, { startConfined, interpreter }: PythonToolRunner): McpPackages =>
+  mcpPackages({
+    startConfined,
+    interpreter,
+    folder: packagesFolder(config),
+    registries: { npm: config.MCP_NPM_REGISTRY, pypi: config.MCP_PYPI_INDEX },
+    max_bytes: PACKAGE_MB * MIB,
+    total_bytes: config.MCP_PACKAGES_MB * MIB,
+    lock: (file) => waitForLock(file, () => {}),
+  });

@@ -1,0 +1,75 @@
+import type { Caller } from '../../api/http/auth.ts';
+import type { McpServer, McpTest, McpToolList } from '../../contracts/mcps.ts';
+import { mcpDestination } from '../../domain/destinations.ts';
+import { AppError } from '../../domain/errors.ts';
+import { personalFetch } from '../../tools/mcp/bearer.ts';
+import type { McpTarget } from '../../tools/mcp/config.ts';
+import { type ProbeResult, probeMcp } from '../../tools/mcp/probe.ts';
+import type { SharedServices } from '../core.ts';
+import { schemaJudge } from './parsers.ts';
+
+const unavailable = (sentence: string) => new AppError('upstream', sentence, { code: 'mcp_unavailable' });
+
+const PATIENCE_MS = 40_000;
+/** Of these, how long an installation may take; it continues afterwards. */
+const INSTALL_MS = 25_000;
+
+/**
+ * Reaches MCP servers for the API, in the caller's name. The result is stored with the server only if the caller made the server:
+ * for everybody else its secrets do not open.
+ */
+export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: SharedServices) {
+  const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
+  const schemaFaults = schemaJudge(parsers, setting.config);
+  const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
+  const personal = personalFetch(egress.configuration.fetch, store.mcpSignIns);
+  const packages = { packages: mcp_packages, install_ms: INSTALL_MS };
+  const ports = { startConfined, ...packages, ...counted, schemaFaults, version: setting.version };
+
+  async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
+    const server = await store.mcpServers.opened(id);
+    if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
+    const destination = mcpDestination(server);
+    const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
+    const fetchFor = (target: McpTarget) => personal({ target, principal: caller.key });
+    const said = await probeMcp(server, { ...ports, openToken, fetchFor }, AbortSignal.timeout(PATIENCE_MS));
+    const result = secrets.redact.value(said);
+    const { signed_in, tools } = result;
+    if (result.success) await store.mcpListings.save({ server, principal: caller.key, signed_in, tools });
+    if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
+    return result;
+  }
+
+  /** What the server listed last, as far as the caller may read it. Asks nobody. */
+  async function listed({ id, allowed_tools, status, last_error }: McpServer, caller: Caller): Promise<McpToolList> {
+    const listing = (await store.mcpListings.of([id], caller.key)).get(id);
+    const refresh = `POST /api/mcps/${id}/tools/refresh`;
+    if (!listing && status === 'error')
+      throw unavailable(`${last_error ?? 'The server cannot be reached'}; try again with ${refresh}`);
+    if (!listing)
+      return { tools: [], listed_at: null, note: `The server has not listed its tools for you yet; ${refresh} asks it` };
+    const isAllowed = (name: string) => allowed_tools.length === 0 || allowed_tools.includes(name);
+    return { ...listing, tools: listing.tools.map((tool) => ({ ...tool, allowed: isAllowed(tool.name) })), note: null };
+  }
+
+  return {
+    /** Whether servers that are commands are started. */
+    starts_stdio: setting.config.ALLOW_STDIO_MCP,
+    /** Why a path of the host cannot be given to a server; null when it can. */
+    pathRefusal: runner.pathRefusal,
+    /** Reports in its answer what failed. */
+    async test(server: McpServer, caller: Caller): Promise<McpTest> {
+      const { success, tools, error } = await probe(server, caller);
+      return { success, tools: tools.map(({ name }) => name), error };
+    },
+    /** Asks the server for its tools, which are stored with it. Throws an upstream error when it cannot be reached. */
+    async refresh(server: McpServer, caller: Caller): Promise<McpToolList> {
+      const { success, error } = await probe(server, caller);
+      if (!success) throw unavailable(error ?? 'The server cannot be reached');
+      return listed(server, caller);
+    },
+    listed,
+  };
+}
+
+export type McpProbe = ReturnType<typeof mcpProbe>;

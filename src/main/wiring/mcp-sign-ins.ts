@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../api/http/auth.ts';
+import type { McpServer } from '../../contracts/mcps.ts';
+import { mcpDestination } from '../../domain/destinations.ts';
+import { AppError } from '../../domain/errors.ts';
+import { targetOf } from '../../tools/mcp/config.ts';
+import { beginSignIn, finishSignIn } from '../../tools/mcp/sign-in.ts';
+import type { SharedServices } from '../core.ts';
+
+const STATE_BYTES = 32;
+const ATTEMPT_MS = 10 * 60_000;
+
+/** Each server has its own: authorization servers send a code only to the address that they know the client of this server by. */
+const callbackOf = (server_id: string) => `/api/mcps/${server_id}/sign-in/callback`;
+
+/** People's own sign-ins at MCP servers, for the API. */
+export function mcpSignIns({ store, setting, egress }: SharedServices) {
+  const { fetch } = egress.configuration;
+  function redirectUrl(server_id: string): string {
+    const public_url = setting.public_url();
+    if (public_url) return new URL(callbackOf(server_id), public_url).href;
+    throw new AppError(
+      'conflict',
+      'The server has to send your browser back here: set PERDURA_PUBLIC_URL to the address of this installation',
+      {
+        code: 'public_url_needed',
+      },
+    );
+  }
+  return {
+    /** Where the person signs in. */
+    async begin({ id, name }: McpServer, caller: Caller) {
+      const redirect_url = redirectUrl(id);
+      const server = await store.mcpServers.opened(id);
+      if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
+      const destination = mcpDestination(server);
+      const open = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
+      const state = randomBytes(STATE_BYTES).toString('base64url');
+      const target = await targetOf(server, open);
+      const { authorization_url, origins, secrets } = await beginSignIn(target, { state, redirect_url, fetch });
+      const expires_at = new Date(Date.now() + ATTEMPT_MS);
+      const { key: principal, access_token: session } = caller;
+      await store.mcpSignIns.begin({ server_id: id, principal, session, state, secrets, expires_at });
+      return { authorization_url, origins, redirect_url, expires_at: expires_at.toISOString() };
+    },
+    async finish({ server_id: answered, state, code, iss: issuer }: SignInAnswer, caller: Caller) {
+      const attempt = await store.mcpSignIns.take(state, { principal: caller.key, session: caller.access_token });
+      if (!attempt)
+        throw new AppError(
+          'conflict',
+          'This sign-in is too old, was finished already, or was begun by somebody else; begin it again',
+          {
+            code: 'mcp_sign_in_expired',
+          },
+        );
+      const { server_id, principal, ...secrets } = attempt;
+      if (answered !== undefined && answered !== server_id)
+        throw new AppError('forbidden', 'This sign-in was answered for another MCP server than the one it began at', {
+          code: 'mcp_sign_in_server',
+        });
+      const signed = await finishSignIn(secrets, { code, issuer, redirect_url: redirectUrl(server_id), fetch });
+      return { server_id, ...shownSignIn(await store.mcpSignIns.save({ server_id, principal }, signed)) };
+    },
+  };
+}
+
+interface SignInAnswer {
+  /** The server whose address the browser was sent back to. */
+  server_id?: string | undefined;
+  state: string;
+  code: string;
+  iss?: string | undefined;
+}
+
+export type McpSignIns = ReturnType<typeof mcpSignIns>;
+
+interface StoredSignIn {
+  signed_in_at: Date;
+  expires_at: Date | null;
+  renews: boolean;
+}
+
+export const shownSignIn = ({ signed_in_at, expires_at, renews }: StoredSignIn) => ({
+  signed_in_at: signed_in_at.toISOString(),
+  expires_at: expires_at?.toISOString() ?? null,
+  renews,
+});

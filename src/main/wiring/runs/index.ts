@@ -1,0 +1,249 @@
+import { activityInfo } from '@temporalio/activity';
+import { ANSWER, behindEvents } from '../../../domain/continuity.ts';
+import type { Definition } from '../../../domain/definition.ts';
+import { webhookSender } from '../../../egress/webhook-sender.ts';
+import { deltaPublishers } from '../../../events/publisher.ts';
+import { measuredPool, measuredPublishers, measuredRuntime, measuredWebhooks, timed } from '../../../observe/measured.ts';
+import { redactedOutcome, redactedRuntime } from '../../../runtimes/redacted.ts';
+import type { ModelRuntime } from '../../../runtimes/runtime.ts';
+import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
+import type { BegunStep, OpenRun } from '../../../store/runs/runs.ts';
+import { haltRegistry } from '../../../temporal/activities/attempt.ts';
+import type { ParkBehind } from '../../../temporal/activities/continuity.ts';
+import type { FirePorts } from '../../../temporal/activities/fire.ts';
+import type { ActivityPorts } from '../../../temporal/activities/index.ts';
+import { callQuestions, type QuestionPorts, questionPlaces } from '../../../temporal/activities/questions.ts';
+import { reconcileEvaluations } from '../../../temporal/client/evaluations.ts';
+import { parkedRuns } from '../../../temporal/repair/parked-runs.ts';
+import { reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
+import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
+import { slotsOf } from '../../../temporal/worker/slots.ts';
+import { polledRoles } from '../../../temporal/worker/worker.ts';
+import { type ToolPorts, type Toolset, toolsFor } from '../../../tools/for-agent.ts';
+import { type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
+import { withinLimits, workspaceLimitsOf } from '../../../tools/workspace-limits.ts';
+import type { RunControl, SharedServices } from '../../core.ts';
+import { argumentFitter, pageReader } from '../parsers.ts';
+import { runtimeOptionsOf, windowOf } from '../runtime-options.ts';
+import { toolTokens } from '../tool-tokens.ts';
+import { contextPorts, knowingPorts } from './context.ts';
+import { evaluationTokens, graderCaller } from './graders.ts';
+import { keyRequest, keyUses } from './key-uses.ts';
+import { runSecrets } from './secrets.ts';
+import { runSessions } from './sessions.ts';
+import { tidying } from './tidying.ts';
+import { mcpPorts, openMcpPool, progressReporter, runTools } from './tools.ts';
+import { runWorkspaces } from './workspaces.ts';
+
+/** Reports that a model is asked, once its request is on its way. */
+const reported = (runtime: ModelRuntime, onAsked: () => void): ModelRuntime => ({
+  ...runtime,
+  exchange(...asked) {
+    const answered = runtime.exchange(...asked);
+    setImmediate(onAsked);
+    return answered;
+  },
+});
+
+const now = () => new Date().toISOString();
+
+/** Built-in tools that write nothing: a full workspace can still be read. */
+const READERS = ['read', 'glob', 'grep'];
+
+/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` closes what they hold open. */
+export async function activityPorts(
+  core: SharedServices,
+  driver: RunControl,
+): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
+  const { engine, settle } = driver;
+  const { store, bus, setting, meters } = core;
+  const halts = haltRegistry();
+  const unsubscribe = bus.onHalt(halts.halt);
+  const pool = measuredPool(openMcpPool(core), meters);
+  const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
+  const workspaces = await runWorkspaces(core);
+  const limits = workspaceLimitsOf(setting.config);
+  const definition = (hash: string) => store.definitions.get(hash);
+  const { secrets } = core;
+  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], key: Promise<BegunStep> | null = null) => {
+    const selecting = selectRuntime(pinned, callerOf(core, run, key), runtimeOptionsOf(core));
+    const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
+    const runtime = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
+    return { ...selected, runtime: reported(runtime, () => core.starts.begun(run.task_id)) };
+  };
+  const asking = questionPorts(core, engine);
+  const parked = parkedRuns();
+  const tidy = tidying(core);
+  const sessions = runSessions(core, { definition, runtimeOf });
+  const sendWebhook = webhookSender({
+    fetch: core.egress.configuration.fetch,
+    secretsOf: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
+  });
+  const ports: ActivityPorts = {
+    runs: store.runs,
+    ledger: store.ledger,
+    forks: store.forks,
+    halts,
+    definition,
+    now,
+    runtimeOf,
+    keyUses: keyUses(core),
+    answererOf: (run, { provider, exchange_limits }) => runtimeOf(run, { provider, ...(exchange_limits && { exchange_limits }) }),
+    endSession: sessions.endSession,
+    filesOf: (files) => store.attachments.contents(files.map(({ id }) => id)),
+    admit: (provider) => admit(core, provider),
+    toolsOf: runTools(core, tools),
+    publisher: measuredPublishers(deltaPublishers(), meters),
+    longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
+    client_wait_ms: setting.config.CLIENT_TOOL_SECONDS * 1_000,
+    async perform(opened, args, signal) {
+      const { call_id, name, ...call } = opened;
+      const pinned = await definition(call.definition_hash);
+      const { task_id, workflow_id, owner } = call;
+      const { definition_hash } = call;
+      const held = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
+      const workspace = (until: AbortSignal) =>
+        held.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message, { cause: error })));
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
+      const { redact } = secrets;
+      const report = progressReporter(core, { task_id, workflow_id, call_id });
+      const progress: ToolCall['progress'] = (text, data) => report(redact.text(text), redact.value(data));
+      const questions = callQuestions(asking, opened, signal);
+      const ask: ToolCall['ask'] = (question, until) => questions.ask(redact.value(question), until);
+      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress, ask };
+      const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
+      const box = toolsFor(pinned, tools, rules);
+      const reads = READERS.includes(name);
+      const outcome = reads
+        ? box.call(asked, signal)
+        : withinLimits(limits, ({ enter, full }) => {
+            const entered = async (until: AbortSignal) => {
+              const directory = await workspace(until);
+              await enter(directory).catch(unreachableWhileDown);
+              return directory;
+            };
+            return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
+          });
+      const answered = outcome.finally(() => questions.end());
+      const released = answered.finally(() => held.release(reads ? null : { call_id, name, ...call }, signal));
+      const measured = timed(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
+        meters.toolCalled({ tool: name, outcome: ended, seconds }),
+      );
+      return redactedOutcome(measured, redact);
+    },
+    ...firePortsOf(core, driver),
+    dispatch: driver.dispatch,
+    evaluations: store.evaluations,
+    tokenOfEvaluation: evaluationTokens(core),
+    public_url: core.setting.public_url,
+    role_queues: core.setting.config.TEMPORAL_ROLE_QUEUES,
+    reasonsOf: core.judge.promptReasons,
+    providerToPin: store.providerToPin,
+    callGrader: graderCaller(core),
+    ...contextPorts(core),
+    webhooks: measuredWebhooks(store.webhooks, meters),
+    secrets: runSecrets(core),
+    sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
+    windowOf: windowOf(core),
+    workspaces,
+    settle,
+    parkBehind: parkBehind(core),
+    doubtCalls: store.continuity.doubtCalls,
+    parkEnd: parkEnd(core),
+    halt: bus.halt,
+    nudge: (task_id, call_id) => engine.decide(task_id, call_id),
+    async reconcile() {
+      // Before it compares tasks with the engine: what it finds means something else if the record was restored.
+      await driver.epoch.look();
+      // Before it delivers messages that are due.
+      await store.alerts.measure(new Date()).catch((error: Error) => core.log(`Alerts were not measured: ${error.message}`));
+      const settleLost = sessions.ending(settle);
+      const done = await reconcile({ store, engine, settle: settleLost, definition, parked, now: () => new Date() });
+      await reconcileSchedules(store, driver.schedules);
+      await reconcileEvaluations(store, driver.evaluations);
+      await reconcileWorkspaces(store, workspaces);
+      await sessions.endLeft();
+      return { ...done, removed: await tidy() };
+    },
+    isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
+  };
+  const unwatch = async () => {
+    unsubscribe();
+    await pool.close();
+    await workspaces.close();
+  };
+  return { ports: core.tracing?.ports(ports) ?? ports, unwatch };
+}
+
+/** How the calls of a worker ask people. */
+const questionPorts = ({ store, bus, setting: { config } }: SharedServices, engine: RunControl['engine']): QuestionPorts => {
+  const roles = polledRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
+  return {
+    ledger: store.ledger,
+    onChange: bus.subscribe,
+    show: ({ task_id, call_id }, is_asking) => engine.asking(task_id, { call_id, is_asking }),
+    enter: questionPlaces(slotsOf(config.WORKER_MAX_ACTIVITIES, roles.length)),
+    wait_ms: config.CLIENT_TOOL_SECONDS * 1_000,
+    now,
+  };
+};
+
+/** Parks the run of the activity that calls it. */
+const parkBehind =
+  ({ store }: Pick<SharedServices, 'store'>): ParkBehind =>
+  ({ turns, ...task }, missing) => {
+    const run_id = activityInfo().workflowExecution!.runId;
+    return store.continuity.park(task, { run_id, missing, events: behindEvents(task.task_id, { missing, turns, now }) });
+  };
+
+const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string) => {
+  const task = await core.store.tasks.find(task_id);
+  if (task) await parkBehind(core)({ ...task, task_id }, ANSWER);
+};
+
+/** How a due schedule becomes a task. */
+export const firePortsOf = ({ store, mayStart }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
+  schedules: store.scheduledAgents,
+  tasks: store.tasks,
+  workflows: store.workflows,
+  dispatch,
+  mayStart,
+  forget: (schedule_id) => schedules.remove(schedule_id),
+});
+
+/** Spreads the waiting runs, so that they do not all ask at once. */
+async function admit({ store }: SharedServices, provider: Definition['provider']): Promise<number> {
+  if (!provider?.requests_per_minute) return 0;
+  const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
+  return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
+}
+
+/** The principal in whose name a run's models and tools are used. */
+function callerOf({ store }: SharedServices, run: OpenRun, key: Promise<BegunStep> | null): ModelCaller {
+  return {
+    get access_token() {
+      return store.tasks.callerToken(run);
+    },
+    async openToken(name, provider) {
+      const request = keyRequest(run, name, provider);
+      return key ? store.tokens.opened(request, (await key).key) : store.tokens.open(request);
+    },
+  };
+}
+
+export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
+  const { runner, egress } = core;
+  const { config } = core.setting;
+  return {
+    runner,
+    ...knowingPorts(core),
+    startConfined: runner.startConfined,
+    fetch: egress.tools.fetch,
+    readPage: pageReader(core),
+    fitArguments: argumentFitter(core),
+    bash_network: config.BASH_NETWORK,
+    search_url: config.SEARCH_API_URL ?? null,
+    searchFetch: egress.installation,
+    openToken: toolTokens(core),
+  };
+}

@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache';
+import type { Definition } from '../../../domain/definition.ts';
+import type { Redactor } from '../../../domain/redaction.ts';
+import { tokensIn } from '../../../domain/secrets.ts';
+import type { RunOfSecrets } from '../../../store/runs/tasks.ts';
+import type { RunSecrets } from '../../../temporal/activities/secrets.ts';
+import type { SharedServices } from '../../core.ts';
+
+/** Values may change during a run. A worker that has not opened a new value itself knows it after this time. */
+const FRESH_MS = 60_000;
+const MOST_KEPT = 1_000;
+
+/**
+ * The secrets that a run's tools, model and sources may see: everything that its definition can open. One worker may open a
+ * secret and another read it back, for example from a file, so each worker opens all of them, in memory and once per minute.
+ */
+export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'setting'>): RunSecrets {
+  const { secrets } = core;
+  const { WORKER_ROLE } = core.setting.config;
+  const open = WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll;
+  const kept = new LRUCache<string, { book: Redactor; at: number }>({ max: MOST_KEPT });
+
+  async function bookOf(task_id: string, run?: RunOfSecrets): Promise<Redactor> {
+    const known = kept.get(task_id);
+    if (known && performance.now() - known.at < FRESH_MS) return known.book;
+    const book = known?.book ?? secrets.book();
+    const opened = await secrets.within(book, () => open(core, task_id, run));
+    if (opened) kept.set(task_id, { book, at: performance.now() });
+    return book;
+  }
+
+  return {
+    async during(task_id, work, run) {
+      const book = await bookOf(task_id, run);
+      return secrets.within(book, work).catch((error: unknown) => Promise.reject(book.error(error)));
+    },
+    fresh: secrets.fresh,
+  };
+}
+
+/** False: what says which secrets these are is not on record now. */
+type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<boolean>;
+
+/**
+ * Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. A run whose definition is
+ * not on record is parked by its activity, before anything opens a secret.
+ */
+export const openAll: Opens = async ({ store }, task_id, known) => {
+  const run = known ?? (await store.tasks.secretsOf(task_id));
+  if (!run) return false;
+  store.tasks.callerToken({ ...run, task_id });
+  const definition = await store.definitions.find(run.definition_hash);
+  if (!definition) return false;
+  await openNamed({ store }, { task_id, owner: run.owner }, definition);
+  return true;
+};
+
+/**
+ * Opens the secrets that the calls of a run may see, for a process that only calls tools: neither the caller's access token nor the
+ * provider's key gets there.
+ */
+const openThoseOfCalls: Opens = async ({ store }, task_id) => {
+  const run = await store.tasks.ownerOf(task_id);
+  if (!run) return false;
+  const definition = await store.definitions.find(run.definition_hash);
+  if (!definition) return false;
+  await openNamed({ store }, { task_id, owner: run.owner }, { ...definition, provider: null });
+  return true;
+};
+
+async function openNamed(
+  { store }: Pick<SharedServices, 'store'>,
+  { task_id, owner }: { task_id: string; owner: string },
+  { provider, tools, mcp_servers = [], knowledge_source_ids = [], repository }: Definition,
+): Promise<void> {
+  const sources =
+    knowledge_source_ids.length > 0 ? await store.knowledgeSources.openedAll({ id: { in: knowledge_source_ids } }) : [];
+  const configs = mcp_servers.map(({ connection_config }) => store.mcpServers.sealer.open(connection_config));
+  await store.mcpSignIns.openForRedaction(
+    owner,
+    mcp_servers.map(({ id }) => id),
+  );
+  const names = [
+    provider?.api_key_token_name,
+    repository?.token_name,
+    ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
+    ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
+  ];
+  // Also secrets that the run received earlier and could not get any more.
+  await store.tokens.openForRedaction(task_id, [...new Set(names.filter((name) => typeof name === 'string'))], owner);
+}

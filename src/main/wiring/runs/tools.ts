@@ -1,0 +1,114 @@
+import type { Definition, PinnedMcpServer } from '../../../domain/definition.ts';
+import { mcpDestination } from '../../../domain/destinations.ts';
+import { secretRefusal } from '../../../domain/errors.ts';
+import { eventsOf, type NewEvent } from '../../../domain/events.ts';
+import { ModelFailure } from '../../../domain/model-failure.ts';
+import { outsideRefusalIn } from '../../../domain/outside.ts';
+import { storable } from '../../../domain/transcript.ts';
+import type { OpenRun } from '../../../store/runs/runs.ts';
+import type { CallPlace } from '../../../store/runs/tool-ledger.ts';
+import type { ToolsAsked } from '../../../temporal/activities/tools-asked.ts';
+import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../../../tools/for-agent.ts';
+import { personalFetch } from '../../../tools/mcp/bearer.ts';
+import type { OpenServerToken } from '../../../tools/mcp/config.ts';
+import { discover } from '../../../tools/mcp/discover.ts';
+import { type McpPool, mcpPool } from '../../../tools/mcp/pool.ts';
+import type { McpToolPorts } from '../../../tools/mcp/tools.ts';
+import type { SharedServices } from '../../core.ts';
+import { schemaJudge } from '../parsers.ts';
+
+const now = () => new Date().toISOString();
+
+/** The MCP connections of a worker. */
+export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, store }: SharedServices): McpPool =>
+  mcpPool({
+    startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
+    packages: mcp_packages,
+    fetch: egress.configuration.fetch,
+    fetchFor: personalFetch(egress.configuration.fetch, store.mcpSignIns),
+    message_bytes: egress.limits.message,
+    schemaFaults: schemaJudge(parsers, setting.config),
+    version: setting.version,
+  });
+
+export function mcpPorts({ store }: SharedServices, pool: McpPool): McpToolPorts {
+  return {
+    pool,
+    openConfig: async (server: PinnedMcpServer) => {
+      const connection_config = store.mcpServers.sealer.open(server.connection_config);
+      return { ...server, connection_config };
+    },
+    openToken: (name, server, { owner, task_id }) =>
+      store.tokens.open({ name, principal: owner, destination: mcpDestination(server), task_id }),
+  };
+}
+
+/** The tools of a run. At its first step the servers are asked, and their answer is pinned with the task. */
+export function runTools(shared: SharedServices, ports: ToolPorts) {
+  const { store, secrets } = shared;
+  return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
+    const { custom_tools } = runtime;
+    const here = withoutElsewhere(definition, runtime);
+    const boxOf = (toolset: Toolset | null) => toolsFor(here, ports, { custom_tools, toolset });
+    if (run.toolset || !here.mcp_servers.length) return boxOf(run.toolset as Toolset | null);
+    await ready;
+    const openToken: OpenServerToken = (name, server) => ports.mcp.openToken(name, server, run);
+    const found = await discover(here.mcp_servers, { ...ports.mcp, openToken, principal: run.owner }, signal);
+    const { listings, ...shown } = found;
+    const { tools, notes, missing, lost } = secrets.redact.value(shown);
+    await saveListings(shared, { listings, principal: run.owner });
+    if (missing.length > 0) throw withoutServers(missing);
+    const toolset = { mcp: tools };
+    const box = boxOf(toolset);
+    const { log } = eventsOf(run.task_id, now);
+    const events = notes.map(({ event, detail, ...more }): NewEvent => log(event, detail, more));
+    for (const { server, tools: names = [], reason } of lost) {
+      const what = `${names.join(', ') || 'the tools'} of the MCP server ${server}`;
+      events.push(log('tools_not_offered', `${what}: ${reason}`, { tools: names, server, reason }));
+    }
+    for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
+    return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+  };
+}
+
+/** Stores what the servers listed, for readers of the servers. A failure does not fail the run. */
+async function saveListings(
+  { store, secrets, log: report }: SharedServices,
+  { listings, principal }: { listings: Awaited<ReturnType<typeof discover>>['listings']; principal: string },
+): Promise<void> {
+  for (const { server, signed_in, tools } of listings) {
+    const listing = { server, principal, signed_in, tools: secrets.redact.value(tools) };
+    await store.mcpListings.save(listing).catch((error: Error) => report(`A listing was not stored: ${error.message}`));
+  }
+}
+
+/** A missing grant or token, or a refused answer, needs a person, so the run fails at once. Any other problem may be gone at the next attempt. */
+function withoutServers(missing: readonly Error[]): ModelFailure {
+  const sentences = missing.map(({ message }) => message).join('. ');
+  const code = missing.map((error) => secretRefusal(error) ?? outsideRefusalIn(error)?.code).find(Boolean);
+  return code
+    ? new ModelFailure(sentences, { code, recoverable: false })
+    : new ModelFailure(`A required MCP server is out of reach. ${sentences}`, { code: 'mcp_unavailable', recoverable: true });
+}
+
+/** An agent's tools without those that run at the vendor. */
+export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: ToolsAsked['runtime']) {
+  if (!elsewhere) return { tools, mcp_servers };
+  return {
+    tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),
+    mcp_servers: mcp_servers.filter(({ id }) => !elsewhere.mcp_server_ids.includes(id)),
+  };
+}
+
+/** Publishes the progress of a call. A failure to publish it does not fail the call. */
+export function progressReporter({ store, log: report }: SharedServices, call: CallPlace) {
+  return (text: string, data: Record<string, unknown> = {}): void => {
+    const progress = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
+    store.ledger.publish(call, [progress]).catch((error: Error) => report(`Progress was not published: ${error.message}`));
+  };
+}
+
+/** The tools that another attempt of the step pinned first. */
+async function frozen(store: SharedServices['store'], { task_id }: OpenRun): Promise<Toolset | null> {
+  return ((await store.runs.open(task_id, 1))?.toolset ?? null) as Toolset | null;
+}

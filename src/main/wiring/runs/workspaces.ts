@@ -1,0 +1,130 @@
+import type { PinnedRepository, WorkspaceOwner } from '../../../domain/definition.ts';
+import { repositoryDestination } from '../../../domain/destinations.ts';
+import { asLack } from '../../../domain/outages.ts';
+import type { OpenCall } from '../../../store/runs/tool-ledger.ts';
+import { type CheckoutOrder, checkouts } from '../../../tools/checkout.ts';
+import { type S3Settings, s3SettingsOf, s3Store } from '../../../tools/snapshots/object-store.ts';
+import { storedWorkspaces } from '../../../tools/snapshots/stored-workspaces.ts';
+import { type Workspaces, workspaces, workspacesOf } from '../../../tools/workspaces.ts';
+import type { SharedServices } from '../../core.ts';
+
+/** A run's workspace during one call. */
+interface HeldWorkspace {
+  /** The run's directory with its repository. Throws a sentence if it cannot be made. */
+  directory(signal: AbortSignal): Promise<string>;
+  /** Ends the call's use of it. When this resolves, what the call has changed is safe; null: it can have changed nothing. */
+  release(call: OpenCall | null, signal: AbortSignal): Promise<void>;
+}
+
+interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
+  /** Makes the run's directory with its repository; `commit` if this call checked it out. Throws a sentence if that fails. */
+  open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }>;
+  hold(run: WorkspaceOwner): HeldWorkspace;
+  close(): Promise<void>;
+}
+
+type Fill = (into: string) => Promise<void>;
+
+/** Where the workspaces of all workers are. */
+interface Place extends Pick<Workspaces, 'remove' | 'kept'> {
+  enter(task_id: string, fill: Fill | null, signal: AbortSignal): Promise<string>;
+  leave(task_id: string, call: OpenCall | null, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces> {
+  const { config } = core.setting;
+  const s3 = s3SettingsOf(config);
+  const { enter, leave, ...place } = s3 ? await inObjectStore(core, s3) : inSharedHome(workspacesOf(config));
+  const checkOut = checkoutOf(core);
+
+  async function entered(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }> {
+    const { repository } = run;
+    let commit: string | null = null;
+    const fill = async (into: string) => {
+      commit = repository && (await checkOut(run, repository, { into, signal }));
+    };
+    const directory = await enter(run.task_id, repository && fill, signal).catch((error: unknown) => {
+      throw asLack(error, 'the workspaces of runs (PERDURA_HOME)');
+    });
+    return { directory, commit };
+  }
+
+  return {
+    ...place,
+    async open(run, signal) {
+      const { commit } = await entered(run, signal);
+      await leave(run.task_id, null, signal);
+      return { commit };
+    },
+    hold(run) {
+      let entry: Promise<{ directory: string }> | null = null;
+      return {
+        async directory(signal) {
+          entry ??= entered(run, signal);
+          return (await entry).directory;
+        },
+        async release(call, signal) {
+          const inside = await entry?.catch(() => null);
+          if (inside) await leave(run.task_id, call, signal);
+        },
+      };
+    },
+  };
+}
+
+/** The home is one file system for all workers. */
+function inSharedHome(parent: string): Place {
+  const { of, remove, kept } = workspaces(parent);
+  return { remove, kept, enter: (task_id, fill) => of(task_id, fill ?? undefined), leave: async () => {}, close: async () => {} };
+}
+
+/** After an abort, what a call has changed is still stored if that takes no longer. */
+const LAST_MS = 5_000;
+
+async function inObjectStore({ setting, store, egress, log }: SharedServices, s3: S3Settings): Promise<Place> {
+  const { workspaceLayers: record } = store;
+  const objects = s3Store(s3, egress.objects);
+  const stored = await storedWorkspaces({ parent: workspacesOf(setting.config), objects, record, log });
+  const unlessDown = (what: string) => (error: Error) => log(`${what}: ${error.message}`);
+  return {
+    enter: stored.enter,
+    close: stored.close,
+    leave(task_id, call, signal) {
+      const limit = signal.aborted ? AbortSignal.timeout(LAST_MS) : signal;
+      return stored.leave(task_id, call && ((layer) => record.add(call, layer)), limit);
+    },
+    // A run ends also while the store is down; the reconciler removes what is left.
+    remove: (task_id) => stored.remove(task_id).catch(unlessDown(`The workspace of ${task_id} is not removed yet`)),
+    kept: () =>
+      stored
+        .kept()
+        .catch(unlessDown('Workspaces are not compared with their runs'))
+        .then((kept) => kept ?? []),
+  };
+}
+
+/** Checks out the repository of a run, and returns its commit. */
+function checkoutOf({ store, egress, setting: { config } }: SharedServices) {
+  const checkout = checkouts({
+    rules: egress.configuration.rules,
+    path: config.PATH,
+    ca_file: config.REPO_CA_FILE,
+    max_files: config.REPO_MAX_FILES,
+    max_bytes: config.REPO_MAX_MB * 1024 ** 2,
+  });
+
+  async function orderOf(
+    { owner: principal, task_id, workflow }: WorkspaceOwner,
+    { url, branch, token_name }: PinnedRepository,
+  ): Promise<Omit<CheckoutOrder, 'into'>> {
+    if (!token_name) return { url, branch, token: null };
+    const destination = repositoryDestination(workflow, url);
+    return { url, branch, token: await store.tokens.open({ name: token_name, principal, destination, task_id }) };
+  }
+
+  return async (run: WorkspaceOwner, repository: PinnedRepository, { into, signal }: { into: string; signal: AbortSignal }) => {
+    const { commit } = await checkout({ ...(await orderOf(run, repository)), into }, signal);
+    return commit;
+  };
+}

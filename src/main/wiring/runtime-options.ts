@@ -1,0 +1,28 @@
+import { contextWindowOf } from '../../domain/context-window.ts';
+import type { Definition } from '../../domain/definition.ts';
+import { deadlinesOf } from '../../runtimes/bounded.ts';
+import type { RuntimeOptions } from '../../runtimes/select.ts';
+import type { SharedServices } from '../core.ts';
+
+/** What runs and chats of this installation select their runtimes with. */
+export const runtimeOptionsOf = ({ setting, egress }: Pick<SharedServices, 'setting' | 'egress'>): RuntimeOptions => ({
+  default_runtime: setting.default_runtime,
+  fetch: egress.providers.fetch,
+  installationFetch: egress.installation,
+  deadlines: deadlinesOf(setting.config),
+  vendor_url: setting.config.ANTHROPIC_API_URL,
+});
+
+interface Windowed {
+  model: string | null;
+  provider: Pick<NonNullable<Definition['provider']>, 'context_window'> | null;
+}
+
+/** The context window of a run's or a chat's model, in tokens. */
+export const windowOf =
+  ({ setting }: Pick<SharedServices, 'setting'>) =>
+  ({ model, provider }: Windowed): number =>
+    contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
+      set: provider?.context_window ?? null,
+      fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
+    });

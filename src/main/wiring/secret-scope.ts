@@ -1,0 +1,59 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Redactor, redactor } from '../../domain/redaction.ts';
+import type { InstallationSettings } from '../core.ts';
+
+/**
+ * Tracks the secrets that a piece of work (a run's step, a request) has opened. The key ring reports each opened secret;
+ * whatever a target returns passes through `redact` before it is stored, sent, logged or thrown.
+ */
+export interface SecretScope {
+  /** Records an opened secret. */
+  hear(value: string): void;
+  /** Redacts the secrets that the current work has opened, and the installation's own. */
+  readonly redact: Redactor;
+  /** A redactor that starts with the installation's secrets; work adds the ones it opens. */
+  book(): Redactor;
+  /** Does work and records the secrets it opens in `book`. */
+  within<T>(book: Redactor, work: () => T): T;
+  /** Does work in a new scope; an error thrown by it is redacted. */
+  fresh<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function secretScope(installation: readonly string[]): SecretScope {
+  const ours = redactor(installation);
+  const current = new AsyncLocalStorage<Redactor>();
+  const book = () => redactor([], ours);
+  const within = <T>(known: Redactor, work: () => T): T => current.run(known, work);
+  return {
+    hear: (value) => current.getStore()?.know(value),
+    get redact() {
+      return current.getStore() ?? ours;
+    },
+    book,
+    within,
+    fresh: (work) => {
+      const known = book();
+      return within(known, work).catch((error: unknown) => Promise.reject(known.error(error)));
+    },
+  };
+}
+
+/** The operator's secrets: long enough not to match an ordinary word. */
+const SHORTEST = 12;
+
+/** Secrets of the installation, which it sends only to its own servers. */
+export function secretsOfInstallation({ config, encryption_keys, webhook_secret, embeddings }: InstallationSettings): string[] {
+  const values = [
+    ...encryption_keys.split(',').map((entry) => entry.split(':')[1]),
+    webhook_secret,
+    webhook_secret.replace(/^whsec_/, ''),
+    config.AUDIT_WEBHOOK_SECRET,
+    config.AUDIT_WEBHOOK_SECRET?.replace(/^whsec_/, ''),
+    embeddings?.api_key,
+    config.METRICS_TOKEN,
+    config.OPENAI_API_KEY,
+    config.OIDC_CLIENT_SECRET,
+    config.S3_SECRET_ACCESS_KEY,
+  ];
+  return values.filter((value) => typeof value === 'string').filter((value) => value.length >= SHORTEST);
+}

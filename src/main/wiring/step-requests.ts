@@ -1,0 +1,99 @@
+import type { Caller } from '../../api/http/auth.ts';
+import type { StepRequest } from '../../contracts/run-inspection.ts';
+import { type Definition, usesVendorApi } from '../../domain/definition.ts';
+import { AppError } from '../../domain/errors.ts';
+import { pinnedFields } from '../../domain/fork-changes.ts';
+import { dialectOf } from '../../domain/provider-presets.ts';
+import { KNOWLEDGE_POSITION, MEMORY_POSITION, type TranscriptMessage } from '../../domain/transcript.ts';
+import { exchangeAt } from '../../replay/exchange-at.ts';
+import { chatRequest } from '../../runtimes/chat-request.ts';
+import { messagesRequest } from '../../runtimes/messages-request.ts';
+import type { Exchange } from '../../runtimes/runtime.ts';
+import type { RunRecord } from '../../store/runs/inspection.ts';
+import type { WiredTask } from '../../store/runs/wired-task.ts';
+import type { SharedServices } from '../core.ts';
+import { recordedBundle } from './bundles.ts';
+
+/** What the models of runs were sent, built again from the record. */
+export function stepRequestsOf(core: SharedServices) {
+  return async (task: WiredTask, step: number, caller: Caller): Promise<StepRequest> => {
+    const { bundle, definition, record } = await recordedBundle(core, task, caller);
+    const recorded = bundle.steps.find((known) => known.step === step);
+    if (!recorded) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
+    const exchange = await exchangeAt(bundle, step);
+    const model = exchange.model ?? definition.provider?.default_model ?? recorded.model;
+    const { keeps_context } = bundle.runtime;
+    return {
+      step,
+      model,
+      instructions: exchange.instructions,
+      system_prompt: bundle.definition.agent.system_prompt,
+      skills: bundle.definition.skills,
+      messages: exchange.transcript.map(requestMessage),
+      tools: [
+        ...(exchange.hosted_tools ?? []).map(({ type, name, ...parameters }) => ({
+          name,
+          description: ranThere(type),
+          parameters,
+        })),
+        ...exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
+      ],
+      parameters: keeps_context ? {} : parametersOf(exchange, { model: model ?? '', definition }),
+      changeable: { ...pinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
+      not_rebuilt: notRebuilt(definition, {
+        copied_otherwise: recorded.copied && wasChanged(record),
+        keeps_context,
+        has_toolset: record.task.toolset !== null,
+      }),
+    };
+  };
+}
+
+const ranThere = (type: string) => `Run by the provider: ${type}`;
+
+function parametersOf(exchange: Exchange, { model, definition: { provider } }: { model: string; definition: Definition }) {
+  const request =
+    provider && usesVendorApi(provider)
+      ? { ...messagesRequest(exchange, model), stream: true }
+      : chatRequest(exchange, model, dialectOf(provider, model));
+  const { model: _model, messages: _messages, tools: _tools, ...parameters } = request;
+  if ('system' in parameters) delete parameters.system;
+  return parameters as Record<string, unknown>;
+}
+
+export type StepRequestOf = ReturnType<typeof stepRequestsOf>;
+
+const CONTEXTS: Record<number, string> = { [MEMORY_POSITION]: 'memories', [KNOWLEDGE_POSITION]: 'knowledge' };
+
+const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
+  ...message,
+  kind: kind === 'context' ? (CONTEXTS[message.position] ?? kind) : kind,
+});
+
+/** Whether a fork was given changes. */
+const wasChanged = ({ events }: RunRecord) =>
+  events.some(({ data }) => (data as { event: string; changes?: string[] }).event === 'forked' && 'changes' in (data as object));
+
+interface Doubts {
+  /** The step was copied into a fork that has changes. */
+  copied_otherwise: boolean;
+  keeps_context: boolean;
+  has_toolset: boolean;
+}
+
+function notRebuilt(definition: Definition, { copied_otherwise, keeps_context, has_toolset }: Doubts) {
+  const { tools, mcp_servers = [], provider } = definition;
+  const sentences: string[] = [];
+  if (copied_otherwise)
+    sentences.push('This step was copied into a fork with changes. The source run sent the request without the changes.');
+  if (keeps_context)
+    sentences.push(
+      `The provider ${provider?.name} keeps the conversation: it was sent only the messages that are new since the step before, ` +
+        'and lists its own tools itself.',
+    );
+  if (tools.some(({ kind }) => kind === 'builtin'))
+    sentences.push('Built-in tools are described as in this version of Perdura; the run may have been made by another one.');
+  if (mcp_servers.length > 0 && !has_toolset)
+    sentences.push('The tools of the MCP servers are missing: the servers had not listed them yet.');
+  return sentences;
+}

@@ -1,0 +1,36 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NoInterpreter, type PythonToolRunner, runnerWithoutPython, startToolRunner } from '../../toolrunner/index.ts';
+import type { ToolRunnerOptions } from '../../toolrunner/options.ts';
+import { workspacesOf } from '../../tools/workspaces.ts';
+import type { Config } from '../config.ts';
+
+type Surroundings = Pick<ToolRunnerOptions, 'egress_allow' | 'own_ports'> & { log(message: string): void };
+
+/** The tool runner. Without Python everything else works, unless the operator named an interpreter: then it throws. */
+export async function openToolRunner(config: Config, surroundings: Surroundings): Promise<PythonToolRunner> {
+  try {
+    return await startToolRunner({
+      ...surroundings,
+      python: await toolsPython(config),
+      preload: config.TOOLRUNNER_PRELOAD,
+      isolation: config.TOOL_ISOLATION,
+      workspaces: workspacesOf(config),
+      host_paths: { allow: config.MCP_PATHS, closed: [config.PERDURA_HOME] },
+    });
+  } catch (error) {
+    if (!(error instanceof NoInterpreter) || config.TOOLRUNNER_PYTHON) throw error;
+    surroundings.log(`Tools do not run. ${error.message}`);
+    return runnerWithoutPython(error);
+  }
+}
+
+/** The interpreter of custom tools: the configured one, else the environment made by `perdura tools install`, else python3. */
+export async function toolsPython({ TOOLRUNNER_PYTHON, PERDURA_HOME }: Config): Promise<string> {
+  const own = join(PERDURA_HOME, 'tools-venv/bin/python');
+  const made = await access(own).then(
+    () => true,
+    () => false,
+  );
+  return TOOLRUNNER_PYTHON ?? (made ? own : 'python3');
+}

@@ -1,0 +1,19 @@
+import { restrictedRole } from '../resources/definitions.sql.ts';
+import { type Queryable, row } from './database.ts';
+
+/** Whether this process has the database role of tools workers (./tools-role.ts), which reads no instructions, skills or prompts. */
+export type IsToolsRole = () => Promise<boolean>;
+
+/** Asked once, and only in workers that only call tools: a worker of all roles reads everything. */
+export function toolsRole(pool: Queryable, only_tools: boolean): IsToolsRole {
+  if (!only_tools) return async () => false;
+  let known: Promise<boolean> | undefined;
+  const ask = async () => (await row<{ restricted: boolean }>(pool, restrictedRole()))?.restricted ?? false;
+  return () => {
+    known ??= ask().catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+}

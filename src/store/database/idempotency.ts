@@ -1,0 +1,95 @@
+import { v7 as uuid } from 'uuid';
+import { AppError, type ErrorKind } from '../../domain/errors.ts';
+import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
+
+type Claim =
+  /** Serve the request and create its record under this id. `repeated`: an earlier try with the same id may have created it. */
+  | { kind: 'new'; reserved_id: string; repeated: boolean }
+  /** The same request already has a reply. */
+  | { kind: 'replay'; reply: unknown }
+  /** The key belongs to another request. */
+  | { kind: 'mismatch' }
+  /** The first request with this key is in progress, or was withdrawn. */
+  | { kind: 'busy' };
+
+export type Kept =
+  | { kind: 'kept' }
+  /** Another server has completed the request in the meantime. */
+  | { kind: 'answered'; reply: unknown }
+  /** Its sender has cancelled it. */
+  | { kind: 'withdrawn' };
+
+interface KeyOf {
+  principal: string;
+  key: string;
+}
+
+/** How long a key is kept. */
+export const KEPT_MS = 24 * 3_600_000;
+/** After this long without a reply, the server of a request counts as dead. */
+const LOST_MS = 30_000;
+
+/** Failures of something that the request needed, which may have done its part. */
+const UNCERTAIN: readonly ErrorKind[] = ['unavailable', 'upstream'];
+
+/** Stored in place of the reply. */
+const WITHDRAWN = { withdrawn: true };
+const isWithdrawn = (reply: unknown) => (reply as Partial<typeof WITHDRAWN> | null)?.withdrawn === true;
+
+export type IdempotencyStore = ReturnType<typeof idempotencyStore>;
+
+export function idempotencyStore(prisma: PrismaClient) {
+  const where = ({ principal, key }: KeyOf) => ({ principal_key: { principal, key } });
+  const unanswered = ({ principal, key }: KeyOf) => ({ principal, key, reply: { equals: Prisma.DbNull } });
+  return {
+    async claim({ principal, key }: KeyOf, request_hash: string): Promise<Claim> {
+      const now = Date.now();
+      await prisma.idempotencyKey.deleteMany({ where: { principal, key, created_at: { lt: new Date(now - KEPT_MS) } } });
+      const reserved_id = uuid();
+      const data = [{ principal, key, request_hash, reserved_id }];
+      const { count } = await prisma.idempotencyKey.createMany({ data, skipDuplicates: true });
+      if (count === 1) return { kind: 'new', reserved_id, repeated: false };
+      const known = await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) });
+      if (known && known.request_hash !== request_hash) return { kind: 'mismatch' };
+      if (!known || isWithdrawn(known.reply)) return { kind: 'busy' };
+      if (known.reply !== null) return { kind: 'replay', reply: known.reply };
+      // A time that is further ahead was written before the clock was set back.
+      const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
+      const seen = { principal, key, created_at: known.created_at };
+      const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
+      return taken.count === 1 && known.reserved_id
+        ? { kind: 'new', reserved_id: known.reserved_id, repeated: true }
+        : { kind: 'busy' };
+    },
+    /** The id reserved for the request's record; null if the key is unused. */
+    async reserved({ principal, key }: KeyOf): Promise<string | null> {
+      return (await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) }))?.reserved_id ?? null;
+    },
+    /** Stores the reply of a request, unless it already has one. */
+    async keep(key: KeyOf, reply: unknown): Promise<Kept> {
+      const data = { reply: reply as Prisma.InputJsonValue };
+      const { count } = await prisma.idempotencyKey.updateMany({ where: unanswered(key), data });
+      if (count === 1) return { kind: 'kept' };
+      const known = await prisma.idempotencyKey.findUnique({ where: where(key) });
+      if (!known || known.reply === null) return { kind: 'kept' };
+      return isWithdrawn(known.reply) ? { kind: 'withdrawn' } : { kind: 'answered', reply: known.reply };
+    },
+    /** Marks a request in progress as cancelled by its sender; false if it already has a reply. */
+    async withdraw(key: KeyOf): Promise<boolean> {
+      return (await this.keep(key, WITHDRAWN)).kind === 'kept';
+    },
+    /**
+     * Lets a failed request be repeated with its key. One that is refused at its first try has created nothing, so its key is deleted.
+     * Otherwise the record may exist, so a repetition continues under the same id.
+     */
+    async failed(key: KeyOf, error: unknown, { repeated }: { repeated: boolean }): Promise<void> {
+      if (!repeated && error instanceof AppError && !UNCERTAIN.includes(error.kind))
+        await prisma.idempotencyKey.deleteMany({ where: unanswered(key) });
+      else
+        await prisma.idempotencyKey.updateMany({
+          where: unanswered(key),
+          data: { created_at: new Date(Date.now() - LOST_MS - 1) },
+        });
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { unprocessable } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/uuid.ts';
+
+export interface RowPage<T> {
+  items: T[];
+  total: number;
+  /** Opaque start of the next page; null on the last. */
+  next: string | null;
+}
+
+export interface Paging {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+/** Ids grow with time, so the last id of a page is where the next begins. */
+export const cursorOf = (id: string) => Buffer.from(id, 'utf8').toString('base64url');
+
+export function idOfCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const id = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (!isUuid(id)) throw badCursor();
+  return id;
+}
+
+/** 422: the cursor is not from this list. */
+export const badCursor = () =>
+  unprocessable([{ path: 'cursor', message: 'Not a cursor of this list; use the one in the Link header' }], 'bad_cursor');
+
+interface Cut<T> {
+  total: number;
+  limit: number;
+  /** The cursor behind a row. */
+  cursorAt(last: T): string;
+}
+
+/** Cuts a page from rows, of which one more than `limit` was queried. */
+export function pageOf<T>(found: T[], { total, limit, cursorAt }: Cut<T>): RowPage<T> {
+  const items = found.slice(0, limit);
+  return { items, total, next: found.length > limit ? cursorAt(items.at(-1)!) : null };
+}
+
+/** The part of a Prisma model that a list needs. */
+interface Listed<Row> {
+  findMany(args: object): Promise<Row[]>;
+  count(args: object): Promise<number>;
+}
+
+interface Listing<Row, T, By extends string> {
+  where: object;
+  paging: Paging;
+  shown: (row: Row) => T;
+  more?: object;
+  /** The column with the ids that order the list. */
+  by?: By;
+}
+
+/** A page of a table's matching rows, newest first, each mapped by `shown`. */
+export async function listed<Row, T extends { [column in By]: string }, By extends string = 'id'>(
+  model: unknown,
+  { where, paging: { limit, cursor }, shown, more, by = 'id' as By }: Listing<Row, T, By>,
+): Promise<RowPage<T>> {
+  const table = model as Listed<Row>;
+  const after = idOfCursor(cursor);
+  const [found, total] = await Promise.all([
+    table.findMany({
+      where: { AND: [where, after ? { [by]: { lt: after } } : {}] },
+      orderBy: { [by]: 'desc' },
+      take: limit + 1,
+      ...more,
+    }),
+    table.count({ where }),
+  ]);
+  return pageOf(found.map(shown), { total, limit, cursorAt: (last) => cursorOf(last[by]) });
+}
+
+/** The wire format of rows: dates as ISO 8601 in UTC. */
+export function wire<T extends object>(row: T): Wire<T> {
+  return Object.fromEntries(
+    Object.entries(row).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),
+  ) as Wire<T>;
+}
+type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };
+
+/** The wire format of a row, typed by a contract: the database stores an enumeration as text and an object as JSON. */
+export type WireAs<T, Contract> = { [K in keyof Wire<T>]: K extends keyof Contract ? Contract[K] : Wire<T>[K] };
+export const wireAs =
+  <Contract>() =>
+  <T extends object>(row: T): WireAs<T, Contract> =>
+    wire(row) as object as WireAs<T, Contract>;

@@ -1,0 +1,88 @@
+import { v7 as uuid } from 'uuid';
+import { AppError, conflict, one } from '../../domain/errors.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import { listed, type RowPage, wire } from './page.ts';
+
+/** The part of a Prisma model that a resource needs. */
+interface Table {
+  findUnique(args: object): Promise<unknown>;
+  create(args: object): Promise<unknown>;
+  update(args: object): Promise<unknown>;
+  delete(args: object): Promise<unknown>;
+}
+
+export interface RowFilter {
+  limit: number;
+  cursor?: string | undefined;
+  q?: string | undefined;
+  tag?: string | undefined;
+  tags?: string | undefined;
+}
+
+/** Records that are read and written one at a time. `N`: the values of a new one; `U`: the values that may change. */
+export interface Records<R, N = object, U = object> {
+  find(id: string): Promise<R | null>;
+  /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
+  create(values: N, by?: string): Promise<R>;
+  update(id: string, values: U, by?: string): Promise<R>;
+  remove(id: string): Promise<void>;
+}
+
+export interface Resource<R> extends Records<R> {
+  list(filter: RowFilter, where?: object): Promise<RowPage<R>>;
+}
+
+interface ResourceFacts {
+  noun: string;
+  /** Whether it has a column `tags`. */
+  tagged?: boolean;
+  /** Columns that the filter `q` searches. */
+  searched?: readonly string[];
+}
+
+/** A stored resource: a table with a UUIDv7 as `id`. Newest first. */
+export function resource<R extends { id: string }>(
+  model: unknown,
+  { noun, tagged = true, searched = ['name', 'description'] }: ResourceFacts,
+): Resource<R> {
+  const table = model as Table;
+  const wired = (row: unknown) => wire(row as object) as R;
+  return {
+    list: (filter, where = {}) =>
+      listed(table, { where: { AND: [where, ...conditions(filter, { tagged, searched })] }, paging: filter, shown: wired }),
+    async find(id) {
+      const found = await table.findUnique({ where: { id } });
+      return found ? wired(found) : null;
+    },
+    create: async (values) => wired(await refused(noun, table.create({ data: { id: uuid(), ...values } }))),
+    update: async (id, values) => wired(await refused(noun, table.update({ where: { id }, data: values }))),
+    async remove(id) {
+      await refused(noun, table.delete({ where: { id } }));
+    },
+  };
+}
+
+export function conditions(
+  { q, tag, tags }: RowFilter,
+  { tagged, searched }: { tagged: boolean; searched: readonly string[] },
+): object[] {
+  const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
+  const text = { contains: q, mode: 'insensitive' };
+  return [
+    q ? { OR: searched.map((column) => ({ [column]: text })) } : {},
+    tagged && wanted.length > 0 ? { tags: { hasSome: wanted } } : {},
+  ];
+}
+
+/** Turns the database's constraint errors into readable ones. */
+export async function refused<T>(noun: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
+    if (error.code === 'P2002') throw conflict(`There is already ${one(noun)} with this name; choose another name`, 'name_taken');
+    if (error.code === 'P2003') throw conflict(`This ${noun} is in use; remove what refers to it first`, 'in_use');
+    if (error.code === 'P2025') throw new AppError('not_found', `There is no such ${noun}`);
+    throw error;
+  }
+}

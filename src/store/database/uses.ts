@@ -1,0 +1,77 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+
+/** The columns that refer to a table's records: as one id, a list of ids, or `key` of the graders of a running evaluation. */
+const USES = {
+  agent: [{ by: 'workflow', column: 'agent_id' }],
+  provider: [
+    { by: 'agent', column: 'provider_id' },
+    { by: 'evaluation', column: 'graders', key: 'provider_id' },
+  ],
+  customTool: [
+    { by: 'agent', column: 'custom_tool_ids', list: true },
+    { by: 'evaluation', column: 'graders', key: 'tool_id' },
+  ],
+  mcpServer: [
+    { by: 'agent', column: 'mcp_server_ids', list: true },
+    { by: 'agent', column: 'required_mcp_servers', list: true },
+  ],
+  knowledgeSource: [{ by: 'agent', column: 'knowledge_source_ids', list: true }],
+  skill: [{ by: 'workflow', column: 'skill_ids', list: true }],
+  guardrail: [{ by: 'workflow', column: 'guardrail_ids', list: true }],
+} as const;
+export type Used = keyof typeof USES;
+
+/** What to do about a running evaluation. */
+const ENDS = ' (halt it or wait for its end)';
+
+/** Enough users to know what to change. */
+const MOST = 10;
+
+interface Found {
+  id: string;
+  name?: string;
+  title?: string | null;
+}
+
+/** Users of records that other people may not see: the column with their owner, and what they are called if only counted. */
+const PRIVATE = {
+  workflow: { owner: 'owner', one: 'a workflow of someone else', many: 'workflows of others' },
+  evaluation: { owner: 'created_by', one: 'an evaluation of someone else', many: 'evaluations of others' },
+} as const;
+type Words = Pick<(typeof PRIVATE)[keyof typeof PRIVATE], 'one' | 'many'>;
+
+/** What refers to a record, as `agent name` or `workflow title`. Other users' workflows and evaluations are only counted. */
+export async function usersOf(
+  prisma: PrismaClient,
+  { table, id }: { table: Used; id: string },
+  viewer: string,
+): Promise<string[]> {
+  const users: string[] = [];
+  const others: string[] = [];
+  for (const use of USES[table]) {
+    const where = whereUsed(use, id);
+    const model = prisma[use.by] as unknown as Counted;
+    const kept = use.by === 'agent' ? null : PRIVATE[use.by];
+    const own = kept ? { ...where, [kept.owner]: viewer } : where;
+    const found = await model.findMany({ where: own, orderBy: { id: 'asc' }, take: MOST });
+    users.push(...found.map((user) => `${use.by} ${user.name ?? user.title ?? user.id}${use.by === 'evaluation' ? ENDS : ''}`));
+    if (kept) others.push(...countOfOthers(await model.count({ where: { ...where, [kept.owner]: { not: viewer } } }), kept));
+  }
+  return [...[...new Set(users)].slice(0, MOST), ...others];
+}
+
+function whereUsed(use: (typeof USES)[Used][number], id: string): object {
+  if ('key' in use) return { status: 'running', [use.column]: { array_contains: [{ [use.key]: id }] } };
+  return { [use.column]: 'list' in use ? { has: id } : id };
+}
+
+interface Counted {
+  findMany(args: object): Promise<Found[]>;
+  count(args: object): Promise<number>;
+}
+
+/** Names and owners of what belongs to other users are private. */
+export const countOfOthers = (count: number, { one, many }: Words = PRIVATE.workflow): string[] => {
+  if (count === 0) return [];
+  return [count === 1 ? one : `${count} ${many}`];
+};

@@ -1,0 +1,58 @@
+import type pg from 'pg';
+import type { AuditEntry, AuditQuery } from '../../contracts/audit.ts';
+import type { PrismaClient, AuditEntry as Row } from '../../generated/prisma/client.ts';
+import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
+import { listed, wireAs } from '../database/page.ts';
+import { addAudit, takeAuditTurn } from './audit.sql.ts';
+
+/** An entry before it is written; the database gives it its time. */
+export type NewAuditEntry = Omit<AuditEntry, 'at'>;
+
+/** Entries can only be added: a trigger refuses everything else, except the removal of old ones. */
+export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaClient }) {
+  return {
+    /** `queued`: the entries are for the queue of the webhook, too. */
+    async add(entries: readonly NewAuditEntry[], { queued = false }: { queued?: boolean } = {}): Promise<void> {
+      await rows(pool, addAudit({ entries: JSON.stringify(entries), queued }));
+    },
+    list: ({ limit, cursor, since, until, resource_id, ...exact }: AuditQuery) =>
+      listed(prisma.auditEntry, {
+        where: {
+          AND: [
+            exact,
+            since ? { at: { gte: new Date(since) } } : {},
+            until ? { at: { lt: new Date(until) } } : {},
+            resource_id ? { OR: [{ resource_id }, { made_id: resource_id }] } : {},
+          ],
+        },
+        paging: { limit, cursor },
+        shown: entryOfRow,
+      }),
+  };
+}
+
+/** Entries that a webhook has not received yet. */
+export function auditQueueStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
+  return {
+    /**
+     * Hands over the oldest entries, at most so many; they leave the queue if `send` returns true. One process at a time: null if it is
+     * another one's turn, else how many entries were sent.
+     */
+    sendNext: (most: number, send: (entries: readonly AuditEntry[]) => Promise<boolean>): Promise<number | null> =>
+      inTransaction(pool, async (connection) => {
+        if (!(await row<{ taken: boolean }>(connection, takeAuditTurn()))?.taken) return null;
+        const queued = await prisma.auditQueueEntry.findMany({ orderBy: { seq: 'asc' }, take: most });
+        if (queued.length === 0) return 0;
+        const found = await prisma.auditEntry.findMany({ where: { id: { in: queued.map(({ entry_id }) => entry_id) } } });
+        const entries = queued.flatMap(({ entry_id }) => found.find(({ id }) => id === entry_id) ?? []).map(entryOfRow);
+        if (entries.length > 0 && !(await send(entries))) return 0;
+        await prisma.auditQueueEntry.deleteMany({ where: { seq: { in: queued.map(({ seq }) => seq) } } });
+        return queued.length;
+      }),
+  };
+}
+
+const entryOfRow = (row: Row): AuditEntry => wireAs<AuditEntry>()(row);
+
+export type AuditQueueStore = ReturnType<typeof auditQueueStore>;
+export type AuditStore = ReturnType<typeof auditStore>;

@@ -1,0 +1,32 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { CallerRole } from '../../contracts/access.ts';
+import { OWN_TOKEN_BYTES } from '../../domain/access.ts';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import type { Principal } from './principals.ts';
+
+/** Who is signed in by a browser, and until when. */
+export interface BrowserSession extends Principal {
+  claimed_role: CallerRole | null;
+  expires_at: Date;
+}
+
+const hashOf = (session: string) => new Uint8Array(createHash('sha256').update(session).digest());
+
+export function browserSessionStore(prisma: PrismaClient) {
+  const table = prisma.browserSession;
+  return {
+    /** Returns the id of the session, which only the browser keeps. */
+    async create({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Promise<string> {
+      const session = `ps_${randomBytes(OWN_TOKEN_BYTES).toString('base64url')}`;
+      await table.create({ data: { hash: hashOf(session), provider, subject, login, claimed_role, expires_at } });
+      return session;
+    },
+    async known(session: string): Promise<BrowserSession | null> {
+      const found = await table.findFirst({ where: { hash: hashOf(session), expires_at: { gt: new Date() } } });
+      return found && { ...found, claimed_role: found.claimed_role as CallerRole | null };
+    },
+    async remove(session: string): Promise<void> {
+      await table.deleteMany({ where: { hash: hashOf(session) } });
+    },
+  };
+}

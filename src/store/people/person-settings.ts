@@ -1,0 +1,17 @@
+import type { PersonSettings } from '../../contracts/me.ts';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+
+const DEFAULTS: PersonSettings = { views: [] };
+
+/** What people have set for themselves; the defaults until they have. */
+export function personSettings({ personSettings: table }: PrismaClient) {
+  const settingsOf = (row: { views: unknown } | null) =>
+    row === null ? DEFAULTS : { views: row.views as PersonSettings['views'] };
+  return {
+    read: async (owner: string): Promise<PersonSettings> => settingsOf(await table.findUnique({ where: { owner } })),
+    async change(owner: string, { views }: { views?: PersonSettings['views'] | undefined }): Promise<PersonSettings> {
+      const set = views === undefined ? {} : { views };
+      return settingsOf(await table.upsert({ where: { owner }, create: { owner, ...set }, update: set }));
+    },
+  };
+}

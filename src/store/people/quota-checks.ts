@@ -1,0 +1,66 @@
+import { AppError, overLimit } from '../../domain/errors.ts';
+import type { Config } from '../../main/config.ts';
+import { FULL } from '../runs/tasks.ts';
+import type { QuotaStore } from './quotas.ts';
+
+export type AdmitTask = <T>(owner: string, make: (most_open: number) => Promise<T | typeof FULL>) => Promise<T>;
+
+/** Quotas of stored bytes and unfinished tasks. Both methods throw if a quota would be exceeded. */
+export interface Quotas {
+  /** Call before storing this many more bytes. */
+  admitBytes(owner: string, bytes: number): Promise<void>;
+  /**
+   * Runs `make`, which creates a task if its owner has fewer than so many that have not ended, and otherwise resolves with `full`.
+   * It is called again if others that were being made may have made the difference.
+   */
+  admitTask: AdmitTask;
+}
+
+export function quotasOf(store: QuotaStore, config: Config): Quotas {
+  const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
+  /** The tasks that are being made, by owner. */
+  const making = new Map<string, Set<Promise<unknown>>>();
+
+  function counted<T>(owner: string, made: Promise<T>): Promise<T> {
+    const all = making.get(owner) ?? new Set();
+    making.set(owner, all);
+    const ended: Promise<unknown> = Promise.allSettled([made]).then(() => {
+      all.delete(ended);
+      if (all.size === 0 && making.get(owner) === all) making.delete(owner);
+    });
+    all.add(ended);
+    return made;
+  }
+
+  return {
+    async admitBytes(owner, bytes) {
+      const stored = await store.storedBytes(owner);
+      if (stored + bytes <= most_bytes) return;
+      const limit = `${most_bytes} bytes are allowed (STORED_BYTES_PER_PRINCIPAL)`;
+      throw new AppError(
+        'too_large',
+        `You have stored ${stored} bytes, and this is ${bytes} more; ${limit}. Delete something first`,
+        {
+          code: 'stored_bytes_limit',
+        },
+      );
+    },
+    async admitTask(owner, make) {
+      for (;;) {
+        // The count may or may not see the tasks that are being made now.
+        const others = [...(making.get(owner) ?? [])];
+        const room = most_tasks - others.length;
+        const made = room > 0 ? await counted(owner, make(room)) : FULL;
+        if (made !== FULL) return made;
+        if (others.length === 0 || (await store.openTasks(owner, most_tasks)) >= most_tasks) throw tasksLimit(most_tasks);
+        await Promise.race(others);
+      }
+    },
+  };
+}
+
+const tasksLimit = (most: number) =>
+  overLimit(
+    `You have ${most} tasks that have not ended, as many as RUNNING_TASKS_PER_PRINCIPAL allows; wait for one or halt one`,
+    { code: 'running_tasks_limit', retry_after_s: 10 },
+  );

@@ -1,0 +1,164 @@
+import type { Agent } from '../../contracts/agents.ts';
+import { isHosted } from '../../domain/hosted-tools.ts';
+import {
+  type AgentTool,
+  type ApprovalGuard,
+  guardedBy,
+  guardsOf,
+  type PinnedGuards,
+  PREFIXES,
+  type PresentNames,
+  pinGuards,
+  type StoredGuards,
+  shownGuards,
+  toolIdentity,
+  toolsBehind,
+} from '../../domain/tool-guards.ts';
+import { modelName } from '../../domain/tool-names.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { type Resource, resource } from '../database/resource.ts';
+import type { mcpListingStore } from './mcp-listings.ts';
+
+/** An agent with the tools that its guards are pinned to. The API shows only their names. */
+export type StoredAgent = Agent & { approval_guards?: ApprovalGuard[] };
+
+/** What a change of the fields of an agent does to its guards. */
+interface JudgedGuards extends PinnedGuards {
+  /** The names of the agent's tools, as far as they are known. */
+  known: string[];
+  /** MCP servers that have not listed their tools, as sentences' subjects. */
+  unlisted: string[];
+}
+
+interface Parts {
+  prisma: Pick<Prisma.TransactionClient, 'agent' | 'customTool' | 'mcpServer'>;
+  listings: Pick<ReturnType<typeof mcpListingStore>, 'of'>;
+  /** Their MCP servers join the agents of others by tag. */
+  admins: readonly string[];
+}
+
+/** Fields that decide which tools a listed name fits. */
+const DECIDING = [
+  ...(['approval_tools', 'builtin_tools', 'custom_tool_ids', 'mcp_server_ids', 'mcp_server_tags'] as const),
+  ...(['required_mcp_servers', 'tool_definitions'] as const),
+];
+
+export function agentStore({ prisma, listings, admins }: Parts) {
+  const table = resource<StoredAgent>(prisma.agent, { noun: 'agent', tagged: false });
+
+  async function presentNames(guards: readonly ApprovalGuard[]): Promise<PresentNames> {
+    const idsOf = (kind: string) =>
+      guardedBy(guards).flatMap((tool) => (tool.startsWith(`${kind}:`) ? (tool.split(':')[1] ?? []) : []));
+    const named = async (ids: string[], model: { findMany(args: object): Promise<{ id: string; name: string }[]> }) => {
+      const found = ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true, name: true } }) : [];
+      return new Map(found.map(({ id, name }) => [id, name]));
+    };
+    return { custom: await named(idsOf('custom'), prisma.customTool), mcp: await named(idsOf('mcp'), prisma.mcpServer) };
+  }
+
+  /** Records whose guards are listed by the present names of the tools. */
+  async function shown<R extends StoredGuards>(records: readonly R[]): Promise<R[]> {
+    const names = await presentNames(records.flatMap(guardsOf));
+    return records.map((record) => {
+      const guards = guardsOf(record);
+      return { ...record, approval_tools: shownGuards(guards, toolsBehind(guardedBy(guards), names)), approval_guards: guards };
+    });
+  }
+
+  async function serversOf({ mcp_server_ids = [], required_mcp_servers = [], mcp_server_tags = [], created_by }: Partial<Agent>) {
+    const ids = [...mcp_server_ids, ...required_mcp_servers].filter(isUuid);
+    if (ids.length + mcp_server_tags.length === 0) return [];
+    const joining = { tags: { hasSome: mcp_server_tags }, created_by: { in: [...admins, ...(created_by ? [created_by] : [])] } };
+    return prisma.mcpServer.findMany({
+      where: { OR: [{ id: { in: ids } }, joining] },
+      select: { id: true, name: true, tags: true },
+    });
+  }
+
+  /** The tools of an agent that are known now. `by`: who asks, since listings of MCP servers may be personal. */
+  async function toolsOf(agent: Partial<Agent>, by: string): Promise<{ tools: AgentTool[]; unlisted: string[] }> {
+    const { custom_tool_ids = [], builtin_tools = [], tool_definitions = [], mcp_server_tags = [] } = agent;
+    const { mcp_server_ids = [], required_mcp_servers = [] } = agent;
+    const servers = await serversOf({ created_by: by, ...agent });
+    const [custom, listed] = await Promise.all([
+      prisma.customTool.findMany({ where: { id: { in: custom_tool_ids.filter(isUuid) } }, select: { id: true, name: true } }),
+      listings.of(
+        servers.map(({ id }) => id),
+        by,
+      ),
+    ]);
+    const tool = (kind: keyof typeof PREFIXES, own: string, id = own) => ({
+      tool: toolIdentity(kind, id),
+      own,
+      prefix: PREFIXES[kind],
+    });
+    const tools: AgentTool[] = [
+      ...builtin_tools.map((name) => tool('builtin', name)),
+      ...custom.map(({ id, name }) => tool('custom', name, id)),
+      ...tool_definitions.map((defined) =>
+        isHosted(defined) ? tool('hosted', defined.name) : tool('definition', defined.function.name),
+      ),
+      ...servers.flatMap(({ id, name }) =>
+        (listed.get(id)?.tools ?? []).map((one) => {
+          return { tool: toolIdentity('mcp', id, one.name), own: one.name, prefix: modelName(name) };
+        }),
+      ),
+    ];
+    const missing = [
+      ...(custom_tool_ids.some((id) => !custom.some((one) => one.id === id)) ? ['a custom tool that is not here'] : []),
+      ...([...mcp_server_ids, ...required_mcp_servers].some((id) => !servers.some((one) => one.id === id))
+        ? ['an MCP server that is not here']
+        : []),
+    ];
+    const joined = mcp_server_tags.filter((tag) => !servers.some(({ tags }) => tags.includes(tag)));
+    const unlisted = [
+      ...servers.filter(({ id }) => !listed.has(id)).map(({ name }) => `the MCP server ${name}`),
+      ...joined.map((tag) => `MCP servers with the tag ${tag}`),
+      ...missing,
+    ];
+    return { tools, unlisted };
+  }
+
+  /** Pins the names of `approval_tools` to the tools that they fit. */
+  async function judgeGuards(agent: Partial<StoredAgent>, by: string): Promise<JudgedGuards> {
+    const { approval_tools = [], approval_guards = [] } = agent;
+    if (approval_tools.length === 0) return { guards: [], unfit: [], added: [], known: [], unlisted: [] };
+    const { tools, unlisted } = await toolsOf(agent, by);
+    const known = toolsBehind(guardedBy(approval_guards), await presentNames(approval_guards));
+    const pinned = pinGuards(approval_tools, { before: approval_guards, tools, known });
+    return { ...pinned, known: [...new Set(tools.map(({ own }) => own))], unlisted };
+  }
+
+  const listedNames = (guards: readonly ApprovalGuard[]) => [...new Set(guards.map(({ name }) => name))];
+  const one = async (agent: StoredAgent): Promise<StoredAgent> => (await shown([agent]))[0] as StoredAgent;
+
+  /**
+   * What is written for a change. A change that does not send `approval_tools` leaves the listed names as they are, so that it cannot
+   * undo one that is made at the same time: a name without a pin is still a guard.
+   */
+  async function written(values: Partial<StoredAgent>, before: StoredAgent | null, by: string | undefined): Promise<object> {
+    if (!DECIDING.some((field) => field in values)) return values;
+    const whole = { ...before, ...values };
+    const { guards } = await judgeGuards(whole, by ?? whole.created_by ?? '');
+    const names = values.approval_tools ? { approval_tools: listedNames(guards) } : {};
+    return { ...values, ...names, approval_guards: guards };
+  }
+
+  async function find(id: string): Promise<StoredAgent | null> {
+    const found = await table.find(id);
+    return found && one(found);
+  }
+
+  const stored: Resource<StoredAgent> = {
+    ...table,
+    find,
+    async list(filter, where) {
+      const page = await table.list(filter, where);
+      return { ...page, items: await shown(page.items) };
+    },
+    create: async (values, by) => one(await table.create(await written(values, null, by))),
+    update: async (id, values, by) => one(await table.update(id, await written(values, await find(id), by))),
+  };
+  return { ...stored, shown, shownRows: (rows: readonly object[]) => shown(rows as readonly StoredAgent[]), judgeGuards };
+}

@@ -1,0 +1,85 @@
+import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { z } from 'zod';
+import { type Alert, type AlertCreate, type AlertEvent, type AlertUpdate, KEPT_ALERT_EVENTS } from '../../contracts/alerts.ts';
+import { alertChange, type MeasuredAlert } from '../../domain/alerts.ts';
+import type { Prisma, PrismaClient, Alert as Row } from '../../generated/prisma/client.ts';
+import { inTransaction, LONG_STATEMENT_MS, row, rows } from '../database/database.ts';
+import { listed, type Paging, wireAs } from '../database/page.ts';
+import { refused } from '../database/resource.ts';
+import * as sql from './alerts.sql.ts';
+
+const NOUN = 'alert';
+
+type StoredAlert = Alert & { owner: string };
+
+interface NewAlert extends z.output<typeof AlertCreate> {
+  id?: string | undefined;
+  owner: string;
+}
+
+type EventRow = Prisma.AlertEventGetPayload<{ include: { delivery: { include: { attempts: true } } } }>;
+
+export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
+  const table = prisma.alert;
+  return {
+    async find(id: string): Promise<StoredAlert | null> {
+      const found = await table.findUnique({ where: { id } });
+      return found && alertOfRow(found);
+    },
+    list: ({ owner, q, ...paging }: Paging & { owner: string; q?: string | undefined }) =>
+      listed(table, {
+        where: { owner, ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) },
+        paging,
+        shown: alertOfRow,
+      }),
+    countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
+    async create({ id = uuid(), ...values }: NewAlert): Promise<StoredAlert> {
+      return alertOfRow(await refused(NOUN, table.create({ data: { id, ...values } })));
+    },
+    /** An alert that is disabled fires no longer. */
+    async update(id: string, values: z.output<typeof AlertUpdate>): Promise<StoredAlert> {
+      const ends = values.enabled === false ? { state: 'ok', state_since: new Date() } : {};
+      const data = { ...values, ...ends } as Prisma.AlertUncheckedUpdateInput;
+      return alertOfRow(await refused(NOUN, table.update({ where: { id }, data })));
+    },
+    async remove(id: string): Promise<void> {
+      await table.deleteMany({ where: { id } });
+    },
+    eventsOf: (alert_id: string, paging: Paging) =>
+      listed(prisma.alertEvent, {
+        where: { alert_id },
+        paging,
+        shown: eventOfRow,
+        more: { include: { delivery: { include: { attempts: { orderBy: { attempt: 'asc' } } } } } },
+      }),
+    /** Measures all alerts, and records those that fire or are resolved, with their messages. One process at a time; others do nothing. */
+    measure: (now: Date): Promise<void> =>
+      inTransaction(pool, async (connection) => {
+        const on = {
+          query: (query: pg.QueryConfig) => connection.query({ ...query, query_timeout: LONG_STATEMENT_MS } as never),
+        };
+        if (!(await row<{ taken: boolean }>(on, sql.takeAlertTurn()))?.taken) return;
+        const measured = await rows<MeasuredAlert>(on, sql.measureAlerts());
+        if (measured.length === 0) return;
+        const changes = measured.flatMap((alert) => {
+          const change = alertChange(alert, now.toISOString());
+          return change ? [{ event_id: uuid(), delivery_id: uuid(), ...change }] : [];
+        });
+        const values = measured.map(({ id, value }) => ({ id, value }));
+        const noted = { measured: JSON.stringify(values), changes: JSON.stringify(changes), kept: KEPT_ALERT_EVENTS };
+        await row(on, sql.noteAlerts(noted));
+      }),
+  };
+}
+
+const alertOfRow = (row: Row): StoredAlert => wireAs<Alert>()(row);
+
+function eventOfRow({ alert_id: _, delivery, ...event }: EventRow): AlertEvent {
+  return {
+    ...wireAs<AlertEvent>()(event),
+    delivery_status: (delivery?.status ?? null) as AlertEvent['delivery_status'],
+    delivery_attempts: delivery?.attempts.length ?? 0,
+    delivery_error: delivery?.attempts.at(-1)?.error ?? null,
+  };
+}

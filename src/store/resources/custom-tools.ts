@@ -1,0 +1,34 @@
+import type { CustomTool } from '../../contracts/custom-tools.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { wire } from '../database/page.ts';
+import { resource } from '../database/resource.ts';
+
+export function customToolStore(prisma: Prisma.TransactionClient) {
+  const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
+  return {
+    ...table,
+    async named(name: string): Promise<CustomTool | null> {
+      const found = await prisma.customTool.findUnique({ where: { name } });
+      return found && (wire(found) as CustomTool);
+    },
+    /** Enabled tools that declare environment variables. */
+    async declaring(ids: string[]): Promise<Pick<CustomTool, 'id' | 'name' | 'env_config'>[]> {
+      const found = await prisma.customTool.findMany({
+        where: { id: { in: ids.filter(isUuid) }, is_enabled: true, NOT: { env_config: { equals: {} } } },
+        select: { id: true, name: true, env_config: true },
+        orderBy: { name: 'asc' },
+      });
+      return found as Pick<CustomTool, 'id' | 'name' | 'env_config'>[];
+    },
+    /** Environment variables that the custom tools of an agent declare. */
+    async variablesOf(agent_id: string): Promise<string[]> {
+      const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
+      const found = await prisma.customTool.findMany({
+        where: { id: { in: agent?.custom_tool_ids ?? [] } },
+        select: { env_config: true },
+      });
+      return [...new Set(found.flatMap(({ env_config }) => Object.keys(env_config as object)))].sort();
+    },
+  };
+}

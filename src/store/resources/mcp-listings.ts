@@ -1,0 +1,77 @@
+import type { McpServer } from '../../contracts/mcps.ts';
+import type { ToolEffect } from '../../domain/definition.ts';
+import { mcpDestination } from '../../domain/destinations.ts';
+import { tokensIn } from '../../domain/secrets.ts';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Database, row } from '../database/database.ts';
+import type { GrantKeys } from '../secrets/grant-keys.ts';
+import { saveMcpListing } from './mcp-listings.sql.ts';
+
+/** A tool as an MCP server lists it, under the server's own name. */
+export interface McpListedTool {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  effect: ToolEffect;
+}
+
+interface McpListing {
+  tools: McpListedTool[];
+  listed_at: string;
+}
+
+interface NewMcpListing {
+  /** The connection that was asked, with sealed values opened and names of stored tokens in their places. */
+  server: Parameters<typeof mcpDestination>[0];
+  /** The person in whose name it was asked. */
+  principal: string;
+  /** Whether the person's own sign-in was sent. */
+  signed_in: boolean;
+  tools: McpListedTool[];
+}
+
+interface Parts extends Pick<Database, 'pool'> {
+  prisma: PrismaClient;
+  fingerprints: GrantKeys;
+  /** Servers with their secrets opened. */
+  openedAll(where: object): Promise<McpServer[]>;
+}
+
+/**
+ * What MCP servers listed last. A listing belongs to the connection that was asked: when the server is changed, it counts as none.
+ * What was obtained with stored tokens or with a person's sign-in is read by that person alone.
+ */
+export function mcpListingStore({ pool, prisma, fingerprints, openedAll }: Parts) {
+  const connectionOf = (server: NewMcpListing['server']) => fingerprints.fingerprint(mcpDestination(server));
+
+  async function connectionsOf(ids: readonly string[]): Promise<Map<string, string>> {
+    const servers = await openedAll({ id: { in: [...ids] } });
+    return new Map(await Promise.all(servers.map(async (server) => [server.id, await connectionOf(server)] as const)));
+  }
+
+  return {
+    /** The newest listing of each server that the principal may read, by the server's id. A server without one is absent. */
+    async of(ids: readonly string[], principal: string): Promise<Map<string, McpListing>> {
+      const connections = await connectionsOf(ids);
+      const asked = [...connections].map(([server_id, connection]) => ({ server_id, connection }));
+      if (asked.length === 0) return new Map();
+      const found = await prisma.mcpListing.findMany({
+        where: { AND: [{ OR: asked }, { OR: [{ principal }, { personal: false }] }] },
+        orderBy: { listed_at: 'asc' },
+      });
+      return new Map(
+        found.map(({ server_id, tools, listed_at }) => [
+          server_id,
+          { tools: tools as unknown as McpListedTool[], listed_at: listed_at.toISOString() },
+        ]),
+      );
+    },
+    /** Writes nothing if the server has been changed since it was asked. */
+    async save({ server, principal, signed_in, tools }: NewMcpListing): Promise<void> {
+      const connection = await connectionOf(server);
+      if ((await connectionsOf([server.id])).get(server.id) !== connection) return;
+      const personal = signed_in || tokensIn(server.connection_config).length > 0;
+      await row(pool, saveMcpListing({ server_id: server.id, principal, personal, connection, tools: JSON.stringify(tools) }));
+    },
+  };
+}

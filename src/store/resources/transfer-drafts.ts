@@ -1,0 +1,272 @@
+import { NO_RECORD, unresolved } from '../../contracts/agents.ts';
+import { SOURCE_TYPES } from '../../contracts/knowledge.ts';
+import { MASK } from '../../contracts/mcps.ts';
+import type { FullImport } from '../../contracts/transfer.ts';
+import { remoteAddressRefusal } from '../../domain/remote-address.ts';
+import { mapTexts } from '../../domain/secrets.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { KNOWLEDGE_SOURCE } from '../secrets/connections.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
+import { configSealer } from '../secrets/sealed-config.ts';
+import { scheduleColumns } from './scheduled-agents.ts';
+
+/** The parts of an import; an omitted part is empty. */
+export type ImportParts = Partial<
+  Pick<FullImport, 'skills' | 'guardrails' | 'agents' | 'workflows' | 'knowledge_sources' | 'scheduled_agents'>
+>;
+export type PartName = keyof ImportParts;
+
+export interface Importer {
+  /** `provider:subject` and login. */
+  key: string;
+  login: string;
+}
+
+/** The record that an item would create; `values` is null if `error` gives the reason why it cannot. */
+export interface Draft {
+  title: string | null;
+  values: object | null;
+  error: string | null;
+  warnings: string[];
+  /** The references that the record was created without, by field. */
+  dropped: string[];
+}
+
+export type DraftMaker = (items: object[]) => Promise<Draft[]>;
+
+type Items<P extends PartName> = FullImport[P];
+type Referred = 'agent' | 'provider' | 'customTool' | 'mcpServer' | 'knowledgeSource' | 'skill' | 'guardrail' | 'storedToken';
+type Tables = Pick<Prisma.TransactionClient, Referred | 'workflow'>;
+
+/** An error of an item that types cannot express; null if there is none. */
+export type FaultOf = (item: object) => string | null;
+
+/** Accepted aliases of source types. */
+const ALIASES: Record<string, string> = { mongo_db: 'builtin' };
+
+const refusal = (title: string | null, error: string): Draft => ({ title, values: null, error, warnings: [], dropped: [] });
+const draft = (title: string | null, values: object, warnings: string[] = [], dropped: string[] = []): Draft => ({
+  title,
+  values,
+  error: null,
+  warnings,
+  dropped,
+});
+
+interface Making {
+  importer: Importer;
+  keys: KeyRing;
+  faultOf: FaultOf;
+}
+
+/** Validates the items of each part, in one batch per part. */
+export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Record<PartName, DraftMaker> {
+  const created_by = importer.key;
+  const makers = {
+    async skills(items: Items<'skills'>) {
+      return items.map(({ id: _, ...item }) => draft(item.name, { ...item, created_by }));
+    },
+    async knowledge_sources(items: Items<'knowledge_sources'>) {
+      const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
+      return items.map(({ id: _, source_type: given, connection_config, ...item }) => {
+        const source_type = ALIASES[given] ?? given;
+        if (!(SOURCE_TYPES as readonly string[]).includes(source_type))
+          return refusal(item.name, `source_type: ${given} is none of ${SOURCE_TYPES.join(', ')}`);
+        const wrong = remoteAddressRefusal(source_type, connection_config.url, MASK);
+        if (wrong !== null) return refusal(item.name, `connection_config.url: ${wrong}`);
+        const values = { ...item, source_type, connection_config: sealer.seal(connection_config), created_by };
+        return draft(item.name, values, maskedIn(connection_config));
+      });
+    },
+    async guardrails(items: Items<'guardrails'>) {
+      return items.map((given) => {
+        const { id: _, ...item } = given;
+        const fault = faultOf(given);
+        return fault ? refusal(item.name, fault) : draft(item.name, { ...item, created_by });
+      });
+    },
+    async agents(given: Items<'agents'>) {
+      const { items, dropped } = withoutForeignIds(given, AGENT_REFERENCES);
+      const absent = await absentIn(tx, items.map(withoutStandIns), AGENT_REFERENCES);
+      return items.map(({ id: _, ...item }, index) => {
+        const fault = faultOf(given[index] as object);
+        if (fault) return refusal(item.name, fault);
+        const foreign = dropped[index] ?? [];
+        const warnings = [
+          ...(absent[index] ?? []),
+          ...droppedWarning(foreign),
+          ...unresolved(item).map(({ message }) => message),
+        ];
+        return draft(item.name, { ...item, created_by }, warnings, foreign);
+      });
+    },
+    async workflows(given: Items<'workflows'>) {
+      const { items: named, dropped } = withoutForeignIds(given, WORKFLOW_REFERENCES);
+      const { items, masked } = withoutMaskedWebhooks(named);
+      const agents = await agentsNamed(tx, items);
+      const tokens = await ownTokens(tx, created_by);
+      const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
+      return items.map(({ id: _, ...item }, index) => {
+        const fault = faultOf(given[index] as object);
+        if (fault) return refusal(item.title, fault);
+        const lacks = agents.get(item.agent_id);
+        if (!lacks) return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
+        const unknown = tokensOf(item).filter((name) => !tokens.has(name));
+        const warnings = [
+          ...unknown.map((name) => `You have no stored token named ${name} here yet`),
+          ...masked[index]!.map((field) => `${field} was masked in the bundle; set its value again`),
+        ];
+        const foreign = dropped[index] ?? [];
+        const unsafe = [...droppedWarning(foreign), ...(absent[index] ?? []), ...lacks];
+        // Without its guardrails or skills it would not do what its author meant.
+        const off = unsafe.length > 0 ? { status: 'inactive' } : {};
+        if (unsafe.length > 0)
+          warnings.push(...unsafe, 'It was created inactive because of this; set its status to active when it is complete');
+        return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings, foreign);
+      });
+    },
+    async scheduled_agents(items: Items<'scheduled_agents'>) {
+      const named = items.map(({ workflow_id }) => workflow_id).filter(isUuid);
+      const own = await tx.workflow.findMany({ where: { id: { in: named }, owner: importer.key }, select: { id: true } });
+      const workflows = new Set(own.map(({ id }) => id));
+      return items.map((given) => {
+        const { id: _, start_at = new Date().toISOString(), ...item } = given;
+        const fault = workflows.has(item.workflow_id)
+          ? faultOf(given)
+          : `workflow_id: You have no workflow with id ${item.workflow_id}; import workflows first`;
+        const owner = { owner: importer.key, owner_login: importer.login };
+        const disabled = { enabled: false, disabled_reason: 'Imported; enable the schedule to run it' };
+        return fault
+          ? refusal(item.name, fault)
+          : draft(item.name, { ...scheduleColumns({ ...item, start_at }), ...owner, ...disabled });
+      });
+    },
+  };
+  return makers as unknown as Record<PartName, DraftMaker>;
+}
+
+const WEBHOOKS = ['webhook_url', 'error_webhook_url'] as const;
+
+/** The items without the addresses that an export has masked, and the fields of these. */
+function withoutMaskedWebhooks(items: Items<'workflows'>) {
+  const masked = items.map((item) => WEBHOOKS.filter((field) => item[field]?.includes(MASK)));
+  return {
+    masked,
+    items: items.map((item, index) => ({ ...item, ...Object.fromEntries(masked[index]!.map((field) => [field, null])) })),
+  };
+}
+
+const tokensOf = ({
+  repo_token_name,
+  credential_overrides,
+}: Pick<Items<'workflows'>[number], 'repo_token_name' | 'credential_overrides'>) => [
+  ...(repo_token_name ? [repo_token_name] : []),
+  ...Object.values(credential_overrides),
+];
+
+function maskedIn(config: unknown): string[] {
+  const paths: string[] = [];
+  mapTexts(config, (text, { path }) => {
+    if (text === MASK) paths.push(path);
+    return text;
+  });
+  return paths.map((path) => `connection_config.${path} was masked in the bundle; set its value again`);
+}
+
+/** The agents that workflows name, each with what its runs would lack, as sentences. */
+async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<Map<string, string[]>> {
+  const ids = [...new Set(items.map(({ agent_id }) => agent_id).filter(isUuid))];
+  const select = { id: true, name: true, required_mcp_servers: true };
+  const found = await tx.agent.findMany({ where: { id: { in: ids } }, select });
+  const absent = await absentIn(tx, found, { required_mcp_servers: 'mcpServer' });
+  return new Map(found.map(({ id, name }, index) => [id, (absent[index] ?? []).map((lack) => `Of its agent ${name}, ${lack}`)]));
+}
+
+const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
+  new Set((await tx.storedToken.findMany({ where: { created_by }, select: { name: true } })).map(({ name }) => name));
+
+/** The references of each item that are missing from this installation, as sentences; one query per table. */
+async function absentIn(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
+  const sentences: string[][] = items.map(() => []);
+  for (const [field, table] of Object.entries(references)) {
+    const named = items.map((item) => [(item as Record<string, unknown>)[field] ?? []].flat() as string[]);
+    const ids = [...new Set(named.flat())].filter(isUuid);
+    const model = tx[table] as unknown as { findMany(args: object): Promise<{ id: string }[]> };
+    const found = new Set(
+      (ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true } }) : []).map(({ id }) => id),
+    );
+    for (const [index, asked] of named.entries())
+      sentences[index]?.push(
+        ...summed(
+          asked.filter((one) => !found.has(one)),
+          (id) => `${field}: ${id === NO_RECORD ? 'one' : id} is not in this installation`,
+        ),
+      );
+  }
+  return sentences;
+}
+
+const MOST_SENTENCES = 20;
+const LONGEST_ID = 80;
+
+/** A sentence for each id, and one for those beyond a number of them. */
+function summed(ids: readonly string[], sentence: (id: string) => string): string[] {
+  const first = ids.slice(0, MOST_SENTENCES).map((id) => sentence(id.slice(0, LONGEST_ID)));
+  return ids.length > MOST_SENTENCES ? [...first, `${ids.length - MOST_SENTENCES} more like these`] : first;
+}
+
+/** Ids after each other, and how many more there are. */
+function listed(ids: readonly string[]): string {
+  const first = ids.slice(0, MOST_SENTENCES).map((id) => id.slice(0, LONGEST_ID));
+  const more = ids.length - first.length;
+  return more > 0 ? `${first.join(', ')} and ${more} more` : first.join(', ');
+}
+
+/**
+ * The items without references that cannot be ids of this service, such as those of another product, and a list of these. What a
+ * run must not go without refers to no record instead, so that runs are refused until someone sets it.
+ */
+function withoutForeignIds<T extends object>(
+  items: T[],
+  references: Record<string, Referred>,
+): { items: T[]; dropped: string[][] } {
+  const dropped: string[][] = [];
+  const kept = items.map((item) => {
+    const sentences: string[] = [];
+    const changed: Record<string, unknown> = {};
+    for (const field of Object.keys(references)) {
+      const value = (item as Record<string, unknown>)[field] ?? [];
+      const foreign = ([value].flat() as string[]).filter((id) => !isUuid(id));
+      if (foreign.length === 0) continue;
+      sentences.push(`${field}: ${listed(foreign)}`);
+      const own = ([value].flat() as string[]).filter(isUuid);
+      const stand_in = field in REQUIRED_REFERENCES ? [NO_RECORD] : [];
+      changed[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);
+    }
+    dropped.push(sentences);
+    return { ...item, ...changed };
+  });
+  return { items: kept, dropped };
+}
+
+/** `unresolved` warns about the others. */
+const withoutStandIns = ({ provider_id, required_mcp_servers, ...item }: Items<'agents'>[number]) => ({
+  ...item,
+  provider_id: provider_id === NO_RECORD ? null : provider_id,
+  required_mcp_servers: required_mcp_servers.filter((id) => id !== NO_RECORD),
+});
+
+const droppedWarning = ({ length }: string[]) =>
+  length > 0 ? ['It was created without references that cannot be ids here; `errors` names them'] : [];
+
+const AGENT_REFERENCES: Record<string, Referred> = {
+  provider_id: 'provider',
+  custom_tool_ids: 'customTool',
+  mcp_server_ids: 'mcpServer',
+  required_mcp_servers: 'mcpServer',
+  knowledge_source_ids: 'knowledgeSource',
+};
+/** What a run of an agent is refused without. */
+const REQUIRED_REFERENCES: Record<string, Referred> = { provider_id: 'provider', required_mcp_servers: 'mcpServer' };
+const WORKFLOW_REFERENCES: Record<string, Referred> = { skill_ids: 'skill', guardrail_ids: 'guardrail' };

@@ -1,0 +1,220 @@
+import { v7 as uuid } from 'uuid';
+import { MASK } from '../../contracts/mcps.ts';
+import type { ImportResult, ResourceType } from '../../contracts/transfer.ts';
+import { one } from '../../domain/errors.ts';
+import { maskedWebhook } from '../../domain/secrets.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
+import { KNOWLEDGE_SOURCE } from '../secrets/connections.ts';
+import type { Granting } from '../secrets/granting.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
+import { configSealer } from '../secrets/sealed-config.ts';
+import { type ScheduleRow, scheduleOfRow } from './scheduled-agents.ts';
+import {
+  type Draft,
+  type DraftMaker,
+  draftMakers,
+  type FaultOf,
+  type Importer,
+  type ImportParts,
+  type PartName,
+} from './transfer-drafts.ts';
+
+interface Part {
+  name: PartName;
+  noun: string;
+  model: 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource' | 'scheduledAgent';
+}
+
+/** In dependency order: a part comes after the parts it refers to. */
+const PARTS: readonly Part[] = [
+  { name: 'skills', noun: 'skill', model: 'skill' },
+  { name: 'guardrails', noun: 'guardrail', model: 'guardrail' },
+  { name: 'knowledge_sources', noun: 'knowledge source', model: 'knowledgeSource' },
+  { name: 'agents', noun: 'agent', model: 'agent' },
+  { name: 'workflows', noun: 'workflow', model: 'workflow' },
+  { name: 'scheduled_agents', noun: 'scheduled agent', model: 'scheduledAgent' },
+];
+
+const MODELS: Record<ResourceType, Part['model']> = {
+  skill: 'skill',
+  guardrail: 'guardrail',
+  agent: 'agent',
+  workflow: 'workflow',
+  knowledge_source: 'knowledgeSource',
+  scheduled_agent: 'scheduledAgent',
+};
+
+/** The part of a Prisma model that imports and exports need. */
+interface Table {
+  findMany(args: object): Promise<({ id: string } & object)[]>;
+  createManyAndReturn(args: object): Promise<{ id: string }[]>;
+}
+type Tables = Pick<Prisma.TransactionClient, Part['model']>;
+
+const BATCH = 200;
+const TIMEOUT_MS = 60_000;
+
+const WEBHOOKS = ['webhook_url', 'error_webhook_url'];
+const webhooksIn = (record: object) =>
+  Object.entries(record).filter(
+    (entry): entry is [string, string] => WEBHOOKS.includes(entry[0]) && typeof entry[1] === 'string',
+  );
+
+const DROPPED = 'Created without references that cannot be ids here; choose them again';
+
+/** Thrown to roll back the transaction of a dry run. */
+class Undone extends Error {}
+
+interface Stores {
+  prisma: PrismaClient;
+  keys: KeyRing;
+  granting: Granting;
+}
+
+export function transferStore({ prisma, keys, granting }: Stores) {
+  const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
+  return {
+    /** Records of a type, oldest first, secrets sealed. */
+    async records(type: ResourceType, { owner, id }: { owner?: string; id?: string } = {}) {
+      const table = prisma[MODELS[type]] as unknown as Table;
+      return table.findMany({ where: { ...(owner ? { owner } : {}), ...(id ? { id } : {}) }, orderBy: { id: 'asc' } });
+    },
+
+    /** The readable form: secrets of a connection and keys in addresses of webhooks are masked. */
+    masked(record: object): object {
+      if ('caller_token' in record) return scheduleOfRow(record as ScheduleRow, Date.now());
+      const masked = {
+        ...record,
+        ...Object.fromEntries(webhooksIn(record).map(([field, url]) => [field, maskedWebhook(url, MASK)])),
+      };
+      return 'connection_config' in record ? { ...masked, connection_config: sealer.mask(record.connection_config) } : masked;
+    },
+
+    /**
+     * Creates the valid items in one transaction; a dry run does the same and rolls back. Importing counts as saving: an item is
+     * granted the importer's tokens that it names.
+     */
+    async import(parts: ImportParts, { importer, dry_run, faultOf }: { importer: Importer; dry_run: boolean; faultOf: FaultOf }) {
+      const results: Partial<Record<PartName, ImportResult>> = {};
+      const work = async (tx: Prisma.TransactionClient) => {
+        const { follow, note, sentOf } = foreignIds();
+        const makers = draftMakers(tx, { importer, keys, faultOf: (item) => faultOf(sentOf(item)) });
+        for (const part of PARTS) {
+          const items = follow<Item>(parts[part.name] ?? []);
+          results[part.name] = await createAll(tx, part, { items, maker: makers[part.name], note: note(part.name, items) });
+        }
+        const ids = (name: PartName) => results[name]?.ids ?? [];
+        await granting.made(tx, importer.key, { kind: 'knowledge_source', ids: ids('knowledge_sources') });
+        await granting.made(tx, importer.key, { kind: 'workflow', ids: ids('workflows') });
+        if (dry_run) throw new Undone();
+      };
+      await granting.ready();
+      await prisma.$transaction(work, { timeout: TIMEOUT_MS, maxWait: TIMEOUT_MS }).catch((error: unknown) => {
+        if (!(error instanceof Undone)) throw error;
+      });
+      if (dry_run) for (const result of Object.values(results)) result.ids = [];
+      return results as Record<PartName, ImportResult>;
+    },
+  };
+}
+
+interface Item {
+  id?: string | undefined;
+}
+
+/** Which part the references of an item lead to. */
+const LEADS_TO: Record<string, PartName> = {
+  knowledge_source_ids: 'knowledge_sources',
+  agent_id: 'agents',
+  skill_ids: 'skills',
+  guardrail_ids: 'guardrails',
+  workflow_id: 'workflows',
+};
+
+/**
+ * Ids that cannot be ids here stand for an item of the same bundle, if exactly one has the id: its record gets a new id, which the
+ * references of later items follow. Other ids are not translated.
+ */
+function foreignIds() {
+  const made = new Map<string, string>();
+  const sent = new WeakMap<object, object>();
+  const place = (part: PartName, id: string) => `${part} ${id}`;
+  const followed = (part: PartName, id: string) => (isUuid(id) ? id : (made.get(place(part, id)) ?? id));
+  const followedIn = (part: PartName, value: unknown) =>
+    Array.isArray(value) ? [...new Set(value.map((id: string) => followed(part, id)))] : followed(part, String(value));
+  return {
+    /** The items with their references followed. */
+    follow: <I extends Item>(items: readonly I[]): I[] =>
+      items.map((item) => {
+        const named = Object.entries(LEADS_TO).flatMap(([field, part]) => {
+          const value = (item as Record<string, unknown>)[field];
+          return value === undefined ? [] : [[field, followedIn(part, value)]];
+        });
+        const after = { ...item, ...Object.fromEntries(named) };
+        sent.set(after, item);
+        return after;
+      }),
+    /** Notes that the record of an item was created. */
+    note: (part: PartName, items: readonly Item[]) => {
+      const wanted = Map.groupBy(items, ({ id = '' }) => id);
+      return ({ id = '' }: Item, created: string): void => {
+        if (!isUuid(id) && wanted.get(id)?.length === 1) made.set(place(part, id), created);
+      };
+    },
+    /** The item as it was sent. */
+    sentOf: (item: object) => sent.get(item) ?? item,
+  };
+}
+
+interface Creating {
+  items: Item[];
+  maker: DraftMaker;
+  note(item: Item, created: string): void;
+}
+
+async function createAll(tx: Tables, { name, noun, model }: Part, { items, maker, note }: Creating): Promise<ImportResult> {
+  const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
+  if (items.length === 0) return result;
+  const table = tx[model] as unknown as Table;
+  const taken = await idsIn(table, items);
+  const drafts = (await maker(items)).map((draft, index): Draft & { label: string; id: string } => {
+    const wanted = items[index]?.id;
+    const id = wanted && isUuid(wanted) && !taken.has(wanted) ? wanted : uuid();
+    taken.add(id);
+    return { ...draft, id, label: `${name}.${index}${draft.title ? ` (${draft.title})` : ''}` };
+  });
+  const created = await insert(
+    table,
+    drafts.filter(({ values }) => values),
+  );
+  for (const [index, { id, label, values, error, warnings, dropped }] of drafts.entries()) {
+    if (error) result.errors.push(`${label}: ${error}`);
+    else if (values && !created.has(id)) result.errors.push(`${label}: There is already ${one(noun)} with this name`);
+    else {
+      result.ids.push(id);
+      note(items[index] as Item, id);
+      if (dropped.length > 0) result.errors.push(`${label}: ${DROPPED}: ${dropped.join('; ')}`);
+    }
+    const path = label.split(' ')[0] as string;
+    result.warnings.push(...warnings.map((warning) => ({ path, message: `${label}: ${warning}` })));
+  }
+  result.created = result.ids.length;
+  return result;
+}
+
+/** Inserts in batches and skips rows that already exist. Returns the new ids. */
+async function insert(table: Table, drafts: { id: string; values: object | null }[]): Promise<Set<string>> {
+  const created = new Set<string>();
+  for (let at = 0; at < drafts.length; at += BATCH) {
+    const data = drafts.slice(at, at + BATCH).map(({ id, values }) => ({ id, ...values }));
+    for (const { id } of await table.createManyAndReturn({ data, skipDuplicates: true, select: { id: true } })) created.add(id);
+  }
+  return created;
+}
+
+async function idsIn(table: Table, items: { id?: string | undefined }[]): Promise<Set<string>> {
+  const ids = items.flatMap(({ id }) => (id && isUuid(id) ? [id] : []));
+  if (ids.length === 0) return new Set();
+  return new Set((await table.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
+}

@@ -1,0 +1,17 @@
+import { statement } from '../database/statement.ts';
+
+/** Single-use workflows that never ran: their request was refused, or its server died. */
+export const removeUnusedWorkflows = statement(
+  'remove_unused_workflows',
+  ['created_before'],
+  `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < :created_before
+    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
+);
+
+export const removeWorkflow = statement(
+  'remove_workflow',
+  ['id'],
+  `DELETE FROM workflows WHERE id = :id AND active_task_id IS NULL RETURNING id`,
+);
+
+export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);

@@ -1,0 +1,136 @@
+import { v7 as uuid } from 'uuid';
+import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../../contracts/workflows.ts';
+import { conflict } from '../../domain/errors.ts';
+import type { Prisma, Workflow as Row } from '../../generated/prisma/client.ts';
+import { type Database, inTransaction, row, rows } from '../database/database.ts';
+import { listed, type Paging, wireAs } from '../database/page.ts';
+import { refused } from '../database/resource.ts';
+import { removeEventsOfWorkflow } from '../runs/event-partitions.sql.ts';
+import type { Granting } from '../secrets/granting.ts';
+import * as sql from './workflows.sql.ts';
+
+interface WorkflowFilter extends Paging {
+  owner: string;
+  q?: string | undefined;
+  agent_id?: string | undefined;
+  status?: string | undefined;
+  single_use?: boolean | undefined;
+}
+
+/** The input of a new workflow: its settings, and the fields that the caller adds. */
+interface NewWorkflow extends Partial<WorkflowSettings> {
+  agent_id: string;
+  /** The id, if one was reserved for the request. */
+  id?: string;
+  owner: string;
+  owner_login: string;
+  /** Created for one request of a compatible API. */
+  single_use?: boolean;
+  /** Created for one run of this evaluation. */
+  evaluation_id?: string;
+}
+
+const NOUN = 'workflow';
+
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  granting: Granting;
+}
+
+export type WorkflowStore = ReturnType<typeof workflowStore>;
+
+export function workflowStore({ pool, prisma, granting }: Parts) {
+  /** The workflows with the usage of their last runs. */
+  async function withUsage<W extends WiredWorkflow>(workflows: W[]) {
+    const ids = workflows.flatMap(({ last_task_id }) => last_task_id ?? []);
+    const found = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, ...USAGE } });
+    const usages = new Map(found.map((task) => [task.id, usageOf(task)]));
+    return workflows.map((workflow) => ({ ...workflow, usage: usages.get(workflow.last_task_id ?? '') ?? NO_USAGE }));
+  }
+
+  return {
+    async ownerOf(id: string): Promise<string | null> {
+      return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
+    },
+    /** Whether its runs call the default runtime, for which they need their owner's access token. False if there is no such workflow. */
+    async usesCallerToken(id: string): Promise<boolean> {
+      const select = { agent: { select: { provider_id: true } } } as const;
+      return (await prisma.workflow.findUnique({ where: { id }, select }))?.agent.provider_id === null;
+    },
+    async list({ limit, cursor, q, ...same }: WorkflowFilter) {
+      const where: Prisma.WorkflowWhereInput = {
+        ...same,
+        evaluation_id: null,
+        ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}),
+      };
+      const page = await listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
+      return { ...page, items: await withUsage(page.items) };
+    },
+    async find(id: string) {
+      const found = await prisma.workflow.findUnique({ where: { id } });
+      return found && wired(found);
+    },
+    /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
+    async create(values: NewWorkflow, by?: string) {
+      const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
+    },
+    async update(id: string, values: Partial<WorkflowSettings>, by?: string) {
+      const data = values as Prisma.WorkflowUncheckedUpdateInput;
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update({ where: { id }, data }))));
+    },
+    /** Switches off or on. A run in progress continues; its status shows again once the workflow is on. */
+    async switch(id: string, status: 'active' | 'inactive') {
+      const where = status === 'inactive' ? { id } : { id, status: 'inactive' };
+      await prisma.workflow.updateMany({ where, data: { status } });
+    },
+    async remove(id: string) {
+      await inTransaction(pool, async (on) => {
+        if (!(await row(on, sql.removeWorkflow({ id }))))
+          throw conflict('A run of this workflow is in progress; halt it first', 'workflow_running');
+        // A separate statement, which sees the events that were written until the workflow was locked.
+        await rows(on, removeEventsOfWorkflow({ workflow_id: id }));
+      });
+      await prisma.memory.deleteMany({ where: { workflow_id: id } });
+    },
+    async removeUnused(created_before: Date): Promise<void> {
+      await row(pool, sql.removeUnusedWorkflows({ created_before }));
+    },
+    /** Messages, logs and usage of the last run. */
+    async lastRun(last_task_id: string | null) {
+      if (!last_task_id) return { messages: [], logs: [], usage: NO_USAGE };
+      const [messages, logs, task] = await Promise.all([
+        prisma.taskMessage.findMany({ where: { task_id: last_task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
+        prisma.event.findMany({ where: { task_id: last_task_id, type: 'log' }, orderBy: { seq: 'asc' } }),
+        prisma.task.findUnique({ where: { id: last_task_id } }),
+      ]);
+      return {
+        messages: messages.map(wireAs<TranscriptEntry>()),
+        logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
+        usage: task ? usageOf(task) : NO_USAGE,
+      };
+    },
+  };
+}
+
+type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
+
+const USAGE = {
+  usage_estimated: true,
+  total_in: true,
+  total_out: true,
+  cost: true,
+  cache_read: true,
+  cache_write: true,
+  premium_requests: true,
+};
+const usageOf = <T extends { usage_estimated: boolean }>(task: T) => ({ ...task, estimated: task.usage_estimated });
+const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
+
+/** On the wire `owner` is the login; ownership is decided by `owner_key`. */
+const wired = ({ owner, owner_login, single_use: _, evaluation_id: _evaluation, ...rest }: Row) => ({
+  ...wireAs<Omit<WorkflowSummary, 'usage'>>()(rest),
+  enabled: rest.status !== 'inactive',
+  owner: owner_login,
+  owner_key: owner,
+});
+export type WiredWorkflow = ReturnType<typeof wired>;

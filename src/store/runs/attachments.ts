@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
+import type { AttachedFile } from '../../domain/attachments.ts';
+import { conflict, notFound } from '../../domain/errors.ts';
+import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
+import { type Queryable, rows } from '../database/database.ts';
+import { referToAttachments } from './attachments.sql.ts';
+
+interface NewFile {
+  name: string;
+  media_type: string;
+  content: Uint8Array;
+  created_by: string;
+}
+
+const FACTS = { id: true, name: true, media_type: true, size: true, sha256: true } as const;
+
+const NOUN = 'attachment';
+
+/** Files that people give to runs. Each belongs to one principal; for the others it does not exist. */
+export function attachmentStore(prisma: PrismaClient) {
+  const table = prisma.attachment;
+
+  /** Those of the ids that exist, in the order of the ids. */
+  async function found<T extends { id: string }>(
+    ids: readonly string[],
+    read: (distinct: string[]) => Promise<T[]>,
+  ): Promise<T[]> {
+    const known = new Map((await read([...new Set(ids)])).map((file) => [file.id, file]));
+    return ids.flatMap((id) => known.get(id) ?? []);
+  }
+
+  return {
+    create({ content, ...values }: NewFile): Promise<AttachedFile> {
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const data = { ...values, id: uuid(), size: content.length, sha256, content: new Uint8Array(content) };
+      return table.create({ data, select: FACTS });
+    },
+    find: (id: string, created_by: string): Promise<AttachedFile | null> =>
+      table.findFirst({ where: { id, created_by }, select: FACTS }),
+    /** With its bytes. */
+    read: (id: string, created_by: string) => table.findFirst({ where: { id, created_by }, select: { ...FACTS, content: true } }),
+    /** What these files are. Throws `not_found` if one of them does not exist, or is another principal's. */
+    async owned(ids: readonly string[], created_by: string): Promise<AttachedFile[]> {
+      const files = await found(ids, (distinct) =>
+        table.findMany({ where: { id: { in: distinct }, created_by }, select: FACTS }),
+      );
+      const missing = ids.find((id) => !files.some((file) => file.id === id));
+      if (missing) throw notFound(NOUN, missing);
+      return files;
+    },
+    /** Files of a task with their bytes. A task refers to its files, so none of them is missing. */
+    contents: (ids: readonly string[]) =>
+      found(ids, (distinct) => table.findMany({ where: { id: { in: distinct } }, select: { ...FACTS, content: true } })),
+    async remove(id: string, created_by: string): Promise<void> {
+      try {
+        const { count } = await table.deleteMany({ where: { id, created_by } });
+        if (count === 0) throw notFound(NOUN, id);
+      } catch (error) {
+        if (!(error instanceof Prisma.PrismaClientKnownRequestError) || error.code !== 'P2003') throw error;
+        throw conflict('A run was given this file; it is deleted with the run', 'attachment_in_use');
+      }
+    },
+  };
+}
+
+/** Refers a task to its files, in the transaction that created it. Throws `not_found` if one of them was removed meanwhile. */
+export async function referTo(on: Queryable, task_id: string, files: readonly AttachedFile[]): Promise<void> {
+  const ids = files.map(({ id }) => id);
+  const referred = await rows<{ attachment_id: string }>(on, referToAttachments({ task_id, ids }));
+  const missing = ids.find((id) => !referred.some(({ attachment_id }) => attachment_id === id));
+  if (missing) throw notFound(NOUN, missing);
+}

@@ -1,0 +1,38 @@
+import { statement } from '../database/statement.ts';
+
+export const makeEventPartitions = statement(
+  'make_event_partitions',
+  ['days'],
+  `SELECT make_event_partitions(now(), now() + make_interval(days => :days)) AS made`,
+);
+
+/** Drops a partition whose tasks need it no longer. `branch`: events_deltas or events_lasting. */
+export const dropEvents = statement('drop_events', ['branch', 'before'], `SELECT drop_events(:branch, :before) AS dropped`);
+
+/** Tables of events that are not dropped: of tasks from before there were partitions, and of tasks that have none. */
+const DELTAS = ['events_former', 'events_deltas_rest'];
+const ALL = [...DELTAS, 'events_lasting_rest'];
+
+const deletion = (tables: string[], which: string) =>
+  `WITH ${tables.map((table) => `of_${table} AS (DELETE FROM ${table} WHERE ${which} RETURNING 1)`).join(', ')}
+    SELECT (${tables.map((table) => `(SELECT count(*) FROM of_${table})`).join(' + ')})::int AS removed`;
+
+/** How many events of a task are deleted one by one, and not dropped with a partition. */
+export const deletedEvents = (task_id: string) =>
+  `(${ALL.map((table) => `(SELECT count(*) FROM ${table} e WHERE e.task_id = ${task_id})`).join(' + ')})`;
+
+/** Deletes deltas of ended tasks, whose complete messages are stored. */
+export const removeDeltas = statement(
+  'remove_deltas',
+  ['task_ids'],
+  deletion(DELTAS, `task_id = ANY (:task_ids::uuid[]) AND type = 'message_delta'`),
+);
+
+export const removeEvents = statement('remove_events', ['task_ids'], deletion(ALL, `task_id = ANY (:task_ids::uuid[])`));
+
+/** All events of a workflow that was deleted, whose tasks no longer say in which partitions they are. */
+export const removeEventsOfWorkflow = statement(
+  'remove_events_of_workflow',
+  ['workflow_id'],
+  `DELETE FROM events WHERE workflow_id = :workflow_id`,
+);

@@ -1,0 +1,77 @@
+import type pg from 'pg';
+import type { EventExtent, ReaderPlace, StoredEvent } from '../../domain/events.ts';
+import { RUN_STATEMENT_MS, row, rows, within } from '../database/database.ts';
+import * as sql from './events.sql.ts';
+
+/** The largest number that the record can hold. */
+const LAST_NUMBER = 2 ** 31 - 1;
+type EventRow = Omit<StoredEvent, 'timestamp'> & { timestamp: Date };
+type ExtentRow = Omit<EventExtent, 'begin_again_after'> & { void_from: number | null };
+type WatchedRow = ExtentRow & Omit<Watched, 'extent'>;
+type PagedRow = Omit<EventRow, 'data'> & { data: StoredEvent['data'] | null; carried: number; found: number };
+
+export interface Watched {
+  /** The owner of the workflow. */
+  owner: string;
+  /** Whether the task, if one is named, is one of the workflow's. */
+  has_task: boolean;
+  extent: EventExtent | null;
+}
+
+const placeIn = ({ after, ...place }: ReaderPlace): ReaderPlace => ({ ...place, after: Math.min(after, LAST_NUMBER) });
+
+/** A larger event is not part of a page. */
+const LARGE_BYTES = 64 * 1024;
+
+const timed = ({ timestamp }: { timestamp: Date }) => ({ timestamp: timestamp.toISOString() });
+
+export function eventStore(pool: pg.Pool) {
+  const quick = within(pool, RUN_STATEMENT_MS);
+  return {
+    /** Events after a number, oldest first; only of `task_id` if given. At most `limit`, and as many as fit into `bytes`. */
+    async read(
+      workflow_id: string,
+      { after, task_id, limit = 500, bytes }: { after: number; task_id?: string | undefined; limit?: number; bytes: number },
+    ) {
+      const place = { workflow_id, after, limit, bytes, large: LARGE_BYTES };
+      const query = task_id ? sql.readTaskEvents({ ...place, task_id }) : sql.readEvents(place);
+      const found = await rows<PagedRow>(quick, query);
+      const events = found.map(({ carried: _size, found: _all, ...event }) => ({ ...event, ...timed(event) }));
+      const total = found[0]?.found ?? 0;
+      const size = found.reduce((sum, { carried }) => sum + carried, 0);
+      return { events, bytes: size, more: total === limit || total > found.length };
+    },
+    async one(workflow_id: string, seq: number): Promise<StoredEvent | null> {
+      const found = await row<EventRow>(quick, sql.readEvent({ workflow_id, seq }));
+      return found ? { ...found, ...timed(found) } : null;
+    },
+    /**
+     * The end of the record as a reader who has seen the number `after` needs it. `epoch`: the last restore that the reader knows of;
+     * 0 if it may have missed any.
+     */
+    async extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent> {
+      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...placeIn(place) }));
+      const { void_from, ...end } = extent as ExtentRow;
+      if (void_from === null) return { ...end, begin_again_after: null };
+      const [beginning] = await rows<{ after: number | null }>(
+        quick,
+        sql.beginningBefore({ workflow_id, task_id: place.task_id, seq: void_from }),
+      );
+      return { ...end, begin_again_after: beginning?.after ?? null };
+    },
+    /**
+     * What a stream has to know before it begins; undefined: there is no such workflow. `extent` is null if the reader has to begin
+     * again, so that the record has to be asked from where.
+     */
+    async watched(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
+      const found = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...placeIn(place) }));
+      if (!found) return undefined;
+      const { owner, has_task, void_from, ...end } = found;
+      return { owner, has_task, extent: void_from === null ? { ...end, begin_again_after: null } : null };
+    },
+    /** The number before the first event of the workflow's current or last run. */
+    async beforeLastRun(workflow_id: string): Promise<number> {
+      return (await row<{ after: number }>(pool, sql.firstEventOfLastTask({ workflow_id })))?.after ?? 0;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import type pg from 'pg';
+import { notFound } from '../../domain/errors.ts';
+import type { AskedCall, ForkEffects, RecordedCall } from '../../domain/fork.ts';
+import { FORK_PROMPT_POSITION } from '../../domain/fork.ts';
+import type { MessageEdit } from '../../domain/fork-changes.ts';
+import type { PlannedCall } from '../../domain/run-loop.ts';
+import { OUTCOMES_UNKNOWN } from '../../domain/transcript.ts';
+import { type Queryable, row, rows } from '../database/database.ts';
+import { markEvaluated, recordedCallsOfItem } from './evaluations.sql.ts';
+import * as sql from './forks.sql.ts';
+import { pinnedParts } from './pin.ts';
+import type { OpenCall } from './tool-ledger.ts';
+
+/** What a forked task starts with. */
+export interface Seed {
+  /** The run it is forked from. */
+  task_id: string;
+  step: number;
+  effects: ForkEffects;
+  /** Hash of the source's definition; null if the fork has a changed one. */
+  definition_hash: string | null;
+  /** Names of the fields that differ from the source. */
+  changes: string[];
+  /** Tool calls made before the step. */
+  turns: number;
+  /** False if the fork starts with a new prompt, so that nothing of the source is in it. */
+  copied: boolean;
+  /** Sent to the model before the step, after everything copied. */
+  message: string | null;
+  /** Copied messages that get another text. */
+  edits: MessageEdit[];
+  /** Whether replies keep what only the source's provider understands. */
+  keeps_extra: boolean;
+}
+
+/** Turns a task into a fork, in the transaction that created it. Throws `not_found` if the source was removed meanwhile. */
+export async function seed(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
+  const { task_id, step, effects, turns, copied, message, edits, keeps_extra } = from;
+  if (!(await row(connection, sql.holdSource({ source_id: task_id })))) throw notFound('task', task_id);
+  await row(connection, sql.markFork({ fork_id, source_id: task_id, step, effects, turns }));
+  if (!copied) return;
+  const copied_until = { fork_id, source_id: task_id, step };
+  await row(connection, sql.copySteps(copied_until));
+  await row(connection, sql.copyCalls(copied_until));
+  await row(connection, sql.copyMessages({ ...copied_until, keeps_extra }));
+  if (edits.length > 0) await row(connection, sql.editMessages({ fork_id, edits: JSON.stringify(edits) }));
+  const place = { fork_id, step: step - 1, first_position: FORK_PROMPT_POSITION };
+  if (message !== null) await row(connection, sql.addForkMessage({ ...place, content: message }));
+}
+
+/** How the tool calls of an evaluation's run are answered, and the version that it runs with. */
+export interface Evaluated {
+  definition_hash: string;
+  effects: Exclude<ForkEffects, 'live'>;
+}
+
+/** Turns a task into one of an evaluation, in the transaction that created it. */
+export async function markAsEvaluated(connection: Queryable, task_id: string, { effects }: Evaluated): Promise<void> {
+  await row(connection, markEvaluated({ task_id, effects }));
+}
+
+export interface CopiedMessage {
+  step: number;
+  position: number;
+  role: string;
+  kind: string;
+}
+
+export type ForkStore = ReturnType<typeof forkStore>;
+
+/** Runs as sources of forks. */
+export function forkStore(pool: pg.Pool) {
+  return {
+    /** Started steps, each with its calls. */
+    steps: (task_id: string) => rows<{ step: number; calls: PlannedCall[] }>(pool, sql.stepsOfSource({ source_id: task_id })),
+    /** The messages that a fork at the step copies. */
+    messages: (task_id: string, step: number) => rows<CopiedMessage>(pool, sql.messagesBefore({ source_id: task_id, step })),
+    /** What the changes of a fork refer to, as it is now. */
+    parts: (asked: Parameters<typeof pinnedParts>[1]) => pinnedParts(pool, asked),
+    /** The recorded results that may answer a fork's call, and the calls that may have used them before. */
+    async recordsFor({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
+      const { task_id: source_id, step: from_step } = fork;
+      const [recorded, earlier] = await Promise.all([
+        rows<RecordedCall>(
+          pool,
+          source_id === null
+            ? recordedCallsOfItem({ task_id, name })
+            : sql.recordedResults({ source_id, from_step, name, outcomes_unknown: OUTCOMES_UNKNOWN }),
+        ),
+        rows<AskedCall>(pool, sql.earlierCalls({ fork_id: task_id, from_step, name, step, position })),
+      ]);
+      return { recorded, earlier };
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { NewEvent } from '../../domain/events.ts';
+import { outageOf } from '../../domain/outages.ts';
+import { type Queryable, rows } from '../database/database.ts';
+import { appendTexts } from './runs.sql.ts';
+
+/** A piece of text that an attempt of a step publishes. */
+interface RunText {
+  task_id: string;
+  workflow_id: string;
+  step: number;
+  attempt: number;
+  /** The number of an event before it, and after all earlier texts of the attempt: whatever of its text is above is this text. */
+  after: number;
+  event: NewEvent;
+}
+
+interface Waiting {
+  text: RunText;
+  resolve(number: number | null): void;
+  reject(error: unknown): void;
+}
+
+/** A longer batch makes Postgres plan for many rows, and one that grew in a stall would take long. */
+const MOST = 256;
+/** So that a statement that waits for a connection or a lock does not hold up all others. */
+const MOST_STATEMENTS = 4;
+
+interface Writers {
+  /** Called with each text that a batch has written. */
+  onWritten(text: RunText, last: number): void;
+  /** Writes a text in a separate statement, which waits for locks; null if its attempt does not own the step. */
+  alone(text: RunText): Promise<number | null>;
+}
+
+/**
+ * Writes the texts of all runs of this process: while statements are in progress the next batch collects, so a busy process needs few.
+ * Each text is written or refused separately. The texts of one run keep their order if it waits for each. Returns the number of the
+ * text; null if it was refused. If the database failed, the text may have been written: sent again, it is written at most once.
+ */
+export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<number | null> {
+  let waiting: Waiting[] = [];
+  let writing = 0;
+
+  async function writeAll(): Promise<void> {
+    // Everything that comes in the same turn of the event loop shares the first batch.
+    await new Promise(setImmediate);
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MOST);
+      waiting = waiting.slice(MOST);
+      await writeBatch(batch);
+    }
+    writing -= 1;
+  }
+
+  async function writeBatch(batch: Waiting[]): Promise<void> {
+    const texts = JSON.stringify(batch.map(({ text }, ord) => ({ ...text, ord })));
+    const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts })).catch((error: unknown) => {
+      // Whether they were written is unknown. Another error wrote nothing, and concerns one of them: each is tried by itself.
+      for (const one of batch) outageOf(error) ? one.reject(error) : void writeAlone(one);
+    });
+    if (!written) return;
+    const numbers = new Map(written.map(({ ord, last }) => [ord, last]));
+    for (const [ord, one] of batch.entries()) {
+      const last = numbers.get(ord);
+      if (last === undefined) void writeAlone(one);
+      else {
+        one.resolve(last);
+        onWritten(one.text, last);
+      }
+    }
+  }
+
+  const writeAlone = ({ text, resolve, reject }: Waiting) => alone(text).then(resolve, reject);
+
+  return (text) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ text, resolve, reject });
+      if (writing === MOST_STATEMENTS) return;
+      writing += 1;
+      void writeAll();
+    });
+}

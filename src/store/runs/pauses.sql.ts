@@ -1,0 +1,50 @@
+import { statement } from '../database/statement.ts';
+import { LIVE, MESSAGES, messagesFrom, SPENT } from './runs.sql.ts';
+
+/** Written only by the attempt that owns the step. */
+const MINE = `mine AS (
+      SELECT 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
+      WHERE t.id = :task_id AND t.status IN (${LIVE}) AND s.step = :step AND s.attempts = :attempt AND s.ended_at IS NULL)`;
+
+export const compactTranscript = statement(
+  'compact_transcript',
+  [
+    'task_id',
+    'workflow_id',
+    'step',
+    'attempt',
+    'total_in',
+    'total_out',
+    'cache_read',
+    'cache_write',
+    'cost',
+    'message',
+    'events',
+  ],
+  `WITH ${MINE},
+    run AS (UPDATE tasks SET ${SPENT} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
+    step AS (
+      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND step = :step AND (SELECT count(*) FROM run) > 0 RETURNING 1),
+    message AS (INSERT INTO ${MESSAGES} ${messagesFrom(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM step) >= 0`,
+);
+
+/** The run waits for its budget to be raised. */
+export const waitForBudget = statement(
+  'wait_for_budget',
+  ['task_id', 'workflow_id', 'step', 'attempt', 'events'],
+  `WITH ${MINE},
+    lane AS (
+      UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
+        AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
+    run AS (
+      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM run) >= 0`,
+);
+
+export const setTaskBudget = statement(
+  'set_task_budget',
+  ['task_id', 'budget'],
+  `UPDATE tasks SET budget = :budget::jsonb WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1 AS ok`,
+);

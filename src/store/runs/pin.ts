@@ -1,0 +1,246 @@
+import type pg from 'pg';
+import type { BudgetLimits } from '../../domain/budget.ts';
+import { type CallSettings, setCallSettings } from '../../domain/call-settings.ts';
+import {
+  type Definition,
+  type ExchangeLimits,
+  exchangeLimitsOf,
+  type HostedTool,
+  type PinnedGuardrail,
+  type PinnedMcpServer,
+  type PinnedProvider,
+  type PinnedSkill,
+  type PinnedTool,
+  pinnedBuiltins,
+  type RunSettings,
+  type ToolEffect,
+  type ToolSpec,
+} from '../../domain/definition.ts';
+import { AppError, conflict, notFound, providerMissing } from '../../domain/errors.ts';
+import type { ForkParts, PinnedCustomTool } from '../../domain/fork-changes.ts';
+import { isHosted, runsHosted, unkeptGuard, whoRuns } from '../../domain/hosted-tools.ts';
+import { refuseChoices, type ToolChoices } from '../../domain/tool-choice.ts';
+import { type ApprovalGuard, runGuards } from '../../domain/tool-guards.ts';
+import { row } from '../database/database.ts';
+import { partsOfFork, snapshotWorkflow } from './snapshots.sql.ts';
+
+interface ToolRow {
+  id: string;
+  name: string;
+  description: string;
+  parameters_schema: Record<string, unknown>;
+  effect: ToolEffect;
+  source_code: string;
+  network: boolean;
+  env_config: Record<string, { token_name: string | null }>;
+}
+
+interface DefinedTool {
+  type?: string;
+  function: { name: string; description?: string; parameters?: Record<string, unknown> };
+}
+
+interface AgentRow {
+  id: string;
+  name: string;
+  system_prompt: string;
+  model: string | null;
+  provider_id: string | null;
+  builtin_tools: string[];
+  tool_definitions: (DefinedTool | HostedTool)[];
+  approval_tools: string[];
+  required_mcp_servers: string[];
+  approval_guards: ApprovalGuard[];
+  approve_effects: string[];
+}
+
+interface WorkflowRow extends Omit<RunSettings, keyof CallSettings>, CallSettings {
+  id: string;
+  title: string | null;
+  owner: string;
+  owner_login: string;
+  model: string | null;
+  on_busy: string;
+  status: string;
+  credential_overrides: Record<string, string>;
+  webhook_url: string | null;
+  error_webhook_url: string | null;
+  repo_url: string | null;
+  repo_branch: string | null;
+  repo_token_name: string | null;
+  budget: BudgetLimits | null;
+  model_total_seconds: number | null;
+  model_silence_seconds: number | null;
+  output_schema: Record<string, unknown> | null;
+}
+
+export interface Snapshot {
+  workflow: WorkflowRow;
+  agent: AgentRow;
+  provider: (PinnedProvider & ExchangeLimits) | null;
+  tools: ToolRow[];
+  mcp_servers: PinnedMcpServer[];
+  skills: PinnedSkill[];
+  guardrails: PinnedGuardrail[];
+  knowledge_source_ids: string[];
+  not_joined: string[];
+  tools_left_out: { name: string; reason: string }[];
+}
+
+/** Everything that a task of this workflow would use, read in one statement. */
+export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
+  row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
+
+/** What a prompt asks for instead of the workflow's own setting. */
+export interface AskedOfRun extends ToolChoices {
+  reasoning_effort?: string | null | undefined;
+  output_schema?: Record<string, unknown> | undefined;
+  /** Tools whose calls the client executes. */
+  client_tools?: ToolSpec[] | undefined;
+}
+
+/** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
+export function pinnedDefinition(
+  { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
+  asked: AskedOfRun = {},
+): Definition {
+  const { not_joined, tools_left_out } = without;
+  if (agent.provider_id && !provider) throw providerMissing(agent.name);
+  refuseMissingServer(agent, mcp_servers);
+  refuseHosted(agent, provider);
+  const limits = exchangeLimitsOf(workflow, provider);
+  const own_tools = pinnedTools({ workflow, agent, tools });
+  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
+  const { forced_tools, parallel_tool_calls = workflow.parallel_tool_calls } = asked;
+  refuseTaken(client_tools, own_tools);
+  refuseChoices(provider, asked);
+  return {
+    agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
+    workflow: { id: workflow.id, title: workflow.title },
+    model: workflow.model ?? agent.model ?? provider?.default_model ?? null,
+    provider: provider && pinnedProvider(provider),
+    settings: {
+      max_turns: workflow.max_turns,
+      output_format: workflow.output_format,
+      reasoning_effort,
+      infinite_session: workflow.infinite_session,
+      bypass_memory: workflow.bypass_memory,
+      auto_memory: workflow.auto_memory,
+      tsv_tool_results: workflow.tsv_tool_results,
+      caveman: workflow.caveman,
+      ...setCallSettings({ ...workflow, parallel_tool_calls }),
+    },
+    skills,
+    guardrails,
+    knowledge_source_ids,
+    ...(not_joined.length > 0 ? { not_joined } : {}),
+    tools: [...own_tools, ...client_tools.map((tool) => ({ ...tool, kind: 'client' as const }))],
+    ...(tools_left_out.length > 0 ? { tools_left_out } : {}),
+    ...(mcp_servers.length > 0 ? { mcp_servers } : {}),
+    ...runGuards(agent, { custom: namesById(tools), mcp: namesById(mcp_servers) }),
+    webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
+    repository: workflow.repo_url
+      ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
+      : null,
+    budget: workflow.budget,
+    ...(output_schema ? { output_schema } : {}),
+    ...(forced_tools ? { forced_tools } : {}),
+    ...(limits ? { exchange_limits: limits } : {}),
+  };
+}
+
+/** An imported agent may require a server that is not here. */
+function refuseMissingServer({ name, required_mcp_servers }: AgentRow, mcp_servers: readonly PinnedMcpServer[]): void {
+  if (required_mcp_servers.every((id) => mcp_servers.some((server) => server.id === id))) return;
+  const message = `An MCP server that the agent ${name} requires does not exist; change its required_mcp_servers`;
+  throw conflict(message, 'required_mcp_server_missing');
+}
+
+/** The provider and the guards of an agent may have changed since it was saved. */
+function refuseHosted(agent: AgentRow, provider: PinnedProvider | null): void {
+  const hosted = agent.tool_definitions.filter(isHosted);
+  if (hosted[0] && !runsHosted(provider))
+    throw conflict(`The agent ${agent.name} cannot run: ${whoRuns(hosted[0], provider)}`, 'hosted_tool_unsupported');
+  const unkept = unkeptGuard(hosted, agent);
+  if (unkept) throw conflict(`The agent ${agent.name} cannot run: ${unkept.message}`, 'hosted_tool_guarded');
+}
+
+const namesById = (records: readonly { id: string; name: string }[]) => new Map(records.map(({ id, name }) => [id, name]));
+
+function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {
+  const taken = client_tools.find(({ name }) => own_tools.some((tool) => tool.name === name));
+  if (!taken) return;
+  const message = `The agent has a tool named ${taken.name}; give yours another name`;
+  throw new AppError('invalid', message, { code: 'tool_name_taken', errors: [{ path: 'tools', message }] });
+}
+
+function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
+  const custom = tools.map((tool) => pinnedCustomTool(tool, workflow));
+  const defined = agent.tool_definitions.map((tool): PinnedTool => {
+    if (isHosted(tool)) return { kind: 'hosted', name: tool.name, tool };
+    const { name, description = '', parameters = { type: 'object' } } = tool.function;
+    return { kind: 'definition', name, description, parameters, effect: 'read' };
+  });
+  return [...custom, ...pinnedBuiltins(agent.builtin_tools, workflow), ...defined];
+}
+
+function pinnedCustomTool(tool: ToolRow, { credential_overrides }: Pick<WorkflowRow, 'credential_overrides'>): PinnedCustomTool {
+  const env = Object.entries(tool.env_config).map(([name, { token_name }]) => [
+    name,
+    credential_overrides[name] ?? token_name ?? null,
+  ]);
+  return {
+    kind: 'custom',
+    id: tool.id,
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.parameters_schema,
+    effect: tool.effect,
+    source_code: tool.source_code,
+    network: tool.network,
+    env: Object.fromEntries(env),
+    overridden: Object.keys(tool.env_config).filter((name) => credential_overrides[name] !== undefined),
+  };
+}
+
+interface PartsRow {
+  workflow: WorkflowRow;
+  provider: (PinnedProvider & ExchangeLimits) | null;
+  tools: (ToolRow & { is_enabled: boolean })[];
+}
+
+/** What the changes of a fork refer to, as a task of the workflow would be pinned with it now. */
+export async function pinnedParts(
+  pool: pg.Pool,
+  asked: { workflow_id: string; provider_id: string | null; custom_tool_ids: string[] },
+): Promise<ForkParts> {
+  const found = await row<PartsRow>(pool, partsOfFork(asked));
+  if (!found) throw notFound('workflow', asked.workflow_id);
+  const { workflow, provider, tools } = found;
+  return {
+    provider: provider && pinnedProvider(provider),
+    exchange_limits: exchangeLimitsOf(workflow, provider) ?? null,
+    tools: tools.map((tool) => pinnedCustomTool(tool, workflow)),
+    disabled: tools.filter(({ is_enabled }) => !is_enabled).map(({ name }) => name),
+  };
+}
+
+/** Only the provider fields that a run needs: timestamps would change the hash of equal content. */
+export function pinnedProvider(row: PinnedProvider): PinnedProvider {
+  const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
+  const { default_model, requests_per_minute, price_table, context_window } = row;
+  return {
+    id,
+    name,
+    provider_type,
+    api_key_token_name,
+    base_url,
+    auth_type,
+    azure_api_version,
+    azure_deployment,
+    default_model,
+    requests_per_minute,
+    price_table,
+    context_window,
+  };
+}

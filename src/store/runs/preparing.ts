@@ -1,0 +1,33 @@
+import type { Queryable } from '../database/database.ts';
+import { referTo } from './attachments.ts';
+import { addItems } from './conversations.ts';
+import { markAsEvaluated, seed } from './forks.ts';
+import type { NewTask } from './tasks.ts';
+
+type Prepare = (on: Queryable) => Promise<void>;
+
+/** What is written with a task that starts from something, is given files, or continues a conversation. */
+export function preparing({ task_id, seed: from, evaluated, attachments = [], turn }: NewTask): Prepare | null {
+  if (!from && !evaluated && attachments.length === 0 && !turn) return null;
+  return async (on) => {
+    if (attachments.length > 0) await referTo(on, task_id, attachments);
+    if (turn) await addItems(on, turn, task_id);
+    if (from) await seed(on, task_id, from);
+    else if (evaluated) await markAsEvaluated(on, task_id, evaluated);
+  };
+}
+
+/** What creating a task answers. Without a holder nothing was written: its owner has too many tasks. */
+export type WrittenTask = { holder: string; last: number } | { holder: null; last: null };
+
+interface Written {
+  prepare: Prepare;
+  /** Resolves with nothing if the workflow refuses the task. */
+  write(on: Queryable): Promise<WrittenTask | undefined>;
+}
+
+export async function prepared(on: Queryable, { prepare, write }: Written): Promise<WrittenTask | undefined> {
+  const task = await write(on);
+  if (task && task.holder !== null) await prepare(on);
+  return task;
+}

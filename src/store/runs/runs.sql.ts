@@ -1,0 +1,252 @@
+import { DEFAULT_MODEL } from '../../domain/events.ts';
+import { LIVE_STATUSES } from '../../domain/statuses.ts';
+import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
+import { statement } from '../database/statement.ts';
+import { NEWEST_OF_TASK } from '../resources/memories.sql.ts';
+import { TOKEN, TOKEN_USE, usedFor } from '../secrets/tokens.sql.ts';
+
+/** The statuses of a task whose run may still work on it. */
+export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
+
+/** The task, if its run may still work on it, locked to be changed. */
+export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`;
+
+/** The key of a step's provider, if its beginning opens it. */
+const KEY = `${TOKEN},
+    ${usedFor('FROM step WHERE :token_name::text IS NOT NULL')}`;
+const FOUND_KEY = 'token.sealed, token.key_id, token.login, token.verdict';
+
+/*
+ * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
+ * event_sequences. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its foreign key with
+ * FOR KEY SHARE on the workflow, after the task is locked. A data-modifying WITH runs when it is read, so a statement reads
+ * the counts of those that must come before append_events. test/api/locks.test.ts holds every function to this order.
+ */
+
+export const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
+export const messagesFrom = (
+  json: string,
+) => `SELECT :task_id::uuid, m.step, m.position, m.role, m.kind, m.content, m.tool_calls, m.call_id, m.extra
+  FROM jsonb_to_recordset(${json}::jsonb) AS m
+    (step int, position int, role text, kind text, content text, tool_calls jsonb, call_id text, extra jsonb)`;
+
+const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
+      t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
+      t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
+      coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
+      :step = 1 OR EXISTS (SELECT 1 FROM task_steps p WHERE p.task_id = t.id AND p.step = :step - 1 AND p.ended_at IS NOT NULL) AS follows,
+      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step - 1 AND c.status NOT IN ('done', 'denied')
+        ORDER BY c.position) AS unended,
+      EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
+      coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
+          'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
+        FROM task_messages m WHERE m.task_id = t.id), '[]'::json) AS messages,
+      coalesce((SELECT json_agg(json_build_object('call_id', c.call_id, 'name', c.name) ORDER BY c.position)
+        FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step), '[]'::json) AS calls
+    FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step
+    WHERE t.id = :task_id`;
+
+const counted = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${name}::bigint, ${MOST_COUNTED})::int`;
+
+/** Adds what was paid, to a task or to a step. */
+export const SPENT = `${counted('total_in')}, ${counted('total_out')}, ${counted('cache_read')}, ${counted('cache_write')}, cost = cost + :cost`;
+
+export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
+
+/** The same at the first step, with the newest memories if they are to be part of its transcript. */
+export const openFirst = statement(
+  'open_first',
+  ['task_id', 'step'],
+  `SELECT seen.*, CASE WHEN json_array_length(seen.messages) = 0 AND (d.body #>> '{settings,bypass_memory}') IS DISTINCT FROM 'true'
+      THEN ${NEWEST_OF_TASK} END AS newest
+    FROM (${RUN_AT_STEP}) seen JOIN tasks t ON t.id = seen.task_id LEFT JOIN definitions d ON d.hash = seen.definition_hash`,
+);
+
+/**
+ * Opens a run and begins its next step at once, if this is the first attempt and there is nothing to decide or to add before: the run
+ * continues from a recorded step whose calls have all ended. A provider with a rate is asked first, so its steps begin later.
+ */
+export const openAndBegin = statement(
+  'open_and_begin',
+  ['task_id', 'step', 'turns', 'at', ...TOKEN_USE],
+  `WITH seen AS MATERIALIZED (${RUN_AT_STEP}),
+    plain AS MATERIALIZED (
+      SELECT seen.workflow_id, jsonb_build_array(jsonb_build_object('type', 'log', 'timestamp', :at::text, 'data', jsonb_build_object(
+          'event', 'model_call', 'detail', coalesce(d.body ->> 'model', '${DEFAULT_MODEL}'), 'step', :step::int))) AS events
+      FROM seen JOIN definitions d ON d.hash = seen.definition_hash
+      WHERE :step > 1 AND seen.attempts = 0 AND NOT seen.recorded AND seen.follows AND cardinality(seen.unended) = 0
+        AND seen.status = 'running' AND NOT seen.halt_requested AND d.body #>> '{provider,requests_per_minute}' IS NULL),
+    lane AS (
+      UPDATE workflows SET status = 'running', current_turn = :turns
+      WHERE id = (SELECT workflow_id FROM plain) AND active_task_id = :task_id AND status <> 'inactive'
+        AND (status <> 'running' OR current_turn <> :turns) RETURNING 1),
+    run AS (
+      UPDATE tasks SET turns = :turns, steps = :step
+      WHERE id = :task_id AND status = 'running' AND NOT halt_requested AND EXISTS (SELECT 1 FROM plain)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+    step AS (
+      INSERT INTO task_steps (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run ON CONFLICT DO NOTHING RETURNING 1),
+    ${KEY}
+    SELECT seen.*, plain.events, (SELECT append_events(plain.workflow_id, :task_id, plain.events) FROM step) AS last, ${FOUND_KEY}
+    FROM seen LEFT JOIN plain ON true LEFT JOIN token ON true`,
+);
+
+/**
+ * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
+ * because its number is outdated. The check holds the row's lock, so the earlier one cannot write after the later one has started.
+ */
+export const beginAttempt = statement(
+  'begin_attempt',
+  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts', ...TOKEN_USE],
+  `WITH fresh AS (
+      SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
+        AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))),
+    lane AS (
+      UPDATE workflows SET status = 'running', current_turn = :turns
+      WHERE id = :workflow_id AND active_task_id = :task_id AND status <> 'inactive' AND (status <> 'running' OR current_turn <> :turns)
+        AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
+    run AS (
+      UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = :turns, steps = :step,
+        turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0
+      WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh) AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+    step AS (
+      INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
+      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1
+        WHERE s.attempts = :seen_attempts AND s.ended_at IS NULL RETURNING 1),
+    denials AS (
+      UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
+      WHERE task_id = :task_id AND call_id = ANY (:denied) AND EXISTS (SELECT 1 FROM step)),
+    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING),
+    ${KEY}
+    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${FOUND_KEY} FROM step LEFT JOIN token ON true`,
+);
+
+/**
+ * Writes a reply. If texts of it were published, they must be on record as they were: the row has no number if they are not, as after
+ * a failover to a database that has not received all of them, and nothing is written.
+ */
+export const writeReply = statement(
+  'write_reply',
+  [
+    'task_id',
+    'workflow_id',
+    'step',
+    'model',
+    'finish',
+    'total_in',
+    'total_out',
+    'cache_read',
+    'cache_write',
+    'cost',
+    'messages',
+    'calls',
+    'cursor',
+    'response',
+    'events',
+    'attempt',
+    'texts_after',
+    'texts',
+    'text_bytes',
+  ],
+  `WITH ${LOCKED_TASK},
+    streamed AS MATERIALIZED (
+      SELECT CASE WHEN :texts::int = 0 THEN true ELSE (
+        SELECT count(*) = :texts::int AND sum(octet_length(data ->> 'delta')) = :text_bytes::int
+        FROM events WHERE task_id = :task_id AND seq > :texts_after::int AND type = 'message_delta') END AS is_whole),
+    claim AS (
+      UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT}
+      WHERE (SELECT is_whole FROM streamed)
+        AND task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+    run AS (
+      UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
+        response = coalesce(:response::jsonb, response)
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING 1),
+    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
+    calls AS (
+      INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect, approval)
+      SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval
+      FROM jsonb_to_recordset(:calls::jsonb) AS c (call_id text, position int, name text, arguments text, effect text, approval boolean)
+      WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0
+    UNION ALL SELECT NULL FROM streamed WHERE NOT is_whole`,
+);
+
+/** Events of a run between two attempts of a step. */
+export const tellRun = statement(
+  'tell_run',
+  ['task_id', 'workflow_id', 'events'],
+  `WITH ${LOCKED_TASK}
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM live`,
+);
+
+export const freezeToolset = statement(
+  'freeze_toolset',
+  ['task_id', 'workflow_id', 'toolset', 'events'],
+  `WITH run AS (UPDATE tasks SET toolset = :toolset::jsonb WHERE id = :task_id AND toolset IS NULL RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
+);
+
+/** Events of the attempt that owns the step. Synchronous commit: after a crash no event number may be reused. */
+export const appendDeltas = statement(
+  'append_deltas',
+  ['task_id', 'workflow_id', 'step', 'attempt', 'events'],
+  `SELECT append_events(:workflow_id, :task_id, :events) AS last FROM (
+      SELECT 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
+      WHERE t.id = :task_id AND t.status IN (${LIVE}) AND s.step = :step AND s.attempts = :attempt AND s.ended_at IS NULL
+      FOR SHARE OF t, s) AS mine`,
+);
+
+/** Texts of many runs at once; the rows say which were written, and under which number. */
+export const appendTexts = statement('append_texts', ['texts'], 'SELECT ord, last FROM append_texts(:texts)');
+
+export const appendText = statement(
+  'append_text',
+  ['task_id', 'workflow_id', 'step', 'attempt', 'after', 'event'],
+  'SELECT append_text(:task_id, :workflow_id, :step, :attempt, :after, :event) AS last',
+);
+
+export const noteError = statement(
+  'note_error',
+  [
+    ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+  ],
+  `WITH ${LOCKED_TASK},
+    step AS (
+      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT}
+      WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+    run AS (
+      UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model) WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
+);
+
+/** What an attempt has used that a halt broke off. */
+export const noteHalted = statement(
+  'note_halted',
+  [
+    ...['task_id', 'workflow_id', 'step', 'model', 'events', 'attempt', 'estimated'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+  ],
+  `WITH ${LOCKED_TASK},
+    step AS (
+      UPDATE task_steps SET estimated = estimated OR :estimated, model = coalesce(:model, task_steps.model), ${SPENT}
+      WHERE task_id = :task_id AND step = :step AND ended_at IS NULL AND attempts = :attempt
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1),
+    run AS (
+      UPDATE tasks SET usage_estimated = usage_estimated OR :estimated, ${SPENT}, model = coalesce(tasks.model, :model)
+      WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
+);
+
+/** What was paid in addition to the run's steps counts for its last one. */
+export const noteUsage = statement(
+  'note_usage',
+  ['task_id', 'workflow_id', 'events', 'total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+  `WITH run AS (
+      UPDATE tasks SET ${SPENT} WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1),
+    step AS (
+      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)
+        AND step = (SELECT max(step) FROM task_steps WHERE task_id = :task_id) RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run WHERE (SELECT count(*) FROM step) >= 0`,
+);

@@ -1,0 +1,289 @@
+import type pg from 'pg';
+import type { AttachedFile } from '../../domain/attachments.ts';
+import type { BudgetLimits } from '../../domain/budget.ts';
+import type { ToolEffect } from '../../domain/definition.ts';
+import type { NewEvent } from '../../domain/events.ts';
+import type { Remembered } from '../../domain/memory.ts';
+import type { PlannedCall } from '../../domain/run-loop.ts';
+import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
+import type { Usage } from '../../domain/usage.ts';
+import { type Queryable, row } from '../database/database.ts';
+import { type FoundToken, foundToken, type TokenColumns, type TokenUseFacts, tokenUseParameters } from '../secrets/tokens.ts';
+import { groupedTexts } from './grouped-texts.ts';
+import { compactTranscript, waitForBudget } from './pauses.sql.ts';
+import * as sql from './runs.sql.ts';
+import { settling } from './settlement.ts';
+
+/** A task at one of its steps, as activities see it. */
+export interface OpenRun extends Usage {
+  task_id: string;
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  /** Null: none. */
+  attachments: AttachedFile[] | null;
+  status: string;
+  /** A halt was requested, and the engine has the request. */
+  halt_requested: boolean;
+  definition_hash: string;
+  cursor: unknown;
+  toolset: unknown;
+  turns: number;
+  /** Set if the budget of this run was changed. */
+  budget: BudgetLimits | null;
+  started_at: Date | null;
+  /** Since its start, by the clock that noted the start. */
+  seconds: number | null;
+  caller_token: Uint8Array<ArrayBuffer> | null;
+  caller_key_id: string | null;
+  /** Attempts of this step so far, and how many of them failed recoverably. */
+  attempts: number;
+  errors: number;
+  /** Whether the step's reply is in the transcript. */
+  recorded: boolean;
+  /** The previous step is on record, or there is none. */
+  follows: boolean;
+  /** Calls of the previous step that have not ended. */
+  unended: string[];
+  /** The definition of the run is on record. */
+  defined: boolean;
+  messages: TranscriptMessage[];
+  /** Calls of the step's recorded reply. */
+  calls: PlannedCall[];
+}
+
+/** A run at its first step. */
+export interface FirstRun extends OpenRun {
+  /** The newest memories that the step may be given; null: it is given none, or has been given them. */
+  newest: Remembered[] | null;
+}
+
+/** A run, and the first event of its step if the step was begun with it. */
+interface OpenedRun extends OpenRun, TokenColumns {
+  events: NewEvent[] | null;
+  last: number | null;
+}
+
+/** A step that this attempt has begun. */
+export interface BegunStep {
+  /** The number of its last event. */
+  last: number;
+  /** The key of its provider, if one was to be opened; null: there is no such token. */
+  key: FoundToken | null;
+}
+
+interface OpenedStep {
+  run: OpenRun | undefined;
+  /** Null: the step has not begun. */
+  begun: BegunStep | null;
+}
+
+export interface Begin {
+  step: number;
+  turns: number;
+  denied: string[];
+  messages: TranscriptMessage[];
+  events: NewEvent[];
+  /** The use of the provider's key, put on record with the beginning; null: the step uses none, or opens it by itself. */
+  key: TokenUseFacts | null;
+}
+
+interface PlannedToolCall extends ModelCall {
+  position: number;
+  effect: ToolEffect;
+  approval: boolean;
+}
+
+/** What an attempt has published of its text after its beginning: how many events, and how many bytes of text they hold. */
+export interface PublishedTexts {
+  /** The number of the event with which the attempt has begun. */
+  after: number;
+  count: number;
+  bytes: number;
+}
+
+export interface StepRecord {
+  step: number;
+  model: string | null;
+  finish: string;
+  usage: Usage;
+  /** The reply, and what was found wrong with it. */
+  messages: TranscriptMessage[];
+  calls: PlannedToolCall[];
+  cursor: unknown;
+  /** The final answer; undefined while the loop continues. */
+  response: unknown;
+  /** What was published of the reply's text, to be compared with what is on record; null: `events` have all of it. */
+  published: PublishedTexts | null;
+  events: NewEvent[];
+}
+
+export interface Compaction {
+  step: number;
+  message: TranscriptMessage;
+  usage: Usage;
+  events: NewEvent[];
+}
+
+interface HaltedStep {
+  step: number;
+  model: string | null;
+  usage: Usage;
+  /** A part of it was not reported by the endpoint. */
+  estimated: boolean;
+  events: NewEvent[];
+}
+
+interface FailedStep {
+  step: number;
+  error: string;
+  /** The model that answered; null if none did. */
+  model: string | null;
+  usage: Usage;
+  events: NewEvent[];
+}
+
+/** Publishes events after they are written; `last` is the number of the last of them. */
+export type Publish = (workflow_id: string, task_id: string, written: { events: NewEvent[]; last: number }) => void;
+
+export type RunStore = ReturnType<typeof runStore>;
+
+export function runStore(pool: Queryable, publish: Publish = () => {}) {
+  const writeText = groupedTexts(pool, {
+    onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
+    alone: ({ event, ...place }) => writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
+  });
+
+  async function writeNumbered(query: pg.QueryConfig, run: Pick<OpenRun, 'task_id' | 'workflow_id'>, events: NewEvent[]) {
+    const last = (await row<{ last: number | null }>(pool, query))?.last ?? null;
+    if (last !== null) publish(run.workflow_id, run.task_id, { events, last });
+    return last;
+  }
+
+  const write = async (query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) =>
+    (await writeNumbered(query, run, events)) !== null;
+
+  return {
+    open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
+    openFirst: (task_id: string) => row<FirstRun>(pool, sql.openFirst({ task_id, step: 1 })),
+
+    /** Opens a run and, if nothing has to be decided or written before, begins its next step in the same statement. */
+    async openAndBegin(
+      task_id: string,
+      { key, ...place }: Pick<Begin, 'step' | 'turns' | 'key'> & { at: string },
+    ): Promise<OpenedStep> {
+      const found = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place, ...tokenUseParameters(key) }));
+      if (!found) return { run: undefined, begun: null };
+      const { events, last, sealed, key_id, login, verdict, ...run } = found;
+      if (last === null) return { run, begun: null };
+      publish(run.workflow_id, task_id, { events: events!, last });
+      return { run, begun: { last, key: foundToken({ sealed, key_id, login, verdict }) } };
+    },
+
+    /** Starts the next attempt of a step and writes its input to the model. Null if another was faster. */
+    async begin(run: OpenRun, { step, turns, denied, messages, events, key }: Begin): Promise<BegunStep | null> {
+      const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
+      const query = sql.beginAttempt({ ...values, seen_attempts: run.attempts, ...tokenUseParameters(key) });
+      const begun = await row<TokenColumns & { last: number }>(pool, query);
+      if (!begun) return null;
+      const { last, ...token } = begun;
+      publish(run.workflow_id, run.task_id, { events, last });
+      return { last, key: foundToken(token) };
+    },
+
+    /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */
+    publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
+      writeNumbered(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
+
+    /**
+     * The same for a piece of its text, written together with the texts of other runs. `after` is the number of the attempt's event
+     * before it. If the database failed, send the same text again: it is written once.
+     */
+    publishText: (
+      { task_id, workflow_id, attempts }: OpenRun,
+      { step, after, event }: { step: number; after: number; event: NewEvent },
+    ) => writeText({ task_id, workflow_id, step, attempt: attempts + 1, after, event }),
+
+    /**
+     * Writes the reply of a step once. False if another attempt has written it or owns the step. `text_differs`: nothing was written,
+     * because the text that was published is not on record as it was published.
+     */
+    async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
+      const { step, model, finish, usage, messages, calls, cursor, response, published, events } = reply;
+      const query = sql.writeReply({
+        ...attemptParameters(run, step, events),
+        ...usageParameters(usage),
+        model,
+        finish,
+        messages: JSON.stringify(messages),
+        calls: JSON.stringify(calls),
+        cursor: cursor == null ? null : JSON.stringify(cursor),
+        response: response === undefined ? null : JSON.stringify(response),
+        texts_after: published?.after ?? 0,
+        texts: published?.count ?? 0,
+        text_bytes: published?.bytes ?? 0,
+      });
+      const replied = await row<{ last: number | null }>(pool, query);
+      if (replied?.last == null) return replied ? 'text_differs' : false;
+      publish(run.workflow_id, run.task_id, { events, last: replied.last });
+      return true;
+    },
+
+    /** Emits events of a waiting run. */
+    publish: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
+
+    /** Freezes the tools found for a run. False if they were frozen before. */
+    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
+      write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
+
+    /** Writes a summary of older messages with its cost. False if another attempt owns the step. */
+    compact(run: OpenRun, { step, message, usage, events }: Compaction) {
+      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage), message: JSON.stringify([message]) };
+      return write(compactTranscript(values), run, events);
+    },
+
+    /** Parks the run until its budget is raised. */
+    wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
+      write(waitForBudget(attemptParameters(run, step, events)), run, events),
+
+    /** Counts a failure of a step, and what was paid for it. False if another attempt owns the step. */
+    noteError(run: OpenRun, { step, error, model, usage, events }: FailedStep) {
+      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
+      return write(sql.noteError({ ...values, error, model }), run, events);
+    },
+
+    /** Counts what an attempt has used that a halt broke off. False if another attempt owns the step, or the task has ended. */
+    noteHalted(run: OpenRun, { step, model, usage, estimated, events }: HaltedStep) {
+      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
+      return write(sql.noteHalted({ ...values, model, estimated }), run, events);
+    },
+
+    /** Adds to a run's usage and emits the events. */
+    note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
+      write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
+
+    settle: settling(pool, publish),
+  };
+}
+
+const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) => ({
+  task_id,
+  workflow_id,
+  events: JSON.stringify(events),
+});
+
+/** Parameters of writes by the attempt that `begin` created. */
+const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
+  ...runParameters(run, events),
+  step,
+  attempt: run.attempts + 1,
+});
+
+const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost }: Usage) => ({
+  total_in,
+  total_out,
+  cache_read,
+  cache_write,
+  cost,
+});

@@ -1,0 +1,162 @@
+import type pg from 'pg';
+import type { TaskSort } from '../../contracts/task-lists.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import { Prisma, type Task as Row } from '../../generated/prisma/client.ts';
+import { plannedForValues, row, rows } from '../database/database.ts';
+import { badCursor, cursorOf, idOfCursor, type Paging, pageOf, type RowPage } from '../database/page.ts';
+
+export interface TaskFilter {
+  owner?: string | undefined;
+  status?: string | undefined;
+  workflow_id?: string | undefined;
+  agent_id?: string | undefined;
+  scheduled_agent_id?: string | undefined;
+  error_code?: string | undefined;
+  model?: string | undefined;
+  trigger?: string | undefined;
+  definition_hash?: string | undefined;
+  /** A version of the workflow. */
+  version?: number | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  min_cost?: number | undefined;
+  max_cost?: number | undefined;
+  /** Words of the prompt, answer or error, in the syntax of search engines. */
+  q?: string | undefined;
+}
+
+export interface TaskListQuery extends TaskFilter, Paging {
+  sort?: TaskSort | undefined;
+  /** Count at most this many. */
+  count_to?: number | undefined;
+}
+
+const COLUMNS = Prisma.raw(Object.keys(Prisma.TaskScalarFieldEnum).join(', '));
+const BY_TIME = { newest: Prisma.raw('id DESC'), oldest: Prisma.raw('id ASC') } as const;
+const LARGEST_FIRST = Prisma.raw('sorted_by DESC, id DESC');
+
+/**
+ * What a list is ordered by, largest first; the id decides between equal ones. The figures of ended tasks are in an index; there
+ * are few others.
+ */
+const FIGURES = {
+  cost: { ended: Prisma.raw('final_cost'), open: Prisma.raw('cost') },
+  tokens: { ended: Prisma.raw('final_tokens'), open: Prisma.raw('(total_in::float8 + total_out)') },
+  duration: { ended: Prisma.raw('final_seconds'), open: Prisma.raw('(-1)::float8') },
+} as const;
+type Figure = keyof typeof FIGURES;
+const isFigure = (sort: TaskSort): sort is Figure => sort in FIGURES;
+
+interface Wanted {
+  matching: Prisma.Sql;
+  sort: TaskSort;
+  cursor: string | undefined;
+  /** One more than the limit. */
+  most: number;
+}
+
+/** Tasks that match, without those before the cursor. Counts no more than `count_to`. */
+export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<RowPage<Row>> {
+  const { limit, cursor, sort = 'newest', count_to } = query;
+  const matching = Prisma.join(conditions(query), ' AND ');
+  const wanted = { matching, sort, cursor, most: limit + 1 };
+  const page = isFigure(sort) ? pageByFigure({ ...wanted, sort }) : pageByTime({ ...wanted, sort });
+  // Without an order it may read the whole table, in which the rows of this owner may come last.
+  const bound = count_to === undefined ? Prisma.empty : Prisma.sql`ORDER BY id DESC LIMIT ${count_to}`;
+  const order = isFigure(sort) ? LARGEST_FIRST : BY_TIME[sort];
+  const [found, counted] = await plannedForValues(pool, async (on) => [
+    await rows<Row & { sorted_by: number | null }>(
+      on,
+      queryOf(Prisma.sql`
+        WITH page AS MATERIALIZED (${page}) SELECT ${COLUMNS}, sorted_by FROM page JOIN tasks USING (id) ORDER BY ${order}`),
+    ),
+    await row<{ total: number }>(
+      on,
+      queryOf(Prisma.sql`
+        SELECT count(*)::int AS total FROM (SELECT 1 FROM tasks WHERE ${matching} ${bound}) AS counted`),
+    ),
+  ]);
+  const cut = pageOf(found, { total: counted?.total ?? 0, limit, cursorAt: (last) => cursorAt(last, sort) });
+  return { ...cut, items: cut.items.map(({ sorted_by: _, ...task }) => task) };
+}
+
+const queryOf = ({ text, values }: Prisma.Sql): pg.QueryConfig => ({ text, values });
+
+function pageByTime({ matching, sort, cursor, most }: Wanted & { sort: keyof typeof BY_TIME }): Prisma.Sql {
+  const id = idOfCursor(cursor);
+  const beyond = Prisma.raw(sort === 'oldest' ? '>' : '<');
+  const rest = id === undefined ? Prisma.sql`true` : Prisma.sql`id ${beyond} ${id}::uuid`;
+  return Prisma.sql`
+    SELECT id, NULL::float8 AS sorted_by FROM tasks WHERE ${matching} AND ${rest} ORDER BY ${BY_TIME[sort]} LIMIT ${most}`;
+}
+
+function pageByFigure({ matching, sort, cursor, most }: Wanted & { sort: Figure }): Prisma.Sql {
+  const place = cursor === undefined ? null : placeOf(cursor, sort);
+  const part = (by: Prisma.Sql, condition: string) => {
+    const rest = place ? Prisma.sql`(${by}, id) < (${place.value}, ${place.id}::uuid)` : Prisma.sql`true`;
+    return Prisma.sql`(SELECT id, ${by} AS sorted_by FROM tasks WHERE ${matching} AND ${Prisma.raw(condition)} AND ${rest}
+      ORDER BY ${by} DESC, id DESC LIMIT ${most})`;
+  };
+  const { ended, open } = FIGURES[sort];
+  return Prisma.sql`${part(ended, 'completed_at IS NOT NULL')} UNION ALL ${part(open, 'completed_at IS NULL')}
+    ORDER BY ${LARGEST_FIRST} LIMIT ${most}`;
+}
+
+interface CountedError {
+  error_code: string;
+  runs: number;
+  last_task_id: string;
+  last_error: string | null;
+  last_at: Date;
+}
+
+/** Failed tasks that match, by their error code, the most frequent first. */
+export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedError[]> =>
+  plannedForValues(pool, (on) =>
+    rows<CountedError>(
+      on,
+      queryOf(Prisma.sql`
+        WITH groups AS (
+          SELECT error_code, count(*)::int AS runs, (array_agg(id ORDER BY id DESC))[1] AS last_task_id, max(completed_at) AS last_at
+          FROM tasks WHERE ${Prisma.join(conditions(filter), ' AND ')} AND error_code IS NOT NULL AND completed_at IS NOT NULL
+          GROUP BY error_code)
+        SELECT groups.*, tasks.error AS last_error FROM groups JOIN tasks ON tasks.id = last_task_id
+        ORDER BY runs DESC, groups.error_code`),
+    ),
+  );
+
+function conditions({ q, since, until, min_cost, max_cost, version, ...same }: TaskFilter): Prisma.Sql[] {
+  const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
+  const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
+  const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id });
+  const found = [
+    ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
+    ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
+    ...(version === undefined ? [] : [isOfVersion(workflow_id, version)]),
+    ...(since ? [Prisma.sql`created_at >= ${new Date(since)}`] : []),
+    ...(until ? [Prisma.sql`created_at < ${new Date(until)}`] : []),
+    ...(min_cost === undefined ? [] : [Prisma.sql`cost >= ${min_cost}`]),
+    ...(max_cost === undefined ? [] : [Prisma.sql`cost <= ${max_cost}`]),
+    ...(q ? [Prisma.sql`words @@ websearch_to_tsquery('simple', ${q})`] : []),
+  ];
+  return found.length > 0 ? found : [Prisma.sql`true`];
+}
+
+const isOfVersion = (workflow_id: string | undefined, version: number): Prisma.Sql =>
+  Prisma.sql`definition_hash = (SELECT definition_hash FROM workflow_versions
+    WHERE workflow_id = ${workflow_id ?? null}::uuid AND number = ${version})`;
+
+interface Place {
+  id: string;
+  /** The value of the sort order. */
+  value: number;
+}
+
+const cursorAt = ({ id, sorted_by }: { id: string; sorted_by: number | null }, sort: TaskSort) =>
+  sorted_by === null ? cursorOf(id) : cursorOf(`${id} ${sort} ${sorted_by}`);
+
+function placeOf(cursor: string, sort: Figure): Place {
+  const [id = '', of, value = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
+  if (!isUuid(id) || of !== sort || value === '' || !Number.isFinite(Number(value))) throw badCursor();
+  return { id, value: Number(value) };
+}

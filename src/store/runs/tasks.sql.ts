@@ -1,0 +1,148 @@
+import { statement } from '../database/statement.ts';
+import { LIVE } from './runs.sql.ts';
+
+/**
+ * Read as of the start of the statement. Two first runs at once record one version; the other's number is not given to any. The
+ * changed definition of a fork, or of a request with its own output schema, is a trial, not a version.
+ */
+const KNOWN_VERSION = `(:is_trial::boolean OR EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash))`;
+
+/** If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder. */
+export const createTask = statement(
+  'create_task',
+  [
+    'task_id',
+    'workflow_id',
+    'owner',
+    'owner_login',
+    'prompt',
+    'prompt_parts',
+    'attachments',
+    'definition_hash',
+    'agent_id',
+    'agent_name',
+    'on_busy',
+    'trigger',
+    'scheduled_agent_id',
+    'due_at',
+    'caller_token',
+    'caller_key_id',
+    'created_at',
+    'definition',
+    'workflow_title',
+    'model',
+    'events',
+    'version_id',
+    'config',
+    'is_trial',
+    'most_open',
+  ],
+  `WITH room AS (
+      SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
+      FROM (SELECT 1 FROM tasks WHERE owner = :owner AND status IN (${LIVE}) LIMIT :most_open) open),
+    lane AS (
+      UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,
+        accepted_tasks = accepted_tasks + 1,
+        newest_interrupt = CASE WHEN :on_busy = 'interrupt' THEN accepted_tasks + 1 ELSE newest_interrupt END, last_task_id = :task_id,
+        last_task_status = 'pending', last_task_at = :created_at,
+        current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
+        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END,
+        version_count = version_count + CASE WHEN single_use OR ${KNOWN_VERSION} THEN 0 ELSE 1 END
+      WHERE id = :workflow_id AND status <> 'inactive' AND (active_task_id IS NULL OR :on_busy <> 'reject')
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) AND (SELECT is_left FROM room) RETURNING active_task_id AS holder, accepted_tasks, single_use, version_count),
+    definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
+    version AS (
+      INSERT INTO workflow_versions (id, workflow_id, number, definition_hash, config, origin, created_by, created_login, created_at)
+      SELECT :version_id, :workflow_id, version_count, :definition_hash, :config::jsonb, 'run', :owner, :owner_login, :created_at
+      FROM lane WHERE NOT single_use AND NOT ${KNOWN_VERSION} ON CONFLICT (workflow_id, definition_hash) DO NOTHING),
+    task AS (
+      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, prompt_parts, attachments, definition_hash, agent_id, agent_name, on_busy, trigger,
+        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, lane_number, restored_at)
+      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :prompt_parts::jsonb, :attachments::jsonb, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
+        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model, accepted_tasks,
+        CASE WHEN :due_at::timestamptz IS NOT NULL THEN (SELECT r.restored_at FROM (
+          SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r
+          WHERE r.restored_at > :due_at) END
+      FROM lane RETURNING 1)
+    SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0
+    UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
+);
+
+export const createdTask = statement(
+  'created_task',
+  ['task_id', 'workflow_id'],
+  `SELECT t.id AS task_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+      coalesce(w.active_task_id, t.id) AS holder
+    FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = :task_id AND w.id = :workflow_id`,
+);
+
+export const secretsOfTask = statement(
+  'secrets_of_task',
+  ['task_id'],
+  `SELECT owner, definition_hash, caller_token, caller_key_id FROM tasks WHERE id = :task_id`,
+);
+
+export const ownerOfTask = statement(
+  'owner_of_task',
+  ['task_id'],
+  `SELECT owner, definition_hash FROM tasks WHERE id = :task_id`,
+);
+
+/**
+ * Not if the request was repeated after `since`: its repetition may have been accepted with this task. The first try may be that slow, or
+ * the database may read its statement that late.
+ */
+export const discardTask = statement(
+  'discard_task',
+  ['task_id', 'since'],
+  `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE reserved_id = :task_id AND created_at > :since::timestamptz)
+    THEN discard_task(:task_id) END AS holder`,
+);
+
+export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
+
+const IN_QUEUE = `SELECT t.id AS task_id, t.owner AS principal FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.workflow_id = :workflow_id AND t.status = 'pending'`;
+const SUPERSEDED = `t.on_busy = 'interrupt' AND coalesce(t.lane_number, 0) < w.newest_interrupt`;
+
+export const queuedTasks = statement('queued_tasks', ['workflow_id', 'limit'], `${IN_QUEUE} ORDER BY t.id DESC LIMIT :limit`);
+
+export const supersededTasks = statement('superseded_tasks', ['workflow_id'], `${IN_QUEUE} AND ${SUPERSEDED} ORDER BY t.id DESC`);
+
+/** The lane of a workflow that was switched off has nobody who could pass it on. */
+export const takeLane = statement(
+  'take_lane',
+  ['workflow_id'],
+  `WITH free AS (
+      SELECT next_in_lane(:workflow_id, :workflow_id) AS next FROM workflows WHERE id = :workflow_id AND active_task_id IS NULL
+        AND status <> 'inactive' FOR NO KEY UPDATE)
+    UPDATE workflows w SET active_task_id = free.next, status = 'running' FROM free
+    WHERE w.id = :workflow_id AND free.next IS NOT NULL RETURNING w.active_task_id AS holder`,
+);
+
+/** A task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
+const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns, t.steps,
+      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
+      t.record_behind, t.behind_run_id, t.continuity,
+      w.status = 'inactive' AND w.on_inactive = 'halt' AS switched_off, ${SUPERSEDED} AS superseded,
+      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided,
+      ARRAY(SELECT json_build_object('call_id', c.call_id, 'status', c.status, 'attempts', c.attempts)
+        FROM tool_calls c WHERE c.task_id = t.id AND c.status NOT IN ('done', 'denied')) AS open_calls
+    FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.status IN (${LIVE})`;
+
+export const unfinishedTasks = statement(
+  'unfinished_tasks',
+  ['from', 'to'],
+  `${UNFINISHED} AND t.created_at NOT BETWEEN :from AND :to ORDER BY t.id`,
+);
+
+export const unfinishedTask = statement('unfinished_task', ['task_id'], `${UNFINISHED} AND t.id = :task_id`);
+
+/** Filters these tasks to those that ended, but not within a time, or do not exist. */
+export const tasksOver = statement(
+  'tasks_over',
+  ['task_ids', 'from', 'to'],
+  `SELECT id FROM unnest(:task_ids::uuid[]) AS asked (id) WHERE NOT EXISTS (
+    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at BETWEEN :from AND :to))`,
+);

@@ -1,0 +1,297 @@
+import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { AttachedFile } from '../../domain/attachments.ts';
+import type { BudgetLimits } from '../../domain/budget.ts';
+import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.ts';
+import type { PromptParts } from '../../domain/conversation.ts';
+import type { Definition } from '../../domain/definition.ts';
+import type { NewEvent } from '../../domain/events.ts';
+import type { TodoItem } from '../../domain/progress.ts';
+import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
+import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
+import { hashOf, withDefinition } from '../resources/definitions.ts';
+import type { VersionConfig } from '../resources/versions.ts';
+import type { KeyRing, Sealed } from '../secrets/key-ring.ts';
+import type { NewItems } from './conversations.ts';
+import type { Evaluated, Seed } from './forks.ts';
+import { openingEvents } from './opening-events.ts';
+import { setTaskBudget } from './pauses.sql.ts';
+import { prepared, preparing, type WrittenTask } from './preparing.ts';
+import type { Publish } from './runs.ts';
+import { errorGroups, listTasks, type TaskFilter, type TaskListQuery } from './task-lists.ts';
+import * as sql from './tasks.sql.ts';
+import { wiredTask } from './wired-task.ts';
+
+export interface NewTask {
+  task_id: string;
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  /** The messages that the prompt was made of; absent: it is one message. */
+  prompt_parts?: PromptParts | undefined;
+  /** The files that its model is given; absent: none. */
+  attachments?: readonly AttachedFile[] | undefined;
+  /** What its run adds to a conversation; absent: it continues none. */
+  turn?: NewItems | undefined;
+  definition: Definition;
+  /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
+  config?: VersionConfig | null;
+  /** The definition does not become a version of the workflow: the request asked for a part of it. */
+  is_trial?: boolean;
+  on_busy: string;
+  trigger: string;
+  scheduled_agent_id?: string | null;
+  due_at?: Date | undefined;
+  /** The caller's access token, sealed before it is stored. */
+  caller_token: string | null;
+  /** What a fork starts with; absent for other tasks. */
+  seed?: Seed | undefined;
+  /** What a run of an evaluation starts with; absent for other tasks. */
+  evaluated?: Evaluated | undefined;
+}
+
+export interface CreatedTask {
+  task_id: string;
+  created_at: string;
+  /** The task that holds the workflow's lane: this one, or the one it waits for. */
+  holder: string;
+}
+
+/** Nothing was written: the owner has as many tasks that have not ended as allowed. */
+export const FULL = 'full';
+
+/** The seal context that ties an access token to its task. */
+export const callerContext = (task_id: string) => `caller-token:${task_id}`;
+
+/** A caller's access token as it is stored with a task. */
+interface SealedCaller {
+  caller_token: Uint8Array | null;
+  caller_key_id: string | null;
+}
+
+/** What says which secrets a run may see. */
+export interface RunOfSecrets extends SealedCaller {
+  owner: string;
+  definition_hash: string;
+}
+
+export interface UnfinishedTask extends PlaceOnRecord {
+  task_id: string;
+  workflow_id: string;
+  /** The owner's login. */
+  owner: string;
+  /** The owner's id. */
+  principal: string;
+  trigger: string;
+  agent: string;
+  model: string | null;
+  status: string;
+  on_busy: string;
+  turns: number;
+  workflow: string;
+  definition_hash: string;
+  /** The task that holds the lane. */
+  holder: string | null;
+  /** Its calls that have a decision and still wait. */
+  decided: string[];
+  /** What the record lacks; a person decides whether the run is resumed. */
+  record_behind: string | null;
+  /** The execution that was parked for it last. */
+  behind_run_id: string | null;
+  /** The decision, until it has been carried out. */
+  continuity: ContinuityDecision | null;
+  /** Its workflow is switched off, and ends what has not begun. */
+  switched_off: boolean;
+  /** It interrupts, and a newer task of its workflow does, too. */
+  superseded: boolean;
+}
+
+/** A task that waits for its lane. */
+export interface TaskInQueue {
+  task_id: string;
+  /** The owner's id. */
+  principal: string;
+}
+
+export interface TimeSpan {
+  from: Date;
+  to: Date;
+}
+
+export type TaskStore = ReturnType<typeof taskStore>;
+
+export function taskStore({
+  pool,
+  prisma,
+  keys,
+  publish = () => {},
+}: {
+  pool: pg.Pool;
+  prisma: PrismaClient;
+  keys: KeyRing;
+  publish?: Publish;
+}) {
+  return {
+    /**
+     * Writes a pending task, once. Null if the workflow is inactive, deleted, or busy with `reject` as its policy; `full` if its owner
+     * has as many tasks that have not ended as `most_open`.
+     */
+    async create(task: NewTask, most_open: number | null = null): Promise<CreatedTask | typeof FULL | null> {
+      const { task_id } = task;
+      const created_at = new Date();
+      const events = openingEvents(task, created_at.toISOString());
+      const values = { ...valuesOf(task, { task_id, created_at, events, keys }), most_open };
+      const write = (on: Queryable) => row<WrittenTask>(on, sql.createTask(values));
+      const prepare = preparing(task);
+      const attempt = () => (prepare ? inTransaction(pool, (on) => prepared(on, { prepare, write })) : write(pool));
+      const created = await withDefinition(attempt);
+      if (!created?.holder) {
+        const before = await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }));
+        return before ?? (created ? FULL : null);
+      }
+      publish(task.workflow_id, task_id, { events, last: created.last });
+      return { task_id, created_at: created_at.toISOString(), holder: created.holder };
+    },
+
+    /** Tasks of a workflow that have not ended, oldest first. */
+    async unended(workflow_id: string): Promise<string[]> {
+      const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
+      return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
+    },
+
+    /** Tasks of a workflow that have not begun, newest first. */
+    queued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
+    /** Interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
+    superseded: (workflow_id: string) => rows<TaskInQueue>(pool, sql.supersededTasks({ workflow_id })),
+    /** Gives a free lane to the next task. Returns the one that holds it then. */
+    takeLane: async (workflow_id: string): Promise<string | null> =>
+      (await row<{ holder: string | null }>(pool, sql.takeLane({ workflow_id })))?.holder ?? null,
+
+    /** Filters these ids to the tasks that have ended. */
+    async ended(ids: string[]): Promise<string[]> {
+      const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
+      return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
+    },
+
+    /** Records the request to end the run. */
+    async noteHalt(task_id: string): Promise<void> {
+      await prisma.task.updateMany({
+        where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } },
+        data: { halt_requested: true },
+      });
+    },
+
+    /** Changes the budget of a run in progress. False if the task has ended. */
+    async setBudget(task_id: string, budget: BudgetLimits | null): Promise<boolean> {
+      return (await row(pool, setTaskBudget({ task_id, budget: budget && JSON.stringify(budget) }))) !== undefined;
+    },
+
+    /** Removes a task that never reached the engine, unless its request was repeated since. Returns the task that now holds the lane. */
+    async discard(task_id: string, since: Date): Promise<string | null> {
+      const query = sql.discardTask({ task_id, since: since.toISOString() });
+      return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
+    },
+
+    /** The task that holds a workflow's lane. */
+    async holder(workflow_id: string): Promise<string | null> {
+      const found = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
+      return found?.active_task_id ?? null;
+    },
+
+    async list(query: TaskListQuery) {
+      const page = await listTasks(pool, query);
+      return { ...page, items: page.items.map(wiredTask) };
+    },
+    errors: (filter: TaskFilter) => errorGroups(pool, filter),
+    async find(id: string) {
+      const found = await prisma.task.findUnique({ where: { id } });
+      return found && wiredTask(found);
+    },
+    async todos(id: string): Promise<TodoItem[]> {
+      const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
+      return (found?.todos ?? []) as unknown as TodoItem[];
+    },
+    /** A task that has not ended. */
+    unfinishedOne: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
+    /** Tasks that have not ended and were not created within this time. */
+    unfinished: (fresh: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...fresh })),
+    /** Its calls that wait for nobody's decision any more. */
+    async settledCalls(task_id: string): Promise<string[]> {
+      const where = { task_id, NOT: [{ status: 'planned' }, { status: { startsWith: 'waiting' } }] };
+      return (await prisma.toolCall.findMany({ where, select: { call_id: true } })).map(({ call_id }) => call_id);
+    },
+    async over(ids: string[], fresh: TimeSpan): Promise<string[]> {
+      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ...fresh }))).map(({ id }) => id);
+    },
+    /** Assigns each free lane to the task that waits for it. */
+    async settleLanes(): Promise<void> {
+      await row(pool, sql.settleLanes());
+    },
+    /** What is needed to open the secrets that a task's run may see; undefined if there is no such task. */
+    secretsOf: (task_id: string) => row<RunOfSecrets>(pool, sql.secretsOfTask({ task_id })),
+    /** The same without the access token of its caller. */
+    ownerOf: (task_id: string) => row<Omit<RunOfSecrets, keyof SealedCaller>>(pool, sql.ownerOfTask({ task_id })),
+    /** Opens the access token of a task's caller; null if the task has ended or had none. */
+    callerToken({ task_id, caller_token, caller_key_id }: { task_id: string } & SealedCaller) {
+      if (!caller_token || !caller_key_id) return null;
+      return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, callerContext(task_id));
+    },
+  };
+}
+
+interface Fresh {
+  task_id: string;
+  created_at: Date;
+  events: NewEvent[];
+  keys: KeyRing;
+}
+
+function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
+  const {
+    workflow_id,
+    owner,
+    owner_login,
+    prompt,
+    prompt_parts,
+    attachments = [],
+    definition,
+    config = null,
+    on_busy,
+    trigger,
+    scheduled_agent_id = null,
+    due_at = null,
+    seed: from,
+    evaluated,
+  } = task;
+  const body = JSON.stringify(definition);
+  const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
+  return {
+    task_id,
+    workflow_id,
+    owner,
+    owner_login,
+    prompt,
+    prompt_parts: prompt_parts ? JSON.stringify(prompt_parts) : null,
+    attachments: attachments.length > 0 ? JSON.stringify(attachments) : null,
+    on_busy,
+    trigger,
+    scheduled_agent_id,
+    due_at,
+    created_at,
+    definition_hash: (from ?? evaluated)?.definition_hash ?? hashOf(body),
+    definition: body,
+    is_trial: task.is_trial || (from !== undefined && from.definition_hash === null),
+    version_id: uuid(),
+    config: config && JSON.stringify(config),
+    agent_id: definition.agent.id,
+    agent_name: definition.agent.name,
+    workflow_title: definition.workflow.title,
+    model: definition.model,
+    caller_token: caller && Buffer.from(caller.sealed),
+    caller_key_id: caller?.key_id ?? null,
+    events: JSON.stringify(events),
+  };
+}

@@ -1,0 +1,32 @@
+import type { ForkedFrom, Task } from '../../contracts/tasks.ts';
+import type { AttachedFile } from '../../domain/attachments.ts';
+import type { PromptParts } from '../../domain/conversation.ts';
+import type { Task as Row } from '../../generated/prisma/client.ts';
+import { wireAs } from '../database/page.ts';
+
+export type WiredTask = ReturnType<typeof wiredTask>;
+
+/** A task as the API shows it. */
+export function wiredTask(task: Row) {
+  const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
+    task;
+  const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
+  const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
+  const { usage_estimated: estimated, continuity: _decision, prompt_parts, attachments, conversation_id, ...shown } = seen;
+  const end = completed_at ?? (started_at ? new Date() : null);
+  return {
+    ...wireAs<Omit<Task, 'reasoning_effort' | 'tool_calls'>>()(shown),
+    tool_calls: task.turns,
+    prompt_parts: prompt_parts as PromptParts | null,
+    conversation_id,
+    attachments: (attachments ?? []) as unknown as AttachedFile[],
+    forked_from: forked_from
+      ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
+      : null,
+    usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests, estimated },
+    created_at: created_at.toISOString(),
+    started_at: started_at?.toISOString() ?? null,
+    completed_at: completed_at?.toISOString() ?? null,
+    elapsed_seconds: started_at && end ? Math.max(0, end.getTime() - started_at.getTime()) / 1000 : null,
+  };
+}

@@ -1,0 +1,59 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { Destination } from '../../domain/destinations.ts';
+import { type Database, row } from '../database/database.ts';
+import * as sql from './grants.sql.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+
+const id = 'destinations';
+const CONTEXT = 'grant-key';
+const KEY_BYTES = 32;
+const FINGERPRINT_DIGITS = 32;
+
+/** Fingerprints destinations with the installation's secret key: they include sealed values, which nobody may guess by hashing. */
+export function grantKeys(pool: Database['pool'], keys: KeyRing) {
+  const sealedRow = (key: string) => {
+    const { sealed, key_id } = keys.seal(key, CONTEXT);
+    return { id, sealed: Buffer.from(sealed), key_id };
+  };
+
+  async function read(): Promise<string> {
+    const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
+    if (found) return keys.open(found, CONTEXT);
+    await row(pool, sql.makeGrantKey(sealedRow(randomBytes(KEY_BYTES).toString('base64'))));
+    return read();
+  }
+
+  let known: Promise<string> | undefined;
+  const key = () => {
+    known ??= read().catch((error) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+
+  return {
+    /** Resolves once fingerprints need no database access. */
+    ready: async (): Promise<void> => void (await key()),
+    /** Equal for equal destinations, also after the key ring has changed. */
+    async fingerprint({ kind, facts }: Pick<Destination, 'kind' | 'facts'>): Promise<string> {
+      const mac = createHmac('sha256', await key()).update(`${kind}\n${canonicalJson(facts)}`);
+      return mac.digest('hex').slice(0, FINGERPRINT_DIGITS);
+    },
+    /** Seals the key again with the active key. Returns how many changed. */
+    async rotate(): Promise<number> {
+      const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
+      if (!found || found.key_id === keys.active_key_id) return 0;
+      await row(pool, sql.resealGrantKey(sealedRow(keys.open(found, CONTEXT))));
+      return 1;
+    },
+    /** Whether resources older than grants have been granted their tokens. */
+    existingGranted: async () => (await row<{ done: boolean }>(pool, sql.existingGrantsGiven({ id })))?.done ?? false,
+    async noteExistingGranted(): Promise<void> {
+      await key();
+      await row(pool, sql.noteExistingGrants({ id }));
+    },
+  };
+}
+export type GrantKeys = ReturnType<typeof grantKeys>;

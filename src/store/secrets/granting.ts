@@ -1,0 +1,98 @@
+import { v7 as uuid } from 'uuid';
+import type { Asked, SecretHolder } from '../../domain/destinations.ts';
+import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
+import type { Resource } from '../database/resource.ts';
+import { askingResources, type Holder } from './asking.ts';
+import type { GrantKeys } from './grant-keys.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/* $1 principal, $2 kind, $3 id, $4 what is asked for now. One statement, so that no moment has both or neither. */
+const RENEW = `WITH wanted AS (
+    SELECT * FROM jsonb_to_recordset($4::jsonb) AS w (id uuid, token_name text, destination text, label text)),
+  ended AS (
+    UPDATE secret_grants g SET superseded_at = now()
+    WHERE granted_by = $1 AND resource_kind = $2 AND resource_id = $3 AND superseded_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.token_name = g.token_name AND w.destination = g.destination))
+  INSERT INTO secret_grants (id, token_name, granted_by, resource_kind, resource_id, destination, destination_label)
+  SELECT w.id, w.token_name, $1, $2, $3, w.destination, w.label FROM wanted w
+  WHERE NOT EXISTS (SELECT 1 FROM secret_grants g WHERE g.granted_by = $1 AND g.resource_kind = $2 AND g.resource_id = $3
+    AND g.superseded_at IS NULL AND g.token_name = w.token_name AND g.destination = w.destination)`;
+
+interface Fingerprinted {
+  id: string;
+  token_name: string;
+  label: string;
+  destination: string;
+}
+
+export const fingerprinted = (fingerprints: GrantKeys, wanted: readonly Asked[]): Promise<Fingerprinted[]> =>
+  Promise.all(
+    wanted.map(async ({ token, destination }) => ({
+      id: uuid(),
+      token_name: token,
+      label: destination.label,
+      destination: await fingerprints.fingerprint(destination),
+    })),
+  );
+
+/** Grants a resource the principal's tokens that it names now, and ends their earlier grants to it. */
+export async function renewGrants(
+  on: Prisma.TransactionClient,
+  { principal, holder, wanted }: { principal: string; holder: Holder; wanted: readonly Fingerprinted[] },
+): Promise<void> {
+  await on.$executeRawUnsafe(RENEW, principal, holder.kind, holder.id, JSON.stringify(wanted));
+}
+
+interface Parts {
+  prisma: PrismaClient;
+  keys: KeyRing;
+  fingerprints: GrantKeys;
+}
+
+const TRANSACTION = { maxWait: 10_000, timeout: 15_000 };
+
+export type Granting = ReturnType<typeof createGranting>;
+
+/** Saving a resource grants it the saver's tokens that it names. Both are written in one transaction. */
+export function createGranting({ prisma, keys, fingerprints }: Parts) {
+  async function renewIn(on: Prisma.TransactionClient, principal: string, { kind, id }: Holder): Promise<void> {
+    const wanted = (await askingResources(on, keys).of(kind, [id])).flatMap((one) => one.wanted);
+    await renewGrants(on, { principal, holder: { kind, id }, wanted: await fingerprinted(fingerprints, wanted) });
+  }
+
+  /** Runs `write` and grants its record the tokens of `by` that it names, in one transaction; without `by`, it only writes. */
+  async function saving<R extends { id: string }>(
+    kind: SecretHolder,
+    by: string | undefined,
+    write: (on: Prisma.TransactionClient) => Promise<R>,
+  ): Promise<R> {
+    if (by === undefined) return write(prisma);
+    // Read before the transaction, which already holds a pool connection.
+    await fingerprints.ready();
+    return prisma.$transaction(async (on) => {
+      const saved = await write(on);
+      await renewIn(on, by, { kind, id: saved.id });
+      return saved;
+    }, TRANSACTION);
+  }
+
+  return {
+    ready: fingerprints.ready,
+    saving,
+    /** A resource's writes, each wrapped in `saving`. */
+    writes: <R extends { id: string }>(
+      kind: SecretHolder,
+      tableIn: (on: Prisma.TransactionClient) => Pick<Resource<R>, 'create' | 'update'>,
+    ): Pick<Resource<R>, 'create' | 'update'> => ({
+      create: (values, by) => saving(kind, by, (on) => tableIn(on).create(values)),
+      update: (id, values, by) => saving(kind, by, (on) => tableIn(on).update(id, values, by)),
+    }),
+    /** Grants resources created in the same transaction the tokens of `by` that they name. */
+    async made(on: Prisma.TransactionClient, by: string, { kind, ids }: { kind: SecretHolder; ids: readonly string[] }) {
+      if (ids.length === 0) return;
+      const asking = (await askingResources(on, keys).of(kind, ids)).filter(({ wanted }) => wanted.length > 0);
+      for (const { holder, wanted } of asking)
+        await renewGrants(on, { principal: by, holder, wanted: await fingerprinted(fingerprints, wanted) });
+    },
+  };
+}

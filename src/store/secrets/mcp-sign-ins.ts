@@ -1,0 +1,175 @@
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { outageOf } from '../../domain/outages.ts';
+import { type Database, type Queryable, row, rows } from '../database/database.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+import * as sql from './mcp-sign-ins.sql.ts';
+
+/** A person's sign-in at an MCP server. Sealed as a whole. */
+export interface McpSignInSecrets {
+  /** The address that the tokens are for. A server at another address does not get them. */
+  url: string;
+  tokens: OAuthTokens;
+  client: OAuthClientInformationMixed;
+  discovery: OAuthDiscoveryState;
+}
+
+/** What a sign-in in progress needs to end. Sealed as a whole. */
+export interface McpAttemptSecrets extends Omit<McpSignInSecrets, 'tokens'> {
+  verifier: string;
+}
+
+/** Whose sign-in at which server. */
+interface McpSignInPlace {
+  server_id: string;
+  principal: string;
+}
+
+interface NewAttempt extends McpSignInPlace {
+  state: string;
+  /** The access token of the request that begins it. The same one has to end it. */
+  session: string;
+  secrets: McpAttemptSecrets;
+  expires_at: Date;
+}
+
+interface AttemptRow extends McpSignInPlace, Sealed {
+  session_hash: Uint8Array;
+  expires_at: Date;
+}
+
+export type McpSignInStore = ReturnType<typeof mcpSignInStore>;
+
+/** How long a process may take to renew tokens: to ask for them, and to write them through an outage. */
+const LEASE_SECONDS = 60;
+const WRITTEN_WITHIN_MS = 40_000;
+const PAUSE_MS = 500;
+
+const contextOf = ({ server_id, principal }: McpSignInPlace) => `mcp-sign-in:${server_id}:${principal}`;
+const attemptContext = (hash: Uint8Array) => `mcp-sign-in-attempt:${Buffer.from(hash).toString('hex')}`;
+const hashOf = (text: string) => new Uint8Array(createHash('sha256').update(text).digest());
+
+/** A server may send any number; this one is a date that Postgres can store. */
+const LONGEST_SECONDS = 10 * 365 * 86_400;
+const lifetimeOf = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
+
+/** When the access token expires; null: the server did not say. */
+const expiryOf = ({ expires_in }: OAuthTokens) =>
+  expires_in === undefined ? null : new Date(Date.now() + lifetimeOf(expires_in));
+
+/** Tries again through an outage: the server has taken the refresh token, and what it gave for it is nowhere else. */
+async function writtenThroughOutage(pool: Queryable, query: Parameters<typeof row>[1]): Promise<boolean> {
+  const until = performance.now() + WRITTEN_WITHIN_MS;
+  for (;;) {
+    try {
+      return (await row(pool, query)) !== undefined;
+    } catch (error) {
+      if (!outageOf(error) || performance.now() > until) throw error;
+      await wait(PAUSE_MS);
+    }
+  }
+}
+
+export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
+  const table = prisma.mcpSignIn;
+  const keyOf = ({ server_id, principal }: McpSignInPlace) => ({ server_id, principal });
+  const opened = (place: McpSignInPlace, sealed: Sealed): McpSignInSecrets => {
+    const secrets = JSON.parse(keys.openQuietly(sealed, contextOf(place))) as McpSignInSecrets;
+    for (const secret of [secrets.tokens.access_token, secrets.tokens.refresh_token, secrets.client.client_secret])
+      if (secret) keys.hear(secret);
+    return secrets;
+  };
+  const sealedOf = (place: McpSignInPlace, secrets: McpSignInSecrets) => {
+    const { tokens } = secrets;
+    return {
+      ...keys.seal(JSON.stringify(secrets), contextOf(place)),
+      expires_at: expiryOf(tokens),
+      renews: tokens.refresh_token !== undefined,
+    };
+  };
+  return {
+    /** The sign-ins of a person, without their secrets. */
+    of: (principal: string, server_ids: string[]) =>
+      table.findMany({
+        where: { principal, server_id: { in: server_ids } },
+        select: { server_id: true, signed_in_at: true, expires_at: true, renews: true },
+      }),
+    async find(place: McpSignInPlace): Promise<(McpSignInSecrets & { expires_at: Date | null }) | null> {
+      const found = await table.findUnique({ where: { server_id_principal: keyOf(place) } });
+      return found && { ...opened(place, found as Sealed), expires_at: found.expires_at };
+    },
+    /** Opens what runs of a person may send to these servers, so that it is redacted. */
+    async openForRedaction(principal: string, server_ids: string[]): Promise<void> {
+      if (server_ids.length === 0) return;
+      const found = await table.findMany({ where: { principal, server_id: { in: server_ids } } });
+      for (const sign_in of found) opened(sign_in, sign_in as Sealed);
+    },
+    /** Replaces the person's earlier sign-in at the server. */
+    async save(place: McpSignInPlace, secrets: McpSignInSecrets) {
+      const values = { ...sealedOf(place, secrets), signed_in_at: new Date(), lease: null, leased_until: null };
+      const where = { server_id_principal: keyOf(place) };
+      return table.upsert({ where, create: { ...keyOf(place), ...values }, update: values });
+    },
+    remove: async (place: McpSignInPlace): Promise<void> => void (await table.deleteMany({ where: keyOf(place) })),
+    /** Ends everybody's sign-in at a server. */
+    removeAll: async (server_id: string): Promise<void> => {
+      await table.deleteMany({ where: { server_id } });
+      await prisma.mcpSignInAttempt.deleteMany({ where: { server_id } });
+    },
+    /** Null: another process is renewing the sign-in, or there is none. */
+    async lease(place: McpSignInPlace) {
+      const lease = randomUUID();
+      const leased = { ...keyOf(place), lease };
+      const found = await row<Sealed>(pool, sql.leaseMcpSignIn({ ...leased, seconds: LEASE_SECONDS }));
+      if (!found) return null;
+      return {
+        secrets: opened(place, found),
+        /** Whether it was still the person's sign-in. */
+        async renew(secrets: McpSignInSecrets): Promise<boolean> {
+          const { sealed, ...values } = sealedOf(place, secrets);
+          const query = sql.renewMcpSignIn({ ...leased, ...values, sealed: Buffer.from(sealed) });
+          return writtenThroughOutage(pool, query);
+        },
+        end: async (): Promise<void> => void (await rows(pool, sql.endMcpSignIn(leased))),
+        release: async (): Promise<void> => void (await rows(pool, sql.releaseMcpSignIn(leased))),
+      };
+    },
+    async begin({ state, session, secrets, ...attempt }: NewAttempt): Promise<void> {
+      const hash = hashOf(state);
+      const sealed = keys.seal(JSON.stringify(secrets), attemptContext(hash));
+      await prisma.mcpSignInAttempt.create({ data: { ...attempt, ...sealed, hash, session_hash: hashOf(session) } });
+    },
+    /**
+     * The attempt that has the state, which it loses by this. Null: there is none, it is too old, or another person or session began
+     * it.
+     */
+    async take(state: string, by: { principal: string; session: string }) {
+      const hash = hashOf(state);
+      const found = await row<AttemptRow>(pool, sql.takeMcpSignInAttempt({ hash: Buffer.from(hash) }));
+      const is_theirs =
+        found?.principal === by.principal &&
+        timingSafeEqual(found.session_hash, hashOf(by.session)) &&
+        found.expires_at > new Date();
+      if (!found || !is_theirs) return null;
+      const { server_id, principal } = found;
+      return { server_id, principal, ...(JSON.parse(keys.openQuietly(found, attemptContext(hash))) as McpAttemptSecrets) };
+    },
+    /** Seals everything again with the active key. Returns how many sign-ins were affected. */
+    async rotate(): Promise<number> {
+      const where = { key_id: { not: keys.active_key_id } };
+      const again = (sealed: Sealed, context: string) => keys.seal(keys.openQuietly(sealed, context), context);
+      const stale = await table.findMany({ where });
+      for (const { sealed, ...place } of stale) {
+        const before = { ...keyOf(place), sealed };
+        // Tokens that were renewed in the meantime are already sealed with the active key.
+        await table.updateMany({ where: before, data: again({ sealed, key_id: place.key_id }, contextOf(place)) });
+      }
+      const attempts = await prisma.mcpSignInAttempt.findMany({ where });
+      for (const { hash, sealed, key_id } of attempts)
+        await prisma.mcpSignInAttempt.updateMany({ where: { hash }, data: again({ sealed, key_id }, attemptContext(hash)) });
+      return stale.length;
+    },
+  };
+}

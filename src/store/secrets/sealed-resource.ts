@@ -1,0 +1,102 @@
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { type Resource, type RowFilter, resource } from '../database/resource.ts';
+import type { KeyRing } from './key-ring.ts';
+import { configSealer } from './sealed-config.ts';
+
+interface Configured {
+  id: string;
+  created_by: string;
+  connection_config: unknown;
+}
+
+/** The part of a Prisma model that is read and written in addition to the resource. */
+interface Table {
+  findMany(args: object): Promise<Configured[]>;
+}
+
+interface SealedFacts<R> {
+  noun: string;
+  keys: KeyRing;
+  context: string;
+  /** The parts of an opened resource that decide where its secrets are sent. */
+  addressOf(record: R): unknown;
+}
+
+/** A resource with a `connection_config` whose secrets are sealed in the database and masked for every reader. */
+export function sealedResource<R extends Configured>(model: unknown, { noun, keys, context, addressOf }: SealedFacts<R>) {
+  const table = resource<R>(model, { noun });
+  const sealer = configSealer(keys, context);
+  const maskedRow = (row: R): R => ({ ...row, connection_config: sealer.mask(row.connection_config) });
+  const opened = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
+  const json = (config: unknown) => config as Prisma.InputJsonObject;
+
+  /** A secret sealed for one address is never sent to another, and is cleared when another user changes the configuration. */
+  function sealedIn(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
+    const sent = values.connection_config ?? sealer.mask(before.connection_config);
+    const kept = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
+    const [now, then] = [opened(kept), opened(before)];
+    const moved = canonicalJson(addressOf(now)) !== canonicalJson(addressOf(then));
+    const foreign = by !== undefined && by !== before.created_by;
+    const changed = canonicalJson(now.connection_config) !== canonicalJson(then.connection_config);
+    const config = moved || (foreign && changed) ? sealer.seal(sent) : kept.connection_config;
+    const written = 'connection_config' in values || config !== kept.connection_config;
+    return {
+      written: written ? { ...values, connection_config: json(config) } : values,
+      cleared: config === kept.connection_config ? [] : sealer.masked(sent),
+    };
+  }
+
+  const sealed: Resource<R> = {
+    async list(filter: RowFilter, where?: object) {
+      const page = await table.list(filter, where);
+      return { ...page, items: page.items.map(maskedRow) };
+    },
+    async find(id) {
+      const found = await table.find(id);
+      return found && maskedRow(found);
+    },
+    async create(values) {
+      const { connection_config = {} } = values as Partial<R>;
+      return maskedRow(await table.create({ ...values, connection_config: json(sealer.seal(connection_config)) }));
+    },
+    async update(id, values, by) {
+      const before = await table.find(id);
+      return maskedRow(await table.update(id, before ? sealedIn(values as Partial<R>, before, by).written : values));
+    },
+    remove: table.remove,
+  };
+  return {
+    ...sealed,
+    sealer,
+    /** With its secrets opened, for connecting; stored tokens are not filled in yet. */
+    async opened(id: string): Promise<R | null> {
+      const found = await table.find(id);
+      return found && opened(found);
+    },
+    /** Paths of the sealed values that a change would clear. */
+    async clears(id: string, values: Partial<R>, by: string): Promise<string[]> {
+      const before = await table.find(id);
+      return before ? sealedIn(values, before, by).cleared : [];
+    },
+    /** The matching ones, with their secrets opened. */
+    async openedAll(where: object): Promise<R[]> {
+      const found = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
+      return found.map(opened);
+    },
+    /** Records the result of the last attempt to connect. */
+    setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {
+      await table.update(id, { status, last_error });
+    },
+    /** Seals again with the active key. Returns how many changed. */
+    async rotate(): Promise<number> {
+      const all = await (model as Table).findMany({ select: { id: true, connection_config: true } });
+      const stale = all.flatMap(({ id, connection_config }) => {
+        const renewed = sealer.renew(connection_config);
+        return renewed ? [{ id, connection_config: renewed }] : [];
+      });
+      for (const { id, connection_config } of stale) await table.update(id, { connection_config });
+      return stale.length;
+    },
+  };
+}

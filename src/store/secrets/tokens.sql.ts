@@ -1,0 +1,57 @@
+import { statement } from '../database/statement.ts';
+
+/** What a use of a stored token is put on record with. All of them null: none is used. */
+export const TOKEN_USE = [
+  'use_id',
+  'token_name',
+  'principal',
+  'resource_kind',
+  'resource_id',
+  'resource_name',
+  'destination',
+  'destination_label',
+  'purpose',
+] as const;
+
+/** A superseded grant stays valid for older tasks, because they are pinned to the destination that it was given for. */
+export const TOKEN = `token AS (
+      SELECT t.sealed, t.key_id, p.login, CASE
+        WHEN NOT (t.shared OR t.created_by = :principal) THEN 'foreign'
+        WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = :token_name AND g.granted_by = t.created_by
+          AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND g.destination = :destination
+          AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = :task_id))) THEN 'granted'
+        ELSE 'not_granted' END AS verdict
+      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :token_name)`;
+
+export const usedFor = (rows: string) => `used AS (
+      INSERT INTO token_uses
+        (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
+      SELECT :use_id, :token_name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
+        coalesce((SELECT verdict = 'granted' FROM token), false) ${rows})`;
+
+/** A step of a run uses its provider's key by the statement that begins it (statements/runs.ts). */
+export const openToken = statement(
+  'open_token',
+  [...TOKEN_USE, 'task_id'],
+  `WITH ${TOKEN}, ${usedFor('')} SELECT sealed, key_id, login, verdict FROM token`,
+);
+
+/**
+ * The stored tokens whose values a run may see: those that it and the runs it was forked from have used (`met`), and those of these
+ * names that its owner may use. A token that somebody stored later under the name of a used one is not among the former. One statement,
+ * because every run executes it.
+ */
+export const tokensOfRun = statement(
+  'tokens_of_run',
+  ['task_id', 'names', 'principal'],
+  `WITH RECURSIVE runs AS (
+      SELECT id, forked_from FROM tasks WHERE id = :task_id
+      UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from),
+    used AS (
+      SELECT DISTINCT s.id FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted
+        JOIN stored_tokens s ON s.name = u.token_name AND s.created_at <= u.used_at)
+    SELECT s.name, s.sealed, s.key_id, true AS met FROM used JOIN stored_tokens s ON s.id = used.id
+    UNION ALL SELECT s.name, s.sealed, s.key_id, false FROM stored_tokens s
+      WHERE s.name = ANY (:names::text[]) AND (s.shared OR s.created_by = :principal)
+        AND NOT EXISTS (SELECT 1 FROM used WHERE used.id = s.id)`,
+);

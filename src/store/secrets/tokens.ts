@@ -1,0 +1,207 @@
+import { v7 as uuid } from 'uuid';
+import type { TokenUse } from '../../contracts/tokens.ts';
+import { type Destination, HOLDER_NOUNS } from '../../domain/destinations.ts';
+import { type AppError, secretNotGranted, tokenMissing } from '../../domain/errors.ts';
+import type { PrismaClient, StoredToken as Row, TokenUse as UseRow } from '../../generated/prisma/client.ts';
+import { type Database, row, rows } from '../database/database.ts';
+import { listed, type Paging, type WireAs, wireAs } from '../database/page.ts';
+import { type RowFilter, refused, resource } from '../database/resource.ts';
+import { countOfOthers } from '../database/uses.ts';
+import type { GrantKeys } from './grant-keys.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+import * as sql from './tokens.sql.ts';
+
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  fingerprints: Pick<GrantKeys, 'fingerprint'>;
+}
+
+interface TokenValues {
+  name?: string;
+  value?: string | undefined;
+  description?: string | undefined;
+  shared?: boolean | undefined;
+}
+
+interface TokenRequest {
+  name: string;
+  /** The principal it is used for. */
+  principal: string;
+  /** The current destination of the value. */
+  destination: Destination;
+  /** The run that uses it. */
+  task_id?: string | undefined;
+}
+
+const wireUse: (row: UseRow) => WireAs<UseRow, TokenUse> = wireAs<TokenUse>();
+const NOUN = 'stored token';
+const context = (name: string) => `stored-token:${name}`;
+
+/** A token as it was found, still sealed, and whether it may be sent. */
+export interface FoundToken extends Sealed {
+  /** Of its owner. */
+  login: string | null;
+  verdict: 'granted' | 'not_granted' | 'foreign';
+}
+
+/** The columns of a token in a statement that may look for none. */
+export type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
+export const foundToken = (columns: TokenColumns): FoundToken | null =>
+  columns.verdict === null ? null : (columns as FoundToken);
+
+/** What is put on record about a use of a token. */
+export type TokenUseFacts = Record<Exclude<(typeof sql.TOKEN_USE)[number], 'use_id'>, string | null>;
+
+const NO_USE = Object.fromEntries(sql.TOKEN_USE.map((name) => [name, null])) as TokenUseFacts & { use_id: null };
+/** The parameters of a statement that puts a use on record; null: none. */
+export const tokenUseParameters = (use: TokenUseFacts | null) => (use ? { ...use, use_id: uuid() } : NO_USE);
+
+function missing({ name, destination: { kind, name: resource } }: TokenRequest): AppError {
+  const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
+  return tokenMissing(
+    `There is no stored token named ${name}, which ${place} names; store one under that name, or name another in ${place}`,
+  );
+}
+
+function tokenRefusal(
+  { name, destination: { kind, name: resource, label } }: TokenRequest,
+  { login, verdict }: FoundToken,
+): AppError {
+  const owner = login ?? 'its owner';
+  const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
+  return verdict === 'foreign'
+    ? secretNotGranted(
+        `The stored token ${name}, which ${place} names, belongs to ${login ?? 'someone else'} and is not shared; ${owner} can share it`,
+      )
+    : secretNotGranted(
+        `The stored token ${name} is not granted to ${place} as it is now (${label}); ${owner} can grant it by saving ${place}, or on the token's page`,
+      );
+}
+
+export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing) {
+  const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
+  const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
+
+  async function factsOfUse({ name, principal, destination }: TokenRequest): Promise<TokenUseFacts> {
+    const { kind, id, name: resource_name, label } = destination;
+    return {
+      token_name: name,
+      principal,
+      resource_kind: kind,
+      resource_id: id,
+      resource_name,
+      destination: await fingerprints.fingerprint(destination),
+      destination_label: label,
+      purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,
+    };
+  }
+
+  /** The only place where a stored token is opened to be sent. Throws if it may not be sent. */
+  function opened(request: TokenRequest, found: FoundToken | null): string {
+    if (!found) throw missing(request);
+    if (found.verdict !== 'granted') throw tokenRefusal(request, found);
+    return keys.open(found, context(request.name));
+  }
+
+  return {
+    /** The viewer's tokens, or everyone's. */
+    async list(filter: RowFilter, viewer: string, { all = false } = {}) {
+      const page = await table.list(filter, all ? {} : { created_by: viewer });
+      const names = page.items.map(({ name }) => name);
+      const users = await usersOf(prisma, names, viewer);
+      return { ...page, items: page.items.map((token) => ({ ...token, used_by: users.get(token.name) ?? [] })) };
+    },
+    /** `used_by` lists what the viewer may see; without a viewer, what the owner may see. */
+    async find(id: string, viewer?: string) {
+      const token = await table.find(id);
+      return token && { ...token, used_by: (await usersOf(prisma, [token.name], viewer)).get(token.name) ?? [] };
+    },
+    async create({ value = '', ...values }: TokenValues & { name: string }, created_by: string) {
+      return { ...(await table.create({ ...values, ...sealed(values.name, value), created_by })), used_by: [] };
+    },
+    async update(id: string, name: string, { value, ...values }: TokenValues) {
+      const token = await table.update(id, { ...values, ...(value === undefined ? {} : sealed(name, value)) });
+      return { ...token, used_by: (await usersOf(prisma, [name])).get(name) ?? [] };
+    },
+    remove: (id: string) => table.remove(id),
+    /** What refers to it, limited to what the viewer may see. */
+    usersOf: async (name: string, viewer: string) => (await usersOf(prisma, [name], viewer)).get(name) ?? [],
+    /** Names of a principal's tokens. */
+    async namesOf(principal: string): Promise<string[]> {
+      const where = { created_by: principal };
+      const found = await prisma.storedToken.findMany({ where, select: { name: true }, orderBy: { name: 'asc' } });
+      return found.map(({ name }) => name);
+    },
+    /** Names that a principal's runs may use if granted. */
+    async usableBy(principal: string): Promise<string[]> {
+      const where = { OR: [{ created_by: principal }, { shared: true }] };
+      return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
+    },
+    /** Opens a token to be sent; every attempt is recorded. Throws if it may not be sent. */
+    async open(request: TokenRequest): Promise<string> {
+      const query = sql.openToken({ ...tokenUseParameters(await factsOfUse(request)), task_id: request.task_id ?? null });
+      return opened(request, (await row<FoundToken>(pool, query)) ?? null);
+    },
+    /** The use of a token that another statement puts on record. What it finds is to be `opened`. */
+    factsOfUse,
+    opened,
+    /** Uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
+    async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
+      const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
+      const page = await listed(prisma.tokenUse, { where, paging, shown: wireUse });
+      const ids = [...new Set(page.items.map(({ principal }) => principal))];
+      const logins = new Map(
+        (await prisma.principal.findMany({ where: { id: { in: ids } } })).map(({ id, login }) => [id, login]),
+      );
+      return { ...page, items: page.items.map((use) => ({ ...use, used_by: logins.get(use.principal) ?? use.principal })) };
+    },
+    /**
+     * Opens for redaction the tokens that a run has used, and those of these names. They are not sent, so this is not recorded as a
+     * use. A token that was not used and cannot be opened is skipped: no run can open it either.
+     */
+    async openForRedaction(task_id: string, names: string[], principal: string): Promise<void> {
+      const found = await rows<Sealed & { name: string; met: boolean }>(pool, sql.tokensOfRun({ task_id, names, principal }));
+      for (const token of found) if (token.met || keys.holds(token.key_id)) keys.open(token, context(token.name));
+    },
+    /** Seals every value again with the active key. Returns how many changed. */
+    async rotate(): Promise<number> {
+      const stale = await prisma.storedToken.findMany({ where: { key_id: { not: keys.active_key_id } } });
+      for (const token of stale) {
+        const data = sealed(token.name, keys.open(token as Sealed, context(token.name)));
+        await refused(NOUN, prisma.storedToken.update({ where: { id: token.id }, data }));
+      }
+      return stale.length;
+    },
+  };
+}
+
+/**
+ * The resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the token
+ * owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its deletion.
+ */
+async function usersOf(prisma: PrismaClient, names: string[], viewer: string | null = null): Promise<Map<string, string[]>> {
+  if (names.length === 0) return new Map();
+  const found = await prisma.$queryRaw<{ token: string; used_by: string; foreign: boolean }[]>`
+    SELECT u.token, u.used_by, coalesce(u.owner <> coalesce(${viewer}::text, t.created_by), false) AS foreign FROM (
+      SELECT api_key_token_name AS token, 'provider ' || name AS used_by, NULL AS owner, id FROM providers
+        WHERE api_key_token_name = ANY (${names})
+      UNION SELECT e.value ->> 'token_name', 'custom tool ' || t.name, NULL, t.id FROM custom_tools t, jsonb_each(t.env_config) e
+        WHERE e.value ->> 'token_name' = ANY (${names})
+      UNION SELECT repo_token_name, 'workflow ' || coalesce(title, id::text), owner, id FROM workflows
+        WHERE repo_token_name = ANY (${names})
+      UNION SELECT e.value, 'workflow ' || coalesce(w.title, w.id::text), w.owner, w.id
+        FROM workflows w, jsonb_each_text(w.credential_overrides) e WHERE e.value = ANY (${names})
+      UNION SELECT n.name, 'MCP server ' || m.name, NULL, m.id FROM mcp_servers m, unnest(${names}::text[]) AS n (name)
+        WHERE position('{{token:' || n.name || '}}' IN replace(m.connection_config::text, ' ', '')) > 0
+      UNION SELECT n.name, 'knowledge source ' || k.name, NULL, k.id FROM knowledge_sources k, unnest(${names}::text[]) AS n (name)
+        WHERE position('{{token:' || n.name || '}}' IN replace(k.connection_config::text, ' ', '')) > 0) u
+    JOIN stored_tokens t ON t.name = u.token
+    WHERE EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = t.name AND g.granted_by = t.created_by
+      AND g.resource_id = u.id AND g.superseded_at IS NULL)
+    ORDER BY u.used_by`;
+  const users = new Map<string, string[]>();
+  for (const [token, all] of Map.groupBy(found, (user) => user.token)) {
+    const named = all.filter(({ foreign }) => !foreign).map(({ used_by }) => used_by);
+    users.set(token, [...named, ...countOfOthers(all.length - named.length)]);
+  }
+  return users;
+}

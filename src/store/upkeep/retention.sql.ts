@@ -1,0 +1,193 @@
+import { statement } from '../database/statement.ts';
+import { deletedEvents } from '../runs/event-partitions.sql.ts';
+import { LIVE } from '../runs/runs.sql.ts';
+
+/** Rows that a statement looks at. A constant: for a value that is yet unknown, the planner assumes a tenth of the table. */
+export const BATCH = 200;
+
+/*
+ * Each statement handles a bounded number of rows, which it finds by an index; test/api/retention-plans.test.ts holds all of them to that.
+ * Those that walk along an index return the last row that they looked at, and delete by place (ctid): a join could read the whole
+ * table, and a row that was changed meanwhile has another place and stays.
+ */
+
+export const databaseTime = statement('database_time', [], `SELECT now() AS now`);
+
+/**
+ * Moves the time that ages are counted up to: to now, but by no more than a day. The first time it is at most a day after the newest
+ * end of a task. So a clock that is far ahead does not make everything old at once.
+ */
+export const advanceAgingClock = statement(
+  'advance_aging_clock',
+  [],
+  `WITH reached AS (SELECT coalesce((SELECT value::timestamptz FROM installation_facts WHERE name = 'aging_clock'),
+      (SELECT max(completed_at) FROM tasks), now()) AS at)
+    INSERT INTO installation_facts (name, value)
+      SELECT 'aging_clock', to_char(least(now(), at + interval '1 day') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM reached
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()
+    RETURNING value::timestamptz AS at`,
+);
+
+export const readAgingClock = statement(
+  'read_aging_clock',
+  [],
+  `SELECT value::timestamptz AS at, now() AS now FROM installation_facts WHERE name = 'aging_clock'`,
+);
+
+/** Until the end of the transaction only its holder removes old records: two would delete the same rows, in different orders. */
+export const takeTurn = statement('take_turn', [], `SELECT pg_try_advisory_xact_lock(7215011840) AS taken`);
+
+/** The next tasks in the order of their end, with at most `rows` events to delete together, unless the first one has more. */
+export const endedTasks = statement(
+  'ended_tasks',
+  ['before', 'after_at', 'after_id', 'rows'],
+  `WITH looked AS (
+      SELECT id, completed_at FROM tasks
+      WHERE completed_at < :before AND (completed_at, id) > (:after_at::timestamptz, :after_id::uuid)
+      ORDER BY completed_at, id LIMIT ${BATCH}),
+    sized AS (
+      SELECT id, completed_at, row_number() OVER earlier AS number,
+        sum(${deletedEvents('looked.id')}) OVER earlier AS rows
+      FROM looked WINDOW earlier AS (ORDER BY completed_at, id))
+    SELECT id, completed_at AS at FROM sized WHERE rows <= :rows OR number = 1 ORDER BY number`,
+);
+
+/** A task that is being forked right now is left out: the fork holds it FOR KEY SHARE. */
+export const lockTasks = statement(
+  'lock_tasks',
+  ['task_ids'],
+  `SELECT id FROM tasks WHERE id = ANY (:task_ids::uuid[]) ORDER BY id FOR UPDATE SKIP LOCKED`,
+);
+
+/** Deletes ended tasks with everything that belongs to them, except their events; not those that a fork or a delivery still needs. */
+export const removeTasks = statement(
+  'remove_tasks',
+  ['task_ids'],
+  `DELETE FROM tasks t WHERE id = ANY (:task_ids::uuid[]) AND status NOT IN (${LIVE})
+      AND NOT EXISTS (SELECT 1 FROM tasks fork WHERE fork.forked_from = t.id)
+      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.task_id = t.id AND d.status = 'pending')
+    RETURNING id`,
+);
+
+/**
+ * Due times that a schedule may still catch up on are kept: a due time without a record would be served again. Notes up to when due
+ * times may be missing, in the same statement, so that none of them is taken for a missed one.
+ */
+export const removeFires = statement(
+  'remove_fires',
+  ['before', 'after_at', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT f.ctid AS place, f.due_at, f.scheduled_agent_id,
+        f.fired_at < :before AND f.due_at < now() - make_interval(secs => s.catchup_window_seconds + s.jitter_seconds) AS old
+      FROM schedule_fires f JOIN scheduled_agents s ON s.id = f.scheduled_agent_id
+      WHERE f.due_at < :before AND (f.due_at, f.scheduled_agent_id) > (:after_at::timestamptz, :after_id::uuid)
+      ORDER BY f.due_at, f.scheduled_agent_id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM schedule_fires WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE old)) RETURNING due_at),
+    noted AS (
+      INSERT INTO installation_facts (name, value)
+      SELECT 'fires_removed_until', to_char(max(due_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM gone HAVING count(*) > 0
+      ON CONFLICT (name) DO UPDATE SET value = greatest(installation_facts.value, excluded.value), updated_at = now())
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT due_at FROM looked ORDER BY due_at DESC, scheduled_agent_id DESC LIMIT 1) AS at,
+      (SELECT scheduled_agent_id FROM looked ORDER BY due_at DESC, scheduled_agent_id DESC LIMIT 1) AS id FROM looked`,
+);
+
+/** Uses by a task stay as long as the task: they name the secrets that are redacted in what it still writes. */
+export const removeTokenUses = statement(
+  'remove_token_uses',
+  ['before_id', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, id, task_id FROM token_uses WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM token_uses WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = l.task_id))) RETURNING 1)
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
+);
+
+/** A superseded grant still applies to unfinished tasks that are older. */
+export const removeGrants = statement(
+  'remove_grants',
+  ['before', 'after_at', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, id, superseded_at FROM secret_grants
+      WHERE superseded_at < :before AND (superseded_at, id) > (:after_at::timestamptz, :after_id::uuid)
+      ORDER BY superseded_at, id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM secret_grants WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l
+        WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.status IN (${LIVE}) AND t.created_at < l.superseded_at))) RETURNING 1)
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT superseded_at FROM looked ORDER BY superseded_at DESC, id DESC LIMIT 1) AS at,
+      (SELECT id FROM looked ORDER BY superseded_at DESC, id DESC LIMIT 1) AS id FROM looked`,
+);
+
+/** Workflows that were created for one request and have no task any more. The memories of such a workflow cannot be reached. */
+export const removeSingleUse = statement(
+  'remove_single_use',
+  ['before_id', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, id, active_task_id FROM workflows WHERE single_use AND id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM workflows WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l WHERE active_task_id IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workflow_id = l.id)
+          AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = l.id))) RETURNING id),
+    memories AS (DELETE FROM memories m USING gone WHERE m.workflow_id = gone.id::text AND m.workflow_id <> '')
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
+);
+
+/** Conversations to which nothing was added for that long. The items of runs go with their runs before. */
+export const removeConversations = statement(
+  'remove_conversations',
+  ['before', 'before_id', 'after_id'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, id, updated_at FROM conversations WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM conversations WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE updated_at < :before)) RETURNING 1)
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
+);
+
+/** Definitions that no task and no evaluation refers to. */
+export const removeDefinitions = statement(
+  'remove_definitions',
+  ['before', 'after_hash'],
+  `WITH looked AS MATERIALIZED (
+      SELECT ctid AS place, hash, created_at FROM definitions WHERE hash > :after_hash ORDER BY hash LIMIT ${BATCH}),
+    gone AS (
+      DELETE FROM definitions WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l
+        WHERE created_at < :before AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash)
+          AND NOT EXISTS (SELECT 1 FROM evaluations e WHERE e.definition_hash = l.hash))) RETURNING 1)
+    SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
+      (SELECT hash FROM looked ORDER BY hash DESC LIMIT 1) AS id FROM looked`,
+);
+
+export const expireKeys = statement(
+  'expire_keys',
+  ['before'],
+  `WITH gone AS (
+      DELETE FROM idempotency_keys
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < :before ORDER BY created_at LIMIT ${BATCH})) RETURNING 1)
+    SELECT count(*)::int AS removed FROM gone`,
+);
+
+export const removeMcpSignInAttempts = statement(
+  'remove_mcp_sign_in_attempts',
+  ['now'],
+  `WITH gone AS (
+      DELETE FROM mcp_sign_in_attempts
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM mcp_sign_in_attempts WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
+    SELECT count(*)::int AS removed FROM gone`,
+);
+
+export const removeBrowserSessions = statement(
+  'remove_browser_sessions',
+  ['now'],
+  `WITH gone AS (
+      DELETE FROM browser_sessions
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM browser_sessions WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
+    SELECT count(*)::int AS removed FROM gone`,
+);

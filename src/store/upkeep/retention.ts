@@ -1,0 +1,172 @@
+import { firstUuidOf } from '../../domain/uuid.ts';
+import { type Database, inTransaction, type Queryable, row, rows } from '../database/database.ts';
+import { KEPT_MS as KEYS_KEPT_MS } from '../database/idempotency.ts';
+import { findFact, writeFact } from '../database/installation.sql.ts';
+import * as audit from '../people/audit.sql.ts';
+import { lockAttachments, removeUnusedAttachments } from '../runs/attachments.sql.ts';
+import * as events from '../runs/event-partitions.sql.ts';
+import * as sql from './retention.sql.ts';
+
+/** Where a sweep continues: the last row that it looked at. */
+export interface SweepPlace {
+  at: Date;
+  id: string;
+}
+
+/** One batch of a sweep. */
+interface Swept {
+  removed: number;
+  /** Null: nothing more to look at, or another process is at it. */
+  next: SweepPlace | null;
+}
+
+/** Removes one batch of old records, found after a place in the order of an index; without one, the first batch. */
+export type Sweep = (after?: SweepPlace) => Promise<Swept>;
+
+const START: SweepPlace = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
+
+/** Events per batch, unless one task has more. */
+const EVENTS = 5_000;
+/** Deltas are only needed while their text is being streamed, and by readers who return soon. */
+const DELTAS_KEPT_MS = 24 * 3_600_000;
+/** A file that no task refers to may be that of a prompt which is being written. */
+const UNUSED_ATTACHMENTS_KEPT_MS = 24 * 3_600_000;
+const DELTAS_PLACE = 'deltas_removed_until';
+/** Partitions are made so early that events have theirs although no worker runs for some days. */
+const PARTITIONS_AHEAD_DAYS = 8;
+
+const NOTHING: Swept = { removed: 0, next: null };
+
+/** Removes what is no longer needed. Every batch is one transaction; any number of processes may do this at the same time. */
+export function retentionStore({ pool }: Pick<Database, 'pool'>) {
+  const taking = (work: (on: Queryable) => Promise<Swept>): Promise<Swept> =>
+    inTransaction(pool, async (on) => {
+      const turn = await row<{ taken: boolean }>(on, sql.takeTurn());
+      return turn?.taken ? work(on) : NOTHING;
+    });
+  return {
+    /** By the clock that the ends of tasks were written with: a worker with a wrong one must not remove what is young. */
+    now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))?.now ?? new Date(0),
+    /** Moves the time up to which ages are counted: to `now`, but by a day at most, so that a wrong clock is noticed before it removes much. */
+    async advanceAgingClock(): Promise<Date> {
+      return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))?.at ?? new Date(0);
+    },
+    /** That time, and the time of the database; null before it was first moved. */
+    async agingClock(): Promise<{ at: Date; now: Date } | null> {
+      return (await row<{ at: Date; now: Date }>(pool, sql.readAgingClock())) ?? null;
+    },
+    /** Makes the partitions of events for the next days. */
+    async makePartitions(): Promise<void> {
+      await taking(async (on) => {
+        await rows(on, events.makeEventPartitions({ days: PARTITIONS_AHEAD_DAYS }));
+        return NOTHING;
+      });
+    },
+    /** What is removed in every installation, whatever the operator wants to keep. */
+    transient: (now: Date): Record<string, Sweep> => ({
+      deltas: () => taking((on) => deltas(on, deltasBefore(now))),
+      delta_partitions: () => taking((on) => partition(on, 'events_deltas', deltasBefore(now))),
+      idempotency_keys: () =>
+        taking(async (on) => {
+          return oneBatch(await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) })));
+        }),
+      attachments: (after = START) => taking((on) => attachments(on, now, after)),
+      mcp_sign_in_attempts: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeMcpSignInAttempts({ now })))),
+      browser_sessions: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeBrowserSessions({ now })))),
+    }),
+    /** Entries of the audit from before a time. */
+    audit: (before: Date): Record<string, Sweep> => ({
+      audit_entries: () =>
+        taking(async (on) => {
+          await rows(on, audit.allowAuditRetention());
+          return oneBatch(await row<Counted>(on, audit.removeAudit({ before })));
+        }),
+    }),
+    /** What ended before a time. */
+    ended: (before: Date): Record<string, Sweep> => {
+      const before_id = firstUuidOf(before.getTime());
+      const from = ({ at, id }: SweepPlace) => ({ before, after_at: at, after_id: id });
+      const fromId = ({ id }: SweepPlace) => ({ before_id, after_id: id });
+      const walk =
+        (batch: (after: SweepPlace) => Parameters<typeof row>[1]) =>
+        (after = START) =>
+          taking(async (on) => walked(await row<Walked>(on, batch(after))));
+      return {
+        tasks: (after = START) => taking((on) => tasks(on, before, after)),
+        schedule_fires: walk((after) => sql.removeFires(from(after))),
+        token_uses: walk((after) => sql.removeTokenUses(fromId(after))),
+        secret_grants: walk((after) => sql.removeGrants(from(after))),
+        single_use_workflows: walk((after) => sql.removeSingleUse(fromId(after))),
+        conversations: walk((after) => sql.removeConversations({ before, ...fromId(after) })),
+        definitions: walk(({ id }) => sql.removeDefinitions({ before, after_hash: id })),
+        event_partitions: () => taking((on) => partition(on, 'events_lasting', before)),
+      };
+    },
+  };
+}
+
+interface Counted {
+  removed: number;
+}
+
+const oneBatch = ({ removed }: Counted = { removed: 0 }): Swept => ({ removed, next: removed === sql.BATCH ? START : null });
+
+interface Walked extends Counted {
+  looked: number;
+  at?: Date;
+  id: string | null;
+}
+
+const walked = (batch: Walked | undefined): Swept =>
+  batch
+    ? { removed: batch.removed, next: batch.looked === sql.BATCH ? { at: batch.at ?? START.at, id: batch.id as string } : null }
+    : NOTHING;
+
+const deltasBefore = (now: Date) => new Date(now.getTime() - DELTAS_KEPT_MS);
+
+async function partition(on: Queryable, branch: string, before: Date): Promise<Swept> {
+  const gone = await row<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
+  return gone?.dropped ? { removed: 1, next: START } : NOTHING;
+}
+
+const endedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
+  rows<SweepPlace>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
+
+/** Each ended task is visited once: the place of the last one is on record. */
+async function deltas(on: Queryable, before: Date): Promise<Swept> {
+  const noted = (await row<{ value: string }>(on, findFact({ name: DELTAS_PLACE })))?.value;
+  const ended = await endedTasks(on, before, placeIn(noted));
+  const last = ended.at(-1);
+  if (!last) return NOTHING;
+  const gone = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
+  await rows(on, writeFact({ name: DELTAS_PLACE, value: `${last.at.toISOString()} ${last.id}` }));
+  return { removed: gone?.removed ?? 0, next: last };
+}
+
+function placeIn(text: string | undefined): SweepPlace {
+  const [at, id] = text?.split(' ') ?? [];
+  return at && id ? { at: new Date(at), id } : START;
+}
+
+/** A task goes with everything that belongs to it, in one transaction: nobody sees a part of it. Nobody finds events without their task. */
+async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Swept> {
+  const ended = await endedTasks(on, before, after);
+  const last = ended.at(-1);
+  if (!last) return NOTHING;
+  const ids = (found: { id: string }[]) => ({ task_ids: found.map(({ id }) => id) });
+  const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
+  // A separate statement, which sees the forks that were made until the lock was granted.
+  const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
+  await rows(on, events.removeEvents(ids(gone)));
+  return { removed: gone.length, next: last };
+}
+
+/** Files without a task. Looks at all old ones again each time: a task may have been removed since. */
+async function attachments(on: Queryable, now: Date, { id: after_id }: SweepPlace): Promise<Swept> {
+  const before_id = firstUuidOf(now.getTime() - UNUSED_ATTACHMENTS_KEPT_MS);
+  const locked = await rows<{ id: string }>(on, lockAttachments({ before_id, after_id }));
+  const ids = locked.map(({ id }) => id);
+  // A separate statement, which sees the tasks that were made until the lock was granted.
+  const gone = ids.length > 0 ? await rows<{ id: string }>(on, removeUnusedAttachments({ ids })) : [];
+  return { removed: gone.length, next: ids.length === sql.BATCH ? { at: START.at, id: ids.at(-1) as string } : null };
+}

@@ -1,0 +1,33 @@
+import type { SizeSample } from '../../domain/sizes.ts';
+import { type Database, row, rows } from '../database/database.ts';
+import { findFact, writeFact } from '../database/installation.sql.ts';
+import * as sql from './sizes.sql.ts';
+
+const SAMPLES = 'size_samples';
+/** A week of hourly samples. */
+const KEPT = 168;
+
+interface TableSize {
+  name: string;
+  bytes: number;
+}
+
+/** How large the database is, and was. */
+export function sizeStore({ pool }: Pick<Database, 'pool'>) {
+  const samples = async (): Promise<SizeSample[]> => {
+    const fact = await row<{ value: string }>(pool, findFact({ name: SAMPLES }));
+    return fact ? (JSON.parse(fact.value) as SizeSample[]) : [];
+  };
+  return {
+    database: async () => (await row<{ bytes: number }>(pool, sql.databaseBytes()))?.bytes ?? 0,
+    /** Tables with their indexes, the largest first; a partitioned one counts as a whole. */
+    largestTables: (limit: number): Promise<TableSize[]> => rows<TableSize>(pool, sql.largestTables({ limit })),
+    /** Oldest first. */
+    samples,
+    /** Adds a sample; only the latest ones are kept. */
+    async note(sample: SizeSample): Promise<void> {
+      const kept = [...(await samples()), sample].slice(-KEPT);
+      await rows(pool, writeFact({ name: SAMPLES, value: JSON.stringify(kept) }));
+    },
+  };
+}

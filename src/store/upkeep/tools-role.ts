@@ -1,0 +1,162 @@
+import type pg from 'pg';
+import { connectTo } from '../database/reachable.ts';
+import { STORED_BYTES, STORED_BYTES_OF } from '../people/quotas.sql.ts';
+import { CALL_DEFINITION } from '../resources/definitions.sql.ts';
+
+/**
+ * What the calls of tools read and write, by table. Not in it: access tokens of callers and schedules, webhook secrets, chats,
+ * and whatever changes agents, providers, tokens or grants.
+ */
+const PRIVILEGES: Record<string, readonly string[]> = {
+  // At the start: the schema, the check of the keys, and whether the record was restored.
+  _prisma_migrations: ['SELECT'],
+  installation_facts: ['SELECT'],
+  // The run of a call. Writing its status parks and resumes it.
+  tasks: [
+    `SELECT (${[
+      ...[
+        'id',
+        'workflow_id',
+        'owner',
+        'owner_login',
+        'definition_hash',
+        'status',
+        'turns',
+        'toolset',
+        'halt_requested',
+        'created_at',
+      ],
+      ...['restored_at', 'record_behind', 'behind_run_id', 'continuity', 'forked_from', 'fork_step', 'fork_effects'],
+      ...['response', 'error'],
+    ].join(', ')})`,
+    'UPDATE (status, todos, record_behind, behind_run_id, continuity)',
+  ],
+  workflows: ['SELECT (id, owner, active_task_id, status)', 'UPDATE (status)'],
+  definitions: ['SELECT (hash)'],
+  tool_calls: ['SELECT', 'UPDATE'],
+  task_messages: ['SELECT', 'INSERT'],
+  workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
+  // Tools that grade answers of an evaluation.
+  custom_tools: ['SELECT'],
+  evaluations: ['SELECT (id, graders, definition_hash, workflow_id, created_by, owner_login)'],
+  evaluation_results: ['SELECT', 'UPDATE (grading)'],
+  dataset_items: ['SELECT'],
+  event_sequences: ['SELECT', 'INSERT', 'UPDATE'],
+  events: ['INSERT'],
+  // Stored tokens of tools. A policy hides the others.
+  stored_tokens: ['SELECT'],
+  secret_grants: ['SELECT'],
+  grant_keys: ['SELECT'],
+  token_uses: ['SELECT', 'INSERT'],
+  principals: ['SELECT'],
+  // Sign-ins at the MCP servers whose tools are called; renewed tokens replace the ones before.
+  mcp_sign_ins: ['SELECT', 'UPDATE (sealed, key_id, expires_at, renews, lease, leased_until)', 'DELETE'],
+  // The built-in tools that know something.
+  memories: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  knowledge_sources: ['SELECT'],
+  knowledge_items: ['SELECT'],
+  knowledge_chunks: ['SELECT'],
+};
+
+const SEQUENCES = ['workspace_layers_number_seq'];
+
+/** The rows that the role reads and writes; the others do not exist for it. */
+const ROWS: Record<string, string> = {
+  // Tokens that their owner granted to a tool, a connection or a workflow: anyone may write a token's name into a resource.
+  stored_tokens: `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = stored_tokens.name
+    AND g.granted_by = stored_tokens.created_by AND g.resource_kind <> 'provider')`,
+  // Results, which forks repeat. Prompts and replies of models are not for tools.
+  task_messages: `role = 'tool'`,
+};
+
+/** What the role may know about what it may not read. They run with the rights of their owner, who owns the tables. */
+const FUNCTIONS: Record<string, { returns: string; query: string }> = {
+  // A pinned definition without what is meant for models and for others: instructions, skills, guardrails and webhooks.
+  [`${CALL_DEFINITION}(text)`]: {
+    returns: 'jsonb',
+    query: `SELECT d.body - '{guardrails,output_schema}'::text[] || jsonb_build_object('skills', '[]'::jsonb,
+      'webhooks', '{"completed": null, "error": null}'::jsonb, 'agent', d.body -> 'agent' || '{"system_prompt": ""}'::jsonb)
+      FROM definitions d WHERE d.hash = $1`,
+  },
+  // How much somebody has stored, for the limit of what their tools may store.
+  [`${STORED_BYTES_OF}(text)`]: { returns: 'float8', query: STORED_BYTES.replaceAll(':created_by', '$1') },
+};
+
+/** Statements that make the functions that workers of the role call. They refer to the tables of the current schema alone. */
+export const functionsForTools = (): string[] =>
+  Object.entries(FUNCTIONS).map(
+    ([signature, { returns, query }]) =>
+      `CREATE OR REPLACE FUNCTION ${signature} RETURNS ${returns} LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
+        AS $$ ${query} $$`,
+  );
+
+/**
+ * Gives an existing role of the server what a worker with the role `tools` needs in this database, and nothing else. Throws a
+ * sentence if there is no such role, or if nothing could be refused to it.
+ */
+export async function grantToToolsRole(url: string, name: string): Promise<void> {
+  const client = await connectTo(url, 'perdura migrations');
+  try {
+    await requireRole(client, name);
+    await client.query(`BEGIN; ${(await statementsFor(client, name)).join(';\n')}`);
+    await refuseCreator(client, name);
+    await client.query('COMMIT');
+  } finally {
+    await client.end();
+  }
+}
+
+async function requireRole(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ unrestricted: boolean }>(
+    `SELECT rolsuper OR rolbypassrls OR pg_has_role(rolname, (SELECT tableowner FROM pg_tables WHERE tablename = 'stored_tokens'
+       AND schemaname = current_schema()), 'MEMBER') AS unrestricted FROM pg_roles WHERE rolname = $1`,
+    [name],
+  );
+  if (!rows[0])
+    throw new Error(`The database server has no role ${name}; create it first: CREATE ROLE ${name} LOGIN PASSWORD '…'`);
+  if (rows[0].unrestricted)
+    throw new Error(
+      `The role ${name} may read everything, as a superuser or owner of the tables; name a separate role for tools`,
+    );
+}
+
+/** The owner of the schema alone can take this right from everyone, and a role may have it from another one. */
+async function refuseCreator(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ schema: string; creates: boolean }>(
+    `SELECT current_schema() AS schema, has_schema_privilege($1, current_schema(), 'CREATE') AS creates`,
+    [name],
+  );
+  if (rows[0]?.creates)
+    throw new Error(
+      `The role ${name} may create tables and functions in the schema ${rows[0].schema}, as everyone may or by a role that it belongs to; ` +
+        `take that right away as the owner of the schema, such as: REVOKE CREATE ON SCHEMA ${rows[0].schema} FROM PUBLIC`,
+    );
+}
+
+async function statementsFor(client: pg.Client, name: string): Promise<string[]> {
+  const role = client.escapeIdentifier(name);
+  const { rows } = await client.query<{ schema: string }>('SELECT current_schema() AS schema');
+  const schema = client.escapeIdentifier(rows[0]!.schema);
+  const policy = client.escapeIdentifier(`granted_to_tools_of_${name}`.slice(0, 63));
+  return [
+    // Also what an earlier version gave and this one does not need.
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
+    // Up to Postgres 14, and in databases that come from there, everyone may create objects, which other roles could be made to use.
+    `REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${role}`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
+    ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),
+    ...SEQUENCES.map((sequence) => `GRANT USAGE ON SEQUENCE ${sequence} TO ${role}`),
+    ...functionsForTools(),
+    ...Object.keys(FUNCTIONS).flatMap((signature) => [
+      `REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`,
+      `GRANT EXECUTE ON FUNCTION ${signature} TO ${role}`,
+    ]),
+    ...Object.entries(ROWS).flatMap(([table, condition]) => [
+      `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
+      `DROP POLICY IF EXISTS everyone ON ${table}`,
+      `CREATE POLICY everyone ON ${table} USING (true) WITH CHECK (true)`,
+      `DROP POLICY IF EXISTS ${policy} ON ${table}`,
+      `CREATE POLICY ${policy} ON ${table} AS RESTRICTIVE TO ${role} USING (${condition})`,
+    ]),
+  ];
+}

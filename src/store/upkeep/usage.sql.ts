@@ -1,0 +1,85 @@
+import { statement } from '../database/statement.ts';
+
+/** Tasks that one statement adds. */
+export const USAGE_BATCH = 500;
+
+/** One process at a time adds tasks; another one waits, so that it reads what the first one has added. */
+export const takeUsageTurn = statement('take_usage_turn', [], `SELECT pg_advisory_xact_lock(7215011841)`);
+
+/** Adds the next ended tasks to the usage tables. One that somebody is deleting is added by its deletion. */
+export const countUsage = statement(
+  'count_usage',
+  [],
+  `WITH next AS MATERIALIZED (
+      SELECT id FROM tasks WHERE completed_at IS NOT NULL AND NOT usage_counted ORDER BY completed_at, id LIMIT ${USAGE_BATCH}
+      FOR NO KEY UPDATE SKIP LOCKED),
+    counted AS (UPDATE tasks t SET usage_counted = true FROM next WHERE t.id = next.id RETURNING t.id)
+    SELECT coalesce(array_agg(id), '{}') AS ids FROM counted`,
+);
+
+export const addToUsage = statement('add_to_usage', ['task_ids'], `SELECT add_usage(:task_ids::uuid[])`);
+
+/** What usage is grouped by, and the name that people know a group by. */
+const GROUPS = {
+  none: { key: `''`, label: 'NULL::text' },
+  agent: { key: 'agent_id::text', label: '(SELECT name FROM agents WHERE id::text = key)' },
+  workflow: {
+    // None: those of runs without their own workflow.
+    key: `nullif(workflow_id, '00000000-0000-0000-0000-000000000000')::text`,
+    label: '(SELECT coalesce(w.title, a.name) FROM workflows w LEFT JOIN agents a ON a.id = w.agent_id WHERE w.id::text = key)',
+  },
+  model: { key: 'model', label: `nullif(key, '')` },
+  provider: { key: 'provider_id', label: '(SELECT name FROM providers WHERE id::text = key)' },
+  owner: { key: 'owner', label: '(SELECT login FROM principals WHERE id = key)' },
+  trigger: { key: 'trigger', label: 'key' },
+} as const;
+export type UsageGroup = keyof typeof GROUPS;
+
+/** Without `owner` of everybody; without `interval` one row a group. Groups beyond the `most` largest are one group without a key. */
+const usageBy = (group: UsageGroup) =>
+  statement(
+    `usage_by_${group}`,
+    ['from', 'to', 'owner', 'interval', 'zone', 'most'],
+    `WITH found AS MATERIALIZED (
+        SELECT ${GROUPS[group].key} AS key, date_trunc(:interval::text, hour, :zone::text) AS at,
+          sum(runs)::int AS runs, sum(completed)::int AS completed, sum(failed)::int AS failed, sum(halted)::int AS halted,
+          sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cache_read)::float8 AS cache_read,
+          sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated
+        FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
+        GROUP BY 1, 2),
+      largest AS (SELECT key FROM found WHERE key IS NOT NULL GROUP BY key ORDER BY sum(cost) DESC, sum(runs) DESC, key LIMIT :most)
+      SELECT key, ${GROUPS[group].label} AS label, at,
+        runs, completed, failed, halted, estimated, total_in, total_out, cache_read, cache_write, premium_requests, cost
+      FROM (
+        SELECT CASE WHEN key IN (SELECT key FROM largest) THEN key END AS key, at, sum(runs)::int AS runs,
+          sum(completed)::int AS completed, sum(failed)::int AS failed, sum(halted)::int AS halted, sum(total_in) AS total_in,
+          sum(total_out) AS total_out, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
+          sum(premium_requests) AS premium_requests, sum(cost) AS cost, sum(estimated)::int AS estimated
+        FROM found GROUP BY 1, 2) AS shown
+      ORDER BY at, cost DESC, runs DESC, key`,
+  );
+
+export const spentBy = Object.fromEntries(
+  (Object.keys(GROUPS) as UsageGroup[]).map((group) => [group, usageBy(group)]),
+) as Record<UsageGroup, ReturnType<typeof usageBy>>;
+
+/** A duration is known by its class, which is 10 % wide: its middle is at most 5 % off. */
+const middleOf = (share: number) =>
+  `round(power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5))::float8`;
+
+export const usageOfCalls = statement(
+  'usage_of_calls',
+  ['kind', 'from', 'to', 'owner', 'most'],
+  `WITH found AS (
+      SELECT name, duration_class, sum(calls) AS calls, sum(failed) AS failed, sum(total_in) AS total_in, sum(total_out) AS total_out,
+        sum(cost) AS cost
+      FROM usage_calls
+      WHERE kind = :kind AND hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
+      GROUP BY 1, 2),
+    ranked AS (
+      SELECT *, sum(calls) OVER (PARTITION BY name ORDER BY duration_class) AS upto, sum(calls) OVER (PARTITION BY name) AS total
+      FROM found)
+    SELECT name, sum(calls)::int AS calls, sum(failed)::int AS failed, ${middleOf(0.5)} AS p50_ms, ${middleOf(0.95)} AS p95_ms,
+      ${middleOf(0.99)} AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cost) AS cost
+    FROM ranked GROUP BY name ORDER BY calls DESC, name LIMIT :most`,
+);

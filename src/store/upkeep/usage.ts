@@ -1,0 +1,62 @@
+import { type Database, inTransaction, row, rows } from '../database/database.ts';
+import * as sql from './usage.sql.ts';
+
+interface Period {
+  from: string;
+  to: string;
+  /** Null: everybody. */
+  owner: string | null;
+  /** How many groups have rows; all others are one group. */
+  most: number;
+}
+
+interface Spent {
+  /** Null: all groups beyond the largest ones. */
+  key: string | null;
+  label: string | null;
+  at: Date | null;
+  runs: number;
+  completed: number;
+  failed: number;
+  halted: number;
+  estimated: number;
+  total_in: number;
+  total_out: number;
+  cache_read: number;
+  cache_write: number;
+  premium_requests: number;
+  cost: number;
+}
+
+interface Called {
+  name: string;
+  calls: number;
+  failed: number;
+  p50_ms: number;
+  p95_ms: number;
+  p99_ms: number;
+  total_in: number;
+  total_out: number;
+  cost: number;
+}
+
+/** What ended runs spent, and how their calls went. */
+export function usageStore({ pool }: Pick<Database, 'pool'>) {
+  /** Adds a batch of tasks that have ended. Returns how many. */
+  const count = (): Promise<number> =>
+    inTransaction(pool, async (on) => {
+      await row(on, sql.takeUsageTurn());
+      const { ids = [] } = (await row<{ ids: string[] }>(on, sql.countUsage())) ?? {};
+      if (ids.length > 0) await row(on, sql.addToUsage({ task_ids: ids }));
+      return ids.length;
+    });
+  return {
+    /** Adds all tasks that have ended and are not counted yet. */
+    async count(): Promise<void> {
+      while ((await count()) === sql.USAGE_BATCH);
+    },
+    spent: (by: sql.UsageGroup, { interval, zone, ...period }: Period & { interval: 'hour' | 'day' | null; zone: string }) =>
+      rows<Spent>(pool, sql.spentBy[by]({ ...period, interval, zone })),
+    calls: (kind: 'model' | 'tool', period: Period) => rows<Called>(pool, sql.usageOfCalls({ kind, ...period })),
+  };
+}

@@ -1,0 +1,22 @@
+import { statement } from '../database/statement.ts';
+import { LIVE } from '../runs/runs.sql.ts';
+
+/** What has not ended: runs, calls that wait for a person or a client, and webhooks. Ages in seconds. */
+export const readWorkload = statement(
+  'read_workload',
+  [],
+  `SELECT
+      coalesce((SELECT json_agg(live) FROM (
+        SELECT status, trigger, count(*)::int AS count, extract(epoch FROM now() - min(created_at))::float8 AS oldest
+        FROM tasks WHERE status IN (${LIVE}) GROUP BY status, trigger) AS live), '[]'::json) AS runs,
+      coalesce((SELECT json_agg(parked) FROM (
+        SELECT c.status, count(*)::int AS count FROM tasks t JOIN tool_calls c ON c.task_id = t.id
+        WHERE t.status = 'waiting'
+          AND c.status IN ('waiting_approval', 'waiting_reconciliation', 'waiting_answer', 'waiting_client')
+        GROUP BY c.status) AS parked),
+        '[]'::json) AS calls,
+      due.count AS webhooks, due.oldest AS oldest_webhook,
+      (SELECT count(*)::int FROM audit_queue) AS unsent_audit
+    FROM (SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS oldest
+      FROM webhook_deliveries WHERE status = 'pending') AS due`,
+);

@@ -1,0 +1,45 @@
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
+import type { Outage } from '../../domain/outages.ts';
+
+const unavailable = (sentence: string): Outage => ({ code: 'engine_unavailable', sentence });
+
+const UNREACHABLE = unavailable('The workflow engine is unreachable (TEMPORAL_ADDRESS)');
+
+/** How to call an outage of the engine, by gRPC status. */
+const SENTENCES: Record<number, Outage> = {
+  1: UNREACHABLE,
+  /** It may be overloaded, or this process was; or the client has tried to reach it until the time was up. */
+  4: unavailable('The workflow engine did not answer in time (TEMPORAL_ADDRESS)'),
+  7: unavailable('The workflow engine refuses this account (TEMPORAL_API_KEY, or the certificate of TEMPORAL_TLS_*)'),
+  8: unavailable('The workflow engine has more requests than it can serve'),
+  12: unavailable('What answers at TEMPORAL_ADDRESS is not a workflow engine of a supported version'),
+  14: UNREACHABLE,
+  16: unavailable('The workflow engine refuses the credentials of TEMPORAL_API_KEY or TEMPORAL_TLS_*'),
+};
+
+/**
+ * With these the engine has served and refused: the request is not valid, there is no such execution, or one exists already, is not in the
+ * right state, or ends before the page that was asked for.
+ */
+const REFUSALS = new Set([3, 5, 6, 9, 11]);
+
+const LOST = unavailable('The workflow engine has lost its namespace or search attributes; a worker creates them within seconds');
+/** Of an engine that was emptied; Temporal answers as if the request were not valid. */
+const NO_ATTRIBUTE = /search attribute \S+ is not defined|no mapping defined for search attribute/i;
+const TLS = /certificate|self.signed|CERT_|SSL|TLS/i;
+
+/** What an error of the client says about the engine. Null: the engine served, and refused, or the fault is ours. */
+export function engineOutage(error: unknown): Outage | null {
+  if (error instanceof NamespaceNotFoundError) return LOST;
+  const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  if (!isGrpcServiceError(inner)) return null;
+  if (NO_ATTRIBUTE.test(inner.details ?? '')) return LOST;
+  if (REFUSALS.has(inner.code)) return null;
+  const known =
+    SENTENCES[inner.code] ??
+    unavailable(`The workflow engine cannot serve now (gRPC status ${inner.code} from TEMPORAL_ADDRESS)`);
+  return known === UNREACHABLE && TLS.test(inner.details ?? '') ? insecure(inner.details) : known;
+}
+
+const insecure = (details: string): Outage =>
+  unavailable(`The workflow engine's certificate is not trusted, or it offers no TLS (TEMPORAL_TLS_*): ${details}`);

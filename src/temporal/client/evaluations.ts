@@ -1,0 +1,46 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Store } from '../../store/index.ts';
+import { evaluationIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+import type { evaluation } from '../workflows/evaluation.ts';
+import { soonOf } from './engine.ts';
+import { evaluationPriority } from './priority.ts';
+
+/** The engine's executions of evaluations. If the engine is unreachable, every call throws `unavailable`. */
+export interface Evaluations {
+  /** Starts an evaluation, or continues one from its record; does nothing if it is running. */
+  start(started: { id: string; owner: string }): Promise<void>;
+  /** Asks an evaluation to end with its runs. False if the engine has none. */
+  halt(id: string): Promise<boolean>;
+}
+
+export function createEvaluations(client: Client, task_queue: string): Evaluations {
+  const soon = soonOf(client);
+  return {
+    async start({ id, owner }) {
+      const options = {
+        workflowId: evaluationIdOf(id),
+        taskQueue: task_queue,
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        priority: evaluationPriority(owner),
+      };
+      const once = { ...options, workflowIdConflictPolicy: 'USE_EXISTING' as const, args: [id] as [string] };
+      await soon(() => client.workflow.start<typeof evaluation>('evaluation', once));
+    },
+    halt: (id) =>
+      soon(async () => {
+        try {
+          await client.workflow.getHandle(evaluationIdOf(id)).cancel();
+          return true;
+        } catch (error) {
+          if (error instanceof WorkflowNotFoundError) return false;
+          throw error;
+        }
+      }),
+  };
+}
+
+/** The record is the truth: an evaluation that is running there and unknown to the engine is continued. */
+export async function reconcileEvaluations({ evaluations }: Pick<Store, 'evaluations'>, engine: Evaluations): Promise<void> {
+  for (const { id, created_by: owner } of await evaluations.running()) await engine.start({ id, owner });
+}

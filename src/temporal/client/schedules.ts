@@ -1,0 +1,165 @@
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import { cadenceOf, type EngineCadence, engineCadence, type StoredCadence } from '../../domain/cadence.ts';
+import { fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
+import { SCHEDULE_PREFIX, scheduleIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+import { soonOf } from './engine.ts';
+import { linkedDetails } from './page-links.ts';
+import { sharedBy } from './priority.ts';
+
+interface EngineSchedule extends StoredCadence {
+  id: string;
+  owner: string;
+  name: string;
+  enabled: boolean;
+  catchup_window_seconds: number;
+  jitter_seconds: number;
+}
+
+/** The only interface to the engine's schedules for the rest of the service. If the engine is unreachable, every call throws `unavailable`. */
+export interface Schedules {
+  /** Creates the engine's schedule, or updates it. One that was paused in the engine by hand stays paused, unless `resumes`. */
+  save(schedule: EngineSchedule, options?: { resumes?: boolean }): Promise<void>;
+  /** Resolves once the engine has no schedule with this id. */
+  remove(id: string): Promise<void>;
+  /** The schedules of this installation by id, each with whether it matches its row. The list may lag slightly. */
+  overview(rows: readonly EngineSchedule[]): Promise<Map<string, boolean>>;
+  /** Null if the engine has none, or a different one. */
+  nextRun(id: string): Promise<Date | null>;
+  /** Whether the engine's schedule equals the given one. */
+  matches(schedule: EngineSchedule): Promise<boolean>;
+  /** Whether someone has paused the engine's schedule there, such as in the Temporal UI. */
+  isPausedByHand(id: string): Promise<boolean>;
+}
+
+interface ScheduleSettings {
+  client: Client;
+  task_queue: string;
+  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  public_url(): string | null;
+}
+
+/** The engine's note on a schedule that Perdura has paused. Pausing one by hand requires a note, too. */
+const DISABLED = 'Disabled in Perdura';
+
+const GONE_CHECKS = 20;
+const GONE_CHECK_MS = 50;
+
+export function createSchedules({ client, task_queue, public_url }: ScheduleSettings): Schedules {
+  const optionsOf = engineOptions({ task_queue, public_url });
+  const soon = soonOf(client);
+  const handle = (id: string) => client.schedule.getHandle(scheduleIdOf(id));
+  const describe = (id: string): Promise<ScheduleDescription | null> => soon(() => handle(id).describe().catch(noneIfUnknown));
+  return {
+    async save(schedule, { resumes = false } = {}) {
+      const options = optionsOf(schedule);
+      try {
+        await soon(() => client.schedule.create({ ...options, scheduleId: scheduleIdOf(schedule.id), memo: { task_queue } }));
+      } catch (error) {
+        if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+        await soon(() =>
+          handle(schedule.id).update(({ state }) => (!resumes && wasPausedByHand(state) ? { ...options, state } : options)),
+        );
+      }
+    },
+    async remove(id) {
+      await soon(() => handle(id).delete().catch(noneIfUnknown));
+      for (let check = 0; (await describe(id)) !== null; check += 1) {
+        if (check >= GONE_CHECKS) throw new Error(`The engine still has the schedule ${id} after it was deleted`);
+        await new Promise((resolve) => setTimeout(resolve, GONE_CHECK_MS));
+      }
+    },
+    overview: (rows) =>
+      soon(async () => {
+        const wanted = new Map(rows.map((row) => [row.id, factsOf(optionsOf(row))]));
+        const found = new Map<string, boolean>();
+        for await (const schedule of client.schedule.list()) {
+          if (schedule.memo?.task_queue !== task_queue) continue;
+          const id = schedule.scheduleId.slice(SCHEDULE_PREFIX.length);
+          found.set(id, wanted.get(id) === factsOf(schedule));
+        }
+        return found;
+      }),
+    nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
+    async matches(schedule) {
+      const found = await describe(schedule.id);
+      const wanted = optionsOf(schedule);
+      return (
+        found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow
+      );
+    },
+    async isPausedByHand(id) {
+      const found = await describe(id);
+      return found !== null && wasPausedByHand(found.state);
+    },
+  };
+}
+
+/** Versions before this note was left paused schedules without one. */
+const wasPausedByHand = ({ paused, note = '' }: { paused: boolean; note?: string }): boolean =>
+  paused && note !== '' && note !== DISABLED;
+
+const noneIfUnknown = (error: unknown): null => {
+  if (error instanceof ScheduleNotFoundError) return null;
+  throw error;
+};
+
+/** Overlap is decided when a run is due, by the state of the previous task: the engine only sees that the task was created. */
+const engineOptions =
+  ({ task_queue, public_url }: Omit<ScheduleSettings, 'client'>) =>
+  ({ id, owner, name, enabled, catchup_window_seconds, jitter_seconds, ...stored }: EngineSchedule) => ({
+    spec: {
+      ...engineSpec(engineCadence(cadenceOf(stored), Date.now())),
+      jitter: jitter_seconds * 1000,
+      startAt: stored.start_at,
+      ...(stored.end_at === null ? {} : { endAt: stored.end_at }),
+    },
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: 'scheduledRun',
+      workflowId: `scheduled-${id}`,
+      taskQueue: task_queue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+      args: [id],
+      staticSummary: fitting(name, SUMMARY_BYTES),
+      staticDetails: linkedDetails(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
+      // Not that of the run: a due time that waits for too long is recorded as failed.
+      priority: sharedBy(owner),
+    },
+    policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchup_window_seconds * 1000 },
+    state: { paused: !enabled, note: enabled ? '' : DISABLED },
+  });
+
+/** The engine keeps the comment of an expression, and not the expression. */
+const engineSpec = (cadence: EngineCadence) =>
+  'crons' in cadence
+    ? { cronExpressions: cadence.crons.map(({ expression, comment }) => `${expression} # ${comment}`) }
+    : cadence;
+
+interface Facts {
+  spec: {
+    intervals?: { every: unknown; offset?: unknown }[];
+    calendars?: { comment?: string }[];
+    cronExpressions?: string[];
+    jitter?: number;
+    startAt?: Date;
+    endAt?: Date;
+  };
+  state: { paused: boolean };
+}
+
+const factsOf = (of: unknown): string => {
+  const { spec, state } = of as Facts;
+  const [interval] = spec.intervals ?? [];
+  const comments = [
+    ...(spec.calendars ?? []).map(({ comment }) => comment),
+    ...(spec.cronExpressions ?? []).map((text) => text.split(' # ')[1]),
+  ];
+  const { startAt, endAt, jitter = 0 } = spec;
+  return JSON.stringify([interval?.every, interval?.offset ?? 0, comments.sort(), jitter, startAt, endAt, state.paused]);
+};

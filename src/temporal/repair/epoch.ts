@@ -1,0 +1,112 @@
+import { isBehind, isMoved, isShorter, type Mark, type ServerPlace, textOfMark } from '../../domain/epoch.ts';
+import type { EpochStore, Restore } from '../../store/runs/epoch.ts';
+import type { engineMark } from '../client/engine-mark.ts';
+
+/** The mark in a home, and whether the home was copied, or `perdura restored` called on it, since the installation last ran from it. */
+export interface HomeMark {
+  read(): Promise<{ mark: Mark | null; was_copied: boolean; was_restored: boolean }>;
+  write(mark: Mark): Promise<void>;
+}
+
+interface EpochPorts {
+  record: EpochStore;
+  engine: ReturnType<typeof engineMark>;
+  home: HomeMark;
+  log(message: string): void;
+}
+
+/** How old a mark becomes before it advances. */
+const BEAT_SECONDS = 60;
+
+export type EpochKeeper = ReturnType<typeof epochKeeper>;
+
+/**
+ * Notices that the record was restored: another place has a later mark than the record, which always advances first; its server has a
+ * shorter log than before; or it is on another server, as after a failover, which may have lost what was committed last.
+ */
+export function epochKeeper({ record, engine, home, log }: EpochPorts) {
+  let seen: Mark | null = null;
+  let written_at_home = '';
+  let home_was_read = false;
+
+  /** Reads the record last: it only advances, so a mark that is ahead of it was not written meanwhile. `why`: it was restored. */
+  async function compare() {
+    const in_memory = seen;
+    const [in_engine, at_home] = await Promise.all([engine.read().catch(() => null), home.read()]);
+    const recorded = await record.read();
+    const marks = Object.entries({ engine: in_engine, home: at_home.mark, 'running process': in_memory })
+      .flatMap(([place, mark]) => (mark && (isBehind(recorded, mark) || isShorter(recorded, mark)) ? [{ place, mark }] : []))
+      .sort((one, other) => (isBehind(one.mark, other.mark) ? 1 : -1));
+    const later = marks[0] ?? null;
+    const is_moved = isMoved(recorded);
+    // Only at the start: later, this process is what writes there.
+    const is_copy = at_home.was_copied && at_home.mark?.installation === recorded.installation;
+    const why = later ? `The record is older than what its ${later.place} has seen` : is_moved ? movedSentence(recorded) : null;
+    return { recorded, later, why, is_restored: !home_was_read && (is_copy || at_home.was_restored) };
+  }
+
+  /** Of several processes that notice it, one begins the epoch: afterwards the record is in that epoch, on that server. */
+  async function noteDifference({
+    recorded,
+    later,
+    why,
+    is_restored,
+  }: Awaited<ReturnType<typeof compare>>): Promise<Restore | null> {
+    const begin = () => {
+      if (later && isBehind(recorded, later.mark)) return record.noteRestore(later.mark);
+      if (why) return record.noteRestore(undefined, ({ epoch }) => epoch === recorded.epoch);
+      return is_restored ? record.noteRestore() : null;
+    };
+    const done = await begin();
+    if (done) log(`${why ?? 'The home was restored or copied'}: ${described(done)}`);
+    return done;
+  }
+
+  /** Keeps the mark in this process and its home. */
+  async function keep(mark: Mark): Promise<void> {
+    seen = mark;
+    home_was_read = true;
+    // Where the log is changes all the time.
+    const text = textOfMark({ ...mark, log: undefined } as Mark);
+    if (text === written_at_home) return;
+    // A worker may run without a home that it can write to.
+    const isWritten = await home.write(mark).then(
+      () => true,
+      () => false,
+    );
+    if (isWritten) written_at_home = text;
+  }
+
+  /** Compares the marks, and begins a new epoch if the record was restored. Throws if the record cannot be read. */
+  async function look(): Promise<Restore | null> {
+    const compared = await compare();
+    const restored = await noteDifference(compared);
+    const mark = restored ? await record.read() : compared.recorded;
+    if (restored) await engine.write(mark).catch(() => {});
+    await keep(mark);
+    return restored;
+  }
+
+  return {
+    look,
+    compare,
+    /** Looks, then advances the mark everywhere if it is due. Returns the restore that was noticed. */
+    async beat(older_than_seconds = BEAT_SECONDS): Promise<Restore | null> {
+      const restored = await look();
+      const mark = await record.advance(older_than_seconds, seen ?? {});
+      if (!mark) return restored;
+      await engine.write(mark).catch(() => {});
+      await keep(mark);
+      return restored;
+    },
+  };
+}
+
+const movedSentence = ({ server, log }: { server?: ServerPlace; log?: ServerPlace }) =>
+  server?.cluster === log?.cluster
+    ? `The database has changed from timeline ${server?.timeline} to ${log?.timeline}, as after a failover, and may have lost what was written last`
+    : 'The database is on another server than before, and may lack what was written last';
+
+/** What a restore means, in the words of the log and of the command. */
+export const described = ({ epoch, tasks }: Restore): string =>
+  `epoch ${epoch} begins. ${tasks} unfinished tasks ask before they write, and streams send their runs again`;

@@ -1,0 +1,52 @@
+import { lstat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SizeSample } from '../../domain/sizes.ts';
+import { walkFolder } from '../../folders/walk.ts';
+import type { Store } from '../../store/index.ts';
+import { ENGINE_FILE } from '../names.ts';
+
+/** With more files than this, the size of a folder is not determined. */
+const MOST_FILES = 200_000;
+const BLOCK_BYTES = 512;
+
+/** The size of the installation as this process sees it: the database, and what is in the home folder. */
+export async function measured(
+  { sizes }: Pick<Store, 'sizes'>,
+  { PERDURA_HOME: home }: { PERDURA_HOME: string },
+): Promise<SizeSample> {
+  const [database, engine, files, disk] = await Promise.all([
+    sizes.database(),
+    engineBytes(home),
+    folderBytes(home),
+    statfs(home).catch(() => null),
+  ]);
+  return { at: new Date().toISOString(), database, engine, home: files, disk_free: disk && disk.bavail * disk.bsize };
+}
+
+/** Null: the engine is a server of the operator's. */
+async function engineBytes(home: string): Promise<number | null> {
+  const file = join(home, ENGINE_FILE);
+  const [main, journal] = await Promise.all([bytesOf(file), bytesOf(`${file}-wal`)]);
+  return main === null ? null : main + (journal ?? 0);
+}
+
+const bytesOf = (path: string): Promise<number | null> =>
+  lstat(path).then(
+    ({ blocks }) => blocks * BLOCK_BYTES,
+    () => null,
+  );
+
+/** What the files of a folder take on disk; null if there is none, or too many files. Those that vanish or may not be read do not count. */
+async function folderBytes(folder: string): Promise<number | null> {
+  if ((await bytesOf(folder)) === null) return null;
+  let [bytes, files] = [0, 0];
+  await walkFolder(folder, {
+    see({ found }) {
+      files += 1;
+      if (!found.isDirectory()) bytes += Number(found.blocks) * BLOCK_BYTES;
+      return files <= MOST_FILES;
+    },
+    miss: () => true,
+  });
+  return files > MOST_FILES ? null : bytes;
+}

@@ -1,0 +1,39 @@
+import { type AttachedFile, isTextFile, textIn } from '../../domain/attachments.ts';
+import { type Definition, isVendor } from '../../domain/definition.ts';
+import { unprocessable } from '../../domain/errors.ts';
+import type { Store } from '../../store/index.ts';
+import type { SaidText } from './fork.ts';
+
+/** The texts among the files of a prompt, which guardrails read. Refuses files that the runtime of the definition is not given. */
+export async function textsToAdmit(
+  { attachments }: Pick<Store, 'attachments'>,
+  definition: Definition,
+  files: readonly AttachedFile[] = [],
+): Promise<SaidText[]> {
+  refuseUnsupported(definition, files);
+  const texts = files.filter(isTextFile);
+  if (texts.length === 0) return [];
+  const found = await attachments.contents(texts.map(({ id }) => id));
+  return found.map(({ id, content }) => ({
+    path: `attachments.${files.findIndex((file) => file.id === id)}`,
+    text: textIn(content) ?? '',
+  }));
+}
+
+/** Sessions at the vendor are sent the texts of prompts only. */
+function refuseUnsupported({ provider }: Definition, files: readonly AttachedFile[]): void {
+  if (!provider || !isVendor(provider)) return;
+  const errors = files.flatMap((file, index) =>
+    isTextFile(file)
+      ? []
+      : [
+          {
+            path: `attachments.${index}`,
+            message:
+              `Runs of the provider ${provider.name} are sessions at the vendor, which are given texts only, not ${file.name} (${file.media_type}); ` +
+              'use a provider of type anthropic_messages instead',
+          },
+        ],
+  );
+  if (errors.length > 0) throw unprocessable(errors, 'attachments_not_supported');
+}

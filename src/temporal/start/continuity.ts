@@ -1,0 +1,73 @@
+import { behindEvents, behindSentence, END, RECORD_BEHIND } from '../../domain/continuity.ts';
+import type { Definition } from '../../domain/definition.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import type { Store } from '../../store/index.ts';
+import type { UnfinishedTask } from '../../store/runs/tasks.ts';
+import type { Engine } from '../client/engine.ts';
+import { rulesOf } from '../names.ts';
+import type { Settle } from './settle.ts';
+
+interface ContinuityPorts {
+  store: Pick<Store, 'tasks' | 'continuity'>;
+  engine: Engine;
+  settle: Settle;
+  definition(hash: string): Promise<Definition>;
+}
+
+/** Carries out a person's decision about a run whose record is behind. Each part can be repeated, by several at once. */
+export async function carryOut(ports: ContinuityPorts, task: UnfinishedTask): Promise<void> {
+  const { store, engine } = ports;
+  const { task_id, continuity, behind_run_id } = task;
+  if (continuity === 'fail') return fail(ports, task);
+  if (continuity !== 'resume' || behind_run_id === null) return;
+  // By its id, so that a repetition does not end the execution that replaces it.
+  await engine.terminate(task_id, 'The run is resumed from its record by another execution', behind_run_id);
+  await restart(ports, task);
+  await store.continuity.done(task_id, behind_run_id);
+}
+
+async function fail(
+  { engine, settle }: ContinuityPorts,
+  { task_id, principal, record_behind, turns }: UnfinishedTask,
+): Promise<void> {
+  const error = behindSentence(record_behind ?? END);
+  const { next, webhook } = await settle(task_id, { status: 'failed', error, error_code: RECORD_BEHIND, turns });
+  if (webhook) await engine.deliver({ id: webhook, owner: principal });
+  if (next) await engine.proceed(next);
+  await engine.terminate(task_id, 'A person failed the run, because its record is behind');
+}
+
+/** The record holds every finished step and call: the loop passes over them without repeating any. */
+export async function restart({ store, engine, definition }: ContinuityPorts, task: UnfinishedTask): Promise<void> {
+  const { settings } = await definition(task.definition_hash);
+  const { task_id, holder, owner, principal, trigger, agent, workflow, workflow_id, model } = task;
+  const queued = holder !== null && holder !== task_id;
+  const labels = { owner, principal, trigger, agent, workflow, workflow_id, model };
+  await engine.restart({ task_id, queued, ...rulesOf(settings) }, labels);
+  // If the task was settled while its run was being started, the run would wait for its lane forever.
+  if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
+}
+
+/** Parks a task whose execution waits for what is not on record. */
+export async function parkWaiting(
+  { store }: Pick<ContinuityPorts, 'store'>,
+  { task_id, workflow_id, turns }: UnfinishedTask,
+  { run_id, missing, now }: { run_id: string; missing: string; now: () => string },
+): Promise<'behind' | null> {
+  const events = behindEvents(task_id, { missing, turns, now });
+  return (await store.continuity.park({ task_id, workflow_id }, { run_id, missing, events })) ? 'behind' : null;
+}
+
+/** Parks a task whose execution ended by itself: it had recorded the end. Null if the execution was ended from outside. */
+export async function parkEnded(
+  { store, engine }: ContinuityPorts,
+  task: UnfinishedTask,
+  now: () => string,
+): Promise<'behind' | null> {
+  const { task_id, workflow_id, turns } = task;
+  const run_id = await engine.endedItself(task_id);
+  if (run_id === null) return null;
+  const events = behindEvents(task_id, { missing: END, turns, now });
+  await store.continuity.park({ task_id, workflow_id }, { run_id, missing: END, events });
+  return 'behind';
+}

@@ -1,0 +1,283 @@
+import { v7 as uuid } from 'uuid';
+import type { Definition } from '../../domain/definition.ts';
+import { type AppError, conflict, foreign, notFound, unprocessable } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import type { EventBus } from '../../events/bus.ts';
+import type { Store } from '../../store/index.ts';
+import type { AdmitTask } from '../../store/people/quota-checks.ts';
+import type { VersionConfig } from '../../store/resources/versions.ts';
+import type { Evaluated } from '../../store/runs/forks.ts';
+import type { AskedOfRun, Snapshot } from '../../store/runs/pin.ts';
+import type { CreatedTask, NewTask } from '../../store/runs/tasks.ts';
+import type { Engine, RunLabels } from '../client/engine.ts';
+import { type RunInput, rulesOf } from '../names.ts';
+import { textsToAdmit } from './attached-files.ts';
+import { carryOut } from './continuity.ts';
+import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
+import { laneQueue } from './lane-queue.ts';
+import { type Begins, newTask, type PromptOrder } from './new-task.ts';
+import type { Settle } from './settle.ts';
+import type { Starts } from './starts.ts';
+
+/** A run that is to begin at a step of another run. */
+type ForkOrder = Omit<
+  PromptOrder,
+  'prompt' | 'prompt_parts' | 'attachments' | 'turn' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'
+> &
+  ForkAt;
+
+/** A run of an evaluation: in a separate workflow, so that it waits for no other run. */
+interface SeparateOrder {
+  evaluation_id: string;
+  task_id: string;
+  /** The workflow that is evaluated. */
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  access_token: string | null;
+}
+
+/** A task that is on record and whose run is to be started. */
+interface Prepared {
+  run: RunInput;
+  labels: RunLabels;
+}
+
+interface Accepted {
+  task_id: string;
+  workflow_id: string;
+  status: 'pending';
+  prompt: string;
+  created_at: string;
+}
+
+/** An order with the id of its task, and the time at which this try of its request began. */
+type Begun<O> = O & { task_id: string; since: Date };
+
+export interface Dispatch {
+  /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */
+  prompt(order: PromptOrder): Promise<Accepted>;
+  /** Writes a task that forks another run at one of its steps, and starts it like the task of a prompt. */
+  fork(order: ForkOrder): Promise<Accepted>;
+  /** Writes a task of an evaluation, once. Its run is started by the evaluation. */
+  evaluate(order: SeparateOrder & Evaluated): Promise<Prepared>;
+  /** The same for a task that judges an answer. */
+  judge(order: SeparateOrder, definition: Definition): Promise<Prepared>;
+  /** Carries out the recorded decision about a task whose record is behind. The reconciler repeats what fails. */
+  continueRun(task_id: string): Promise<void>;
+  /** Asks a task's run to end; text and usage so far are kept. */
+  halt(task_id: string): Promise<void>;
+  /** Ends the tasks of a workflow that have not begun, after it was switched off. */
+  endQueue(workflow_id: string): Promise<void>;
+  /** Starts the next task of a workflow, after it was switched on. */
+  resumeQueue(workflow_id: string): Promise<void>;
+}
+
+export interface DispatchOptions {
+  admitTask: AdmitTask;
+  store: Pick<Store, 'attachments' | 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
+  engine: Engine;
+  bus: Pick<EventBus, 'halt'>;
+  starts: Starts;
+  /** Whether the steps of runs are made in this process. */
+  steps_here: boolean;
+  settle: Settle;
+  definitionOf(snapshot: Snapshot, asked?: AskedOfRun): Definition;
+  /** The settings behind a definition. */
+  configOf(snapshot: Snapshot, definition: Definition): VersionConfig;
+  /** Why the guardrails refuse a prompt; null if they accept it. */
+  refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
+}
+
+export function createDispatch({
+  admitTask,
+  store,
+  engine,
+  bus,
+  starts,
+  steps_here,
+  settle,
+  definitionOf,
+  configOf,
+  refusalOf,
+}: DispatchOptions): Dispatch {
+  const { endSuperseded, ...queue } = laneQueue({ store, engine, settle });
+
+  /** Removes a task; false if its run has begun, or its request was repeated since. If the engine cannot start the next run in the lane now, the reconciler does. */
+  async function discard(task_id: string, since: Date): Promise<boolean> {
+    const next = await store.tasks.discard(task_id, since);
+    if (next) await engine.proceed(next).catch(() => {});
+    return !(await store.tasks.find(task_id));
+  }
+
+  /** Null: the workflow refuses it. */
+  const create = (task: NewTask, since: Date): Promise<CreatedTask | null> =>
+    admitTask(task.owner, (most_open) => written(task, { most_open, since }));
+
+  async function written(task: NewTask, { most_open, since }: { most_open: number; since: Date }) {
+    try {
+      return await store.tasks.create(task, most_open);
+    } catch (error) {
+      // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
+      if (outageOf(error)) await discard(task.task_id, since).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function start(
+    order: Begun<PromptOrder>,
+    { definition, state }: Begins,
+    { task_id, holder }: CreatedTask,
+  ): Promise<void> {
+    const queued = holder !== task_id;
+    const { workflow_id } = order;
+    try {
+      const run = { task_id, queued, ...rulesOf(definition.settings), ...(state ? { state } : {}) };
+      const labels = labelsOf(order, definition);
+      const is_first = await engine.start(run, labels);
+      // The engine may have received an earlier request for this id late, and its execution has found no task.
+      if (!is_first && (await store.tasks.find(task_id))?.status === 'pending') await engine.restart(run, labels);
+    } catch (error) {
+      // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead. The answer of an
+      // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
+      if (await discard(task_id, order.since)) throw error;
+    }
+    // The prompt is accepted. What does not get through now is repeated by the reconciler.
+    if (queued) await recheck(task_id, workflow_id).catch(() => {});
+  }
+
+  /** Checks a run that was started to wait: its lane may have become free, or its task may have ended, before it could be signalled. */
+  async function recheck(task_id: string, workflow_id: string): Promise<void> {
+    if ((await store.tasks.holder(workflow_id)) === task_id) await engine.proceed(task_id);
+    else if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
+  }
+
+  /** Asks the run to end; false if the engine has none. A worker that runs it is notified at once; a later one reads the request. */
+  async function requestEnd(task_id: string): Promise<boolean> {
+    const known = await engine.halt(task_id);
+    if (known) await store.tasks.noteHalt(task_id);
+    bus.halt(task_id);
+    return known;
+  }
+
+  async function halt(task_id: string): Promise<void> {
+    if (await requestEnd(task_id)) return;
+    const { turns = 0, owner = '' } = (await store.tasks.find(task_id)) ?? {};
+    const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
+    if (webhook) await engine.deliver({ id: webhook, owner });
+    if (next) await engine.proceed(next);
+    // Its run may have begun before the task was settled. A run that starts later finds that the task has ended.
+    await requestEnd(task_id);
+  }
+
+  async function snapshotFor({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
+    const snapshot = await store.snapshot(workflow_id);
+    if (!snapshot) throw notFound('workflow', workflow_id);
+    if (snapshot.workflow.owner !== owner) throw foreign('workflow');
+    return snapshot;
+  }
+
+  async function admit(definition: Definition, { path, text }: SaidText, owner: string): Promise<void> {
+    const refused = await refusalOf(definition, text, owner);
+    if (refused) throw unprocessable([{ path, message: refused.message }], refused.code);
+  }
+
+  async function launch(order: Begun<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
+    const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
+    const created = await create(task, order.since);
+    if (!created) throw refusal(workflow.status);
+    await start(order, begins, created);
+    const { task_id, created_at, holder } = created;
+    if (holder !== task_id) starts.begun(task_id);
+    const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
+    // The prompt is accepted. If the halt does not get through now, the reconciler repeats it.
+    if (on_busy === 'interrupt' && holder !== task_id)
+      await endSuperseded(workflow_id)
+        .then(() => halt(holder))
+        .catch(() => {});
+    return { task_id, workflow_id, status: 'pending', prompt, created_at };
+  }
+
+  /** Does all that a prompt costs in its turn: reading what it needs is half of the work. */
+  const inTurn =
+    <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: Begun<O>) => Promise<T>) =>
+    (order: O): Promise<T> => {
+      const { task_id = uuid(), owner } = order;
+      const begun = { ...order, task_id, since: new Date() };
+      return starts.inTurn({ task_id, owner, steps_here }, () => work(begun));
+    };
+
+  /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
+  async function separate(order: SeparateOrder, begins: Begins, check: () => Promise<void>): Promise<Prepared> {
+    const { task_id, owner, owner_login, evaluation_id } = order;
+    const since = new Date();
+    const { agent, workflow, settings } = begins.definition;
+    const labels = labelsOf({ ...order, trigger: EVALUATION }, begins.definition);
+    const ready = { run: { task_id, queued: false, max_turns: settings.max_turns }, labels };
+    if (await store.tasks.find(task_id)) return ready;
+    await check();
+    const own = { id: task_id, owner, owner_login, single_use: true, evaluation_id };
+    if (!(await store.workflows.find(task_id)))
+      await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
+    const task = newTask({ ...order, workflow_id: task_id, trigger: EVALUATION }, { ...begins, on_busy: 'reject' });
+    if (!(await create(task, since))) throw refusal('active');
+    return ready;
+  }
+
+  return {
+    ...queue,
+    halt,
+    async continueRun(task_id) {
+      const task = await store.tasks.unfinishedOne(task_id);
+      if (task) await carryOut({ store, engine, settle, definition: store.definitions.get }, task);
+    },
+    prompt: inTurn<PromptOrder, Accepted>(async (order) => {
+      const snapshot = await snapshotFor(order);
+      const definition = definitionOf(snapshot, order);
+      for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])
+        await admit(definition, text, order.owner);
+      return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
+    }),
+    fork: inTurn<ForkOrder, Accepted>(async (order) => {
+      const snapshot = await snapshotFor(order);
+      const { definition, prompt, said, seed, state } = await plannedFork(store, order);
+      const { attachments } = order.source;
+      const texts = [...said, ...(await textsToAdmit(store, definition, attachments))];
+      // Also refuses whatever the workflow refuses by now.
+      for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
+        for (const text of texts) await admit(rules, text, order.owner);
+      return launch({ ...order, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);
+    }),
+    async evaluate({ definition_hash, effects, ...order }) {
+      const definition = await store.definitions.get(definition_hash);
+      return separate(order, { definition, evaluated: { definition_hash, effects } }, async () => {
+        const snapshot = await snapshotFor(order);
+        await admit(definition, promptOf(order), order.owner);
+        await admit({ ...definition, guardrails: snapshot.guardrails }, promptOf(order), order.owner);
+      });
+    },
+    judge: (order, definition) => separate(order, { definition }, async () => {}),
+  };
+}
+
+function labelsOf(
+  { owner_login: owner, owner: principal, trigger, workflow_id }: Omit<PromptOrder, 'prompt' | 'access_token'>,
+  { agent, workflow, model }: Definition,
+): RunLabels {
+  return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
+}
+
+const promptOf = ({ prompt }: { prompt: string }): SaidText => ({ path: 'prompt', text: prompt });
+
+const EVALUATION = 'evaluation';
+
+function refusal(status: string): AppError {
+  if (status === 'inactive')
+    return conflict('This workflow is switched off; set its status to active first', 'workflow_inactive');
+  return conflict(
+    'A run of this workflow is in progress and on_busy is reject; wait for it, halt it, or send on_busy: enqueue',
+    'workflow_busy',
+  );
+}

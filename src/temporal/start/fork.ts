@@ -1,0 +1,124 @@
+import type { AttachedFile } from '../../domain/attachments.ts';
+import { type Definition, isVendor } from '../../domain/definition.ts';
+import { type FieldError, unprocessable } from '../../domain/errors.ts';
+import { type ForkEffects, stateBefore } from '../../domain/fork.ts';
+import { changedDefinition, type DefinitionChanges, type MessageEdit, partsAsked } from '../../domain/fork-changes.ts';
+import type { LoopState } from '../../domain/run-loop.ts';
+import { storable } from '../../domain/transcript.ts';
+import type { Store } from '../../store/index.ts';
+import type { CopiedMessage, Seed } from '../../store/runs/forks.ts';
+
+/** The run to fork. */
+export interface ForkSource {
+  id: string;
+  workflow_id: string;
+  prompt: string;
+  attachments: readonly AttachedFile[];
+  definition_hash: string;
+}
+
+export interface ForkAt {
+  source: ForkSource;
+  from_step: number;
+  effects: ForkEffects;
+  prompt?: string | undefined;
+  changes?: DefinitionChanges | undefined;
+}
+
+/** A text of the caller's for the model, and the field that it came in. */
+export interface SaidText {
+  path: string;
+  text: string;
+}
+
+interface PlannedFork {
+  /** The source run's definition, with the changes of the fork. */
+  definition: Definition;
+  /** The prompt that the fork is a run of. */
+  prompt: string;
+  /** What guardrails have to accept. */
+  said: SaidText[];
+  seed: Seed;
+  /** Where its loop begins. */
+  state: LoopState;
+}
+
+/** The initial state of a fork. Refuses if the source cannot be forked at the step, or not with the changes. */
+export async function plannedFork(store: Pick<Store, 'definitions' | 'forks'>, order: ForkAt): Promise<PlannedFork> {
+  const { source, from_step, effects, prompt, changes = {} } = order;
+  const original = await store.definitions.get(source.definition_hash);
+  if (original.provider && isVendor(original.provider))
+    throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
+  const state = await stateAt(store, order, original);
+  const definition = await forkDefinition(store, order, original);
+  const copied = !(from_step === 1 && prompt !== undefined);
+  const { edits, said } = await editedMessages(store, order, copied);
+  const edited_prompt = edits.find(({ step, position }) => step === 0 && position === 0)?.content;
+  const own_prompt = copied ? (edited_prompt ?? source.prompt) : prompt!;
+  return {
+    definition,
+    prompt: own_prompt,
+    // An edited prompt is judged as an edit.
+    said: prompt === undefined && edited_prompt !== undefined ? said : [{ path: 'prompt', text: prompt ?? own_prompt }, ...said],
+    state,
+    seed: {
+      task_id: source.id,
+      step: from_step,
+      effects,
+      definition_hash: definition === original ? source.definition_hash : null,
+      changes: Object.entries(changes)
+        .flatMap(([name, value]) => (value === undefined ? [] : [name]))
+        .sort(),
+      turns: state.turns,
+      copied,
+      message: copied ? (prompt ?? null) : null,
+      edits,
+      keeps_extra: definition.provider?.id === original.provider?.id,
+    },
+  };
+}
+
+async function stateAt({ forks }: Pick<Store, 'forks'>, { source, from_step }: ForkAt, { settings }: Definition) {
+  const steps = await forks.steps(source.id);
+  if (!steps.some(({ step }) => step === from_step))
+    throw unprocessable([{ path: 'from_step', message: noStep(steps.at(-1)?.step) }], 'no_such_step');
+  const calls = new Map(steps.map(({ step, calls }) => [step, calls]));
+  return stateBefore(from_step, settings, (step) => calls.get(step) ?? []);
+}
+
+async function forkDefinition({ forks }: Pick<Store, 'forks'>, { source, changes }: ForkAt, original: Definition) {
+  if (!changes) return original;
+  const parts = await forks.parts({ workflow_id: source.workflow_id, ...partsAsked(original, changes) });
+  return changedDefinition(original, changes, parts);
+}
+
+/** The edits that are made in the copies, and those of a person's messages to be judged. Refuses edits of other messages. */
+async function editedMessages(
+  store: Pick<Store, 'forks'>,
+  { source, from_step, changes: { messages: edits = [] } = {} }: ForkAt,
+  copied: boolean,
+): Promise<{ edits: MessageEdit[]; said: SaidText[] }> {
+  if (edits.length === 0) return { edits, said: [] };
+  const copies = copied ? await store.forks.messages(source.id, from_step) : [];
+  const copyOf = ({ step, position }: MessageEdit): CopiedMessage | undefined =>
+    copies.find((copy) => copy.step === step && copy.position === position);
+  const faults = edits.flatMap((edit, index): FieldError[] =>
+    copyOf(edit) ? [] : [{ path: `changes.messages.${index}`, message: notCopied(edit, from_step) }],
+  );
+  if (faults.length > 0) throw unprocessable(faults);
+  const said = edits.flatMap((edit, index) =>
+    copyOf(edit)?.role === 'user' ? [{ path: `changes.messages.${index}.content`, text: edit.content }] : [],
+  );
+  return { edits: edits.map((edit) => ({ ...edit, content: storable(edit.content) })), said };
+}
+
+const notCopied = ({ step, position }: MessageEdit, from_step: number) =>
+  `The fork copies no message of step ${step} at position ${position}; GET /api/tasks/{id}/steps/${from_step}/request lists the messages`;
+
+const KEPT_BY_VENDOR =
+  "The conversation of this run is kept in a session at the model's vendor, which cannot resume at an earlier step; send the prompt again instead";
+
+const noStep = (last: number | undefined) =>
+  last === undefined
+    ? 'The run has not begun its first step, so there is nothing to fork yet'
+    : `The run has no such step; choose one from 1 to ${last}`;

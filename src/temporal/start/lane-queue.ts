@@ -1,0 +1,51 @@
+import type { Store } from '../../store/index.ts';
+import type { TaskInQueue } from '../../store/runs/tasks.ts';
+import type { Engine } from '../client/engine.ts';
+import type { Settle } from './settle.ts';
+
+/** Why a task that waits for its lane ends without having run. */
+const UNRUN = {
+  workflow_inactive: 'The workflow was switched off before this run began; switch it on and send the prompt again',
+  superseded: 'A newer prompt with on_busy interrupt took its place before this run began',
+} as const;
+
+interface QueuePorts {
+  store: { tasks: Pick<Store['tasks'], 'queued' | 'superseded' | 'takeLane'> };
+  engine: Engine;
+  settle: Settle;
+}
+
+/** Tasks that a request ends itself. Those of a longer queue are ended by the reconciler. */
+const AT_ONCE = 200;
+
+/** Ends a task that has not begun; does nothing if it has. */
+export async function endUnrun(
+  { engine, settle }: Pick<QueuePorts, 'engine' | 'settle'>,
+  { task_id, principal }: TaskInQueue,
+  code: keyof typeof UNRUN,
+): Promise<void> {
+  const end = { status: 'halted', error: UNRUN[code], error_code: code, turns: 0 } as const;
+  const { next, webhook, ended } = await settle(task_id, end, { only_pending: true });
+  if (!ended) return;
+  if (webhook) await engine.deliver({ id: webhook, owner: principal });
+  if (next) await engine.proceed(next);
+  await engine.halt(task_id);
+}
+
+/** Handles the tasks that wait for a workflow's lane when the workflow is switched off or on, or interrupted more than once. */
+export function laneQueue({ store, ...ports }: QueuePorts) {
+  const end = async (tasks: TaskInQueue[], code: keyof typeof UNRUN) => {
+    for (const task of tasks) await endUnrun(ports, task, code);
+  };
+  return {
+    /** Ends every task that has not begun. */
+    endQueue: async (workflow_id: string) => end(await store.tasks.queued(workflow_id, AT_ONCE), 'workflow_inactive'),
+    /** Ends the interrupting tasks that a newer one follows. */
+    endSuperseded: async (workflow_id: string) => end(await store.tasks.superseded(workflow_id), 'superseded'),
+    /** Starts the next task of a workflow that was switched on again. */
+    async resumeQueue(workflow_id: string): Promise<void> {
+      const next = await store.tasks.takeLane(workflow_id);
+      if (next) await ports.engine.proceed(next);
+    },
+  };
+}

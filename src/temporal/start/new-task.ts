@@ -1,0 +1,59 @@
+import type { Definition } from '../../domain/definition.ts';
+import type { LoopState } from '../../domain/run-loop.ts';
+import type { VersionConfig } from '../../store/resources/versions.ts';
+import type { Evaluated, Seed } from '../../store/runs/forks.ts';
+import type { AskedOfRun } from '../../store/runs/pin.ts';
+import type { NewTask } from '../../store/runs/tasks.ts';
+
+export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
+  /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
+  task_id?: string | undefined;
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  on_busy?: string | undefined;
+  trigger: string;
+  scheduled_agent_id?: string | null;
+  /** When a schedule meant it to run: if the installation was restored since, it may have run before. */
+  due_at?: Date | undefined;
+  /** The caller's access token; sealed with the task if its model is the default runtime's, and opened only for a call of that. */
+  access_token: string | null;
+}
+
+/** The definition and state with which a task is written and its run starts. */
+export interface Begins {
+  definition: Definition;
+  config?: VersionConfig;
+  seed?: Seed;
+  evaluated?: Evaluated;
+  state?: LoopState;
+}
+
+export function newTask(
+  order: PromptOrder & { task_id: string },
+  { definition, config, on_busy, seed, evaluated }: Begins & { on_busy: string },
+): NewTask {
+  const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
+  return {
+    task_id,
+    workflow_id,
+    prompt,
+    prompt_parts: order.prompt_parts,
+    attachments: order.attachments,
+    turn: order.turn,
+    owner,
+    owner_login,
+    trigger,
+    scheduled_agent_id,
+    due_at: order.due_at,
+    definition,
+    config: config ?? null,
+    is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((asked) => asked !== undefined),
+    on_busy: order.on_busy ?? on_busy,
+    // No other model is called with it.
+    caller_token: definition.provider === null ? access_token : null,
+    seed,
+    evaluated,
+  };
+}

@@ -1,0 +1,95 @@
+import { AppError } from '../../domain/errors.ts';
+
+/** A run that is to be started. */
+interface Start {
+  task_id: string;
+  owner: string;
+  /** Whether its steps are made in this process. */
+  steps_here: boolean;
+}
+
+/**
+ * Lets only some runs start at once in this process. Otherwise all runs of a burst get on equally slowly, and the texts of the runs that
+ * speak already wait for the processor as well.
+ */
+export interface Starts {
+  /**
+   * Starts a run in its turn; owners take turns. Throws if too many of its owner wait already. Resolves with what the work returns.
+   * The turn ends with the work or, if the steps are made here, when the run has `begun`.
+   */
+  inTurn<T>(start: Start, work: () => Promise<T>): Promise<T>;
+  /** Its model is asked, or it waits for something else: the next run may start. */
+  begun(task_id: string): void;
+}
+
+/** A turn that takes longer ends: the run waits for a server, or the machine is slow, and neither may hold up the others. */
+const LONGEST_MS = 300;
+
+/** Of one owner. About twenty seconds of starts: longer than most clients wait for an answer. */
+const MOST_WAITING = 500;
+const RETRY_AFTER_S = 2;
+
+function refusal(): AppError {
+  const message = `More than ${MOST_WAITING} of your runs wait to be started; this one was not, try again shortly`;
+  return new AppError('unavailable', message, { code: 'too_many_waiting', retry_after_s: RETRY_AFTER_S });
+}
+
+export function startsInTurn(most: number): Starts {
+  const waiting = new Map<string, (() => void)[]>();
+  const starting = new Map<string, () => void>();
+  let free = most;
+
+  async function turnOf(owner: string): Promise<void> {
+    if (free > 0) {
+      free -= 1;
+      return;
+    }
+    const before = waiting.get(owner) ?? [];
+    if (before.length >= MOST_WAITING) throw refusal();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.set(owner, [...before, resolve]);
+    await promise;
+  }
+
+  function passOn(): void {
+    const [first] = waiting;
+    if (!first) {
+      free += 1;
+      return;
+    }
+    const [owner, [next, ...rest]] = first;
+    waiting.delete(owner);
+    if (rest.length > 0) waiting.set(owner, rest);
+    next?.();
+  }
+
+  /** Begins a turn. Returns what ends it, which may be called several times. */
+  function turn(task_id: string): () => void {
+    const end = () => {
+      if (starting.get(task_id) !== end) return;
+      clearTimeout(timer);
+      starting.delete(task_id);
+      passOn();
+    };
+    const timer = setTimeout(end, LONGEST_MS);
+    starting.get(task_id)?.();
+    starting.set(task_id, end);
+    return end;
+  }
+
+  return {
+    async inTurn({ task_id, owner, steps_here }, work) {
+      await turnOf(owner);
+      const end = turn(task_id);
+      let goes_on = false;
+      try {
+        const result = await work();
+        goes_on = steps_here;
+        return result;
+      } finally {
+        if (!goes_on) end();
+      }
+    },
+    begun: (task_id) => starting.get(task_id)?.(),
+  };
+}

@@ -1,0 +1,13 @@
+import { Context } from '@temporalio/activity';
+import { runIdOf, taskIdOfExecution } from '../names.ts';
+
+/** The task whose activity is running here; null outside of one. */
+export function currentTask(): string | null {
+  try {
+    const id = Context.current().info.workflowExecution?.workflowId ?? '';
+    const task_id = taskIdOfExecution(id);
+    return id === runIdOf(task_id) ? task_id : null;
+  } catch {
+    return null;
+  }
+}

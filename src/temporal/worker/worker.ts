@@ -1,0 +1,139 @@
+import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, type WorkerOptions } from '@temporalio/worker';
+import type { Tracing } from '../../observe/tracing.ts';
+import { type ActivityPorts, type RunActivities, runActivities } from '../activities/index.ts';
+import { buildOf, queueOfRole, ROLES, type Role } from '../names.ts';
+import { workflowBundle } from './bundle.ts';
+import { activityPlaces } from './sdk-log.ts';
+import { StackTracingWorker, WatchedWorker } from './watched-worker.ts';
+
+interface WorkerSettings {
+  connection: NativeConnection;
+  namespace: string;
+  /** The installation's; those of the roles are named after it. */
+  task_queue: string;
+  /** Whose queues it takes work from. */
+  roles: readonly Role[];
+  /** Where the bundled workflow code is kept. */
+  cache_dir: string;
+  /** In each queue. */
+  max_activities: number;
+  /** How many runs are kept in memory between their steps. The least recently used is evicted, and replayed when it continues. */
+  cached_runs: number;
+  /** How long a running step may take to end when the worker is asked to stop. */
+  shutdown_seconds: number;
+  /** Of Perdura. */
+  version: string;
+  /** Names this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
+  build_id: string | null;
+  /** Runs can be asked for their call stacks. */
+  call_stacks: boolean;
+  /** Traces of activities and workflows; null: none. */
+  tracing: Pick<Tracing, 'workerOptions' | 'workflowModules'> | null;
+}
+
+/** The name under which the versions of all workers are kept in the engine. */
+export const DEPLOYMENT = 'perdura';
+
+interface SdkOutput {
+  metrics_address?: string | undefined;
+  /** Instead of text on stderr. */
+  write?: ((entry: LogEntry) => void) | undefined;
+}
+
+/**
+ * How much of the SDK's own log goes to stderr. Must be set before the first connection. With `write` the log of its native part is
+ * forwarded to it as well. With `metrics_address` (host:port) the SDK serves its metrics there.
+ */
+export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', { metrics_address, write }: SdkOutput = {}): void {
+  const logging = write ? { forward: {}, filter: 'ERROR' } : { console: {}, filter: 'ERROR' };
+  const metrics = metrics_address ? { metrics: metricsAt(metrics_address) } : {};
+  const runtime = Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging, ...metrics } });
+  if (write) dropEarly(runtime, level);
+}
+
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'];
+
+/** Where a log is forwarded, the SDK buffers and sorts every trace of both parts, only to drop it: this logger drops it before. */
+const dropEarly = ({ logger }: Runtime, level: string) => Object.assign(logger, { severity: SEVERITIES.indexOf(level) });
+
+/** The SDK's own metrics, for Prometheus: units and kinds are in their names. */
+const metricsAt = (bindAddress: string) => ({
+  prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
+});
+
+export interface RunningWorker {
+  /** Whether it asks for work in all of its queues. */
+  polls(): boolean;
+  /** Resolves when the worker has stopped; rejects if it crashed. */
+  done: Promise<void>;
+  /** Takes no new work, lets running steps end or hands them over, then resolves. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The roles whose queues a process polls. A worker of all roles polls only the queue of runs, unless runs send work to the others:
+ * the engine gives a step to the worker that asked for it only within one queue.
+ */
+export const polledRoles = (roles: readonly Role[], { role_queues }: { role_queues: boolean }): readonly Role[] =>
+  roles.length === ROLES.length && !role_queues ? ['runs'] : roles;
+
+/** What arrives in the queue of a role. That of runs has all activities, for runs that began without the other queues. */
+const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> = {
+  runs: (all) => all,
+  models: ({ exchange, remember }) => ({ exchange, remember }),
+  tools: ({ callTool, gradeByTool }) => ({ callTool, gradeByTool }),
+};
+
+export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {
+  const activities = runActivities(ports);
+  const workers: WatchedWorker[] = [];
+  const Watched = settings.call_stacks ? StackTracingWorker : WatchedWorker;
+  for (const role of settings.roles) workers.push(await Watched.create(await optionsOf(role, activities, settings)));
+  const ends = workers.map((worker) => worker.run());
+  const stop = async () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    await Promise.allSettled(ends);
+  };
+  const done = Promise.all(ends).then(() => {});
+  done.catch(() => {});
+  return { polls: () => workers.every((worker) => worker.getState() === 'RUNNING'), done, stop };
+}
+
+async function optionsOf(role: Role, activities: RunActivities, settings: WorkerSettings): Promise<WorkerOptions> {
+  return {
+    connection: settings.connection,
+    namespace: settings.namespace,
+    taskQueue: queueOfRole(settings.task_queue, role),
+    activities: ACTIVITIES[role](activities),
+    maxConcurrentActivityTaskExecutions: settings.max_activities,
+    ...(role === 'runs' ? await workflowOptions(settings) : {}),
+    // A halt arrives with the reply to a heartbeat, and a run whose worker is lost moves to another after these seconds.
+    maxHeartbeatThrottleInterval: '2s',
+    defaultHeartbeatThrottleInterval: '2s',
+    shutdownGraceTime: `${settings.shutdown_seconds}s`,
+    shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
+    ...(settings.build_id ? versioned(settings.build_id) : { buildId: buildOf(settings.version) }),
+    ...settings.tracing?.workerOptions,
+    interceptors: interceptorsOf(settings.tracing),
+  };
+}
+
+const workflowOptions = async ({ cache_dir, cached_runs, tracing }: WorkerSettings) => ({
+  workflowBundle: await workflowBundle(cache_dir, tracing?.workflowModules),
+  maxCachedWorkflows: cached_runs,
+  maxEagerActivityReservationsPerWorkflowTask: 10,
+  stickyQueueScheduleToStartTimeout: '4s' as const,
+});
+
+const interceptorsOf = (tracing: WorkerSettings['tracing']) => {
+  const { activity = [], ...others } = tracing?.workerOptions.interceptors ?? {};
+  return { ...others, activity: [...activity, activityPlaces] };
+};
+
+const versioned = (buildId: string) => ({
+  workerDeploymentOptions: {
+    useWorkerVersioning: true as const,
+    version: { buildId, deploymentName: DEPLOYMENT },
+    defaultVersioningBehavior: 'PINNED' as const,
+  },
+});
