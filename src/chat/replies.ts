@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Caller } from '../api/http/auth.ts';
 import type { Agent } from '../contracts/agents.ts';
 import type { ChatEvent } from '../contracts/chat.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
+import type { Caller } from '../identity/caller.ts';
 import type { ChatStore } from '../store/resources/chat.ts';
 
 interface ChatTurn {

@@ -1,11 +1,5 @@
 import { z } from 'zod';
-
-const CALLER_ROLES = ['viewer', 'editor', 'administrator'] as const;
-export type CallerRole = (typeof CALLER_ROLES)[number];
-
-/** What an operation needs its caller to be allowed. */
-export const SCOPES = ['read', 'run', 'write', 'keys', 'audit'] as const;
-export type Scope = (typeof SCOPES)[number];
+import { CALLER_ROLES, SCOPES } from '../domain/access.ts';
 
 export const RoleName = z
   .enum(CALLER_ROLES)

@@ -1,11 +1,7 @@
 import { z } from 'zod';
+import { ALERT_MEASURES, ALERT_STATES } from '../domain/statuses.ts';
 import { Id, ListQuery, Name, patchOf, Timestamp, UntaggedQuery, WebUrl } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-
-const ALERT_MEASURES = ['failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog'] as const;
-export type AlertMeasure = (typeof ALERT_MEASURES)[number];
-const ALERT_STATES = ['ok', 'firing'] as const;
-export type AlertState = (typeof ALERT_STATES)[number];
 
 /** Of one principal. */
 export const MOST_ALERTS = 50;

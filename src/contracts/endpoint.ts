@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Scope } from './access.ts';
+import type { Scope } from '../domain/access.ts';
 import { FilterQuery, Id } from './common.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

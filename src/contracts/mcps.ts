@@ -133,6 +133,9 @@ const McpSignInBegun = z
   .meta({ id: 'McpSignInBegun' });
 export type McpSignInBegun = z.output<typeof McpSignInBegun>;
 
+const McpSignInFinished = McpSignIn.extend({ server_id: Id }).meta({ id: 'McpSignInFinished' });
+export type McpSignInFinished = z.output<typeof McpSignInFinished>;
+
 const tag = 'MCP servers';
 
 export const mcps = {
@@ -221,7 +224,7 @@ export const mcps = {
           code: 'as-the-browser-got-it',
         },
       }),
-    reply: McpSignIn.extend({ server_id: Id }).meta({ id: 'McpSignInFinished' }),
+    reply: McpSignInFinished,
     refuses: [403, 409, 502],
   }),
   endSignIn: endpoint('DELETE /api/mcps/{id}/sign-in', {

@@ -1,4 +1,9 @@
-import type { CallerRole, Scope } from '../contracts/access.ts';
+export const CALLER_ROLES = ['viewer', 'editor', 'administrator'] as const;
+export type CallerRole = (typeof CALLER_ROLES)[number];
+
+/** What an operation needs its caller to be allowed. */
+export const SCOPES = ['read', 'run', 'write', 'keys', 'audit'] as const;
+export type Scope = (typeof SCOPES)[number];
 
 /** The owner key: the provider and its stable subject, because a login can be reassigned. */
 export const principalKey = ({ provider, subject }: { provider: string; subject: string }) => `${provider}:${subject}`;

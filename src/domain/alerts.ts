@@ -1,4 +1,4 @@
-import type { AlertMeasure, AlertState } from '../contracts/alerts.ts';
+import type { AlertMeasure, AlertState } from './statuses.ts';
 
 /** An alert and what its rule measures now. */
 export interface MeasuredAlert {

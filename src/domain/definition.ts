@@ -1,5 +1,6 @@
 import type { BudgetLimits } from './budget.ts';
 import type { SetCallSettings } from './call-settings.ts';
+import type { ToolEffect } from './effects.ts';
 import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 
 /** What a run works with, pinned when its task is created. Holds names of stored tokens, never their values. */
@@ -138,8 +139,6 @@ export interface PinnedGuardrail {
   guardrail_type: string;
   config: Record<string, unknown>;
 }
-
-export type ToolEffect = 'read' | 'idempotent' | 'write';
 
 /** A tool as described to the model. */
 export interface ToolSpec {

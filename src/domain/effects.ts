@@ -1,4 +1,4 @@
-import type { ToolEffect } from './definition.ts';
+export type ToolEffect = 'read' | 'idempotent' | 'write';
 
 export type WaitingCall = 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
 /** `waiting_answer`: the call is in progress, and its tool has asked a person something. */

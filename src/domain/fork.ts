@@ -1,6 +1,6 @@
 import { readArguments } from './arguments.ts';
 import { canonicalJson } from './canonical-json.ts';
-import type { ToolEffect } from './definition.ts';
+import type { ToolEffect } from './effects.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
 
 /** How the tool calls of a fork are handled: answered from the record, never executed, or executed as in any run. */

@@ -1,4 +1,4 @@
-import type { ToolEffect } from './definition.ts';
+import type { ToolEffect } from './effects.ts';
 import { isNumbered, modelName, prefixedName } from './tool-names.ts';
 
 /**

@@ -1,9 +1,13 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { CallerRole } from '../contracts/access.ts';
+import type { Authority, CallerRole } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/people/principals.ts';
-import type { ServiceKeyRights } from './service-keys.ts';
+
+interface ServiceKeyRights extends Authority {
+  id: string;
+  expires_at: Date | null;
+}
 
 /** Whose access token it is. */
 export interface Identity extends Principal {

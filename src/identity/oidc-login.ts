@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
-import type { CallerRole } from '../contracts/access.ts';
+import type { CallerRole } from '../domain/access.ts';
 import { LoginFailure } from '../domain/login-failure.ts';
 import { textWithReason } from '../domain/reason.ts';
 import type { Principal } from '../store/people/principals.ts';

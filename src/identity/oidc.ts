@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { z } from 'zod';
-import type { CallerRole } from '../contracts/access.ts';
+import type { CallerRole } from '../domain/access.ts';
 import { highestRole } from '../domain/access.ts';
 import { readably } from '../domain/reason.ts';
 import { storable } from '../domain/transcript.ts';

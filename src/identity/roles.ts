@@ -1,4 +1,4 @@
-import type { CallerRole } from '../contracts/access.ts';
+import type { CallerRole } from '../domain/access.ts';
 import { type Authority, lowerRole, SCOPES_OF } from '../domain/access.ts';
 import type { Identity } from './cached-identity.ts';
 

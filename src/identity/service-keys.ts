@@ -1,5 +1,5 @@
-import type { CallerRole } from '../contracts/access.ts';
-import { type Authority, isServiceKey } from '../domain/access.ts';
+import type { CallerRole } from '../domain/access.ts';
+import { isServiceKey } from '../domain/access.ts';
 import type { KnownKey } from '../store/people/service-keys.ts';
 import type { CachedIdentity, Identity } from './cached-identity.ts';
 import { withOwnTokens } from './own-tokens.ts';
@@ -27,9 +27,4 @@ function identityOf({ owner, owner_login, ...key }: KnownKey, claimed_role: Call
   const { id, role, scopes, expires_at } = key;
   const person = { provider, subject: subject.join(':'), login: owner_login, ...(claimed_role ? { claimed_role } : {}) };
   return { ...person, service_key: { id, role, scopes, expires_at } };
-}
-
-export interface ServiceKeyRights extends Authority {
-  id: string;
-  expires_at: Date | null;
 }

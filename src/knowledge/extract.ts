@@ -1,6 +1,5 @@
 import { extname } from 'node:path';
 import { AppError, overLimit } from '../domain/errors.ts';
-import type { Config } from '../main/config.ts';
 import { PATIENCE_MS, ParserFailure } from '../parsers/failure.ts';
 import type { JobInput, ParserPool } from '../parsers/pool.ts';
 
@@ -33,13 +32,16 @@ interface UploadedFile {
   owner: string;
 }
 
+/** Returns the text of a file. Refuses an unreadable file with a sentence. */
+export type FileReader = (file: UploadedFile) => Promise<Extracted>;
+
 interface ReadLimits {
   deadline_ms: number;
   /** How long a file may wait for a process. */
   patience_ms: number;
 }
 
-export const readLimitsOf = ({ READ_SECONDS }: Pick<Config, 'READ_SECONDS'>): ReadLimits => ({
+export const readLimitsOf = ({ READ_SECONDS }: { READ_SECONDS: number }): ReadLimits => ({
   deadline_ms: READ_SECONDS * 1_000,
   patience_ms: PATIENCE_MS,
 });
@@ -47,10 +49,10 @@ export const readLimitsOf = ({ READ_SECONDS }: Pick<Config, 'READ_SECONDS'>): Re
 const refusal = (message: string, code = 'unreadable_file') =>
   new AppError('unprocessable', message, { code, errors: [{ path: 'file', message }] });
 
-/** The text of a file. Refuses an unreadable file with a sentence. A file made to exhaust the reader ends only the reader's process. */
+/** A file made to exhaust the reader ends only the reader's process. */
 export const fileReader =
-  (pool: Pick<ParserPool, 'run'>, limits: ReadLimits) =>
-  async ({ filename, content, owner }: UploadedFile): Promise<Extracted> => {
+  (pool: Pick<ParserPool, 'run'>, limits: ReadLimits): FileReader =>
+  async ({ filename, content, owner }) => {
     const kind = KINDS[extname(filename).toLowerCase()];
     if (!kind) throw refusal(`${filename || 'The file'} is not one of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
     const { reader, content_type } = kind;

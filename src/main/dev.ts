@@ -10,7 +10,7 @@ import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/database/migrations.ts';
 import { quietSdk } from '../temporal/worker/worker.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
-import type { InstallationSettings } from './core.ts';
+import type { InstallationSettings } from './installation-settings.ts';
 import { type ProcessLog, sdkLog } from './log.ts';
 import { openWorker } from './open-worker.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';

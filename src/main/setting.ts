@@ -8,7 +8,7 @@ import { requireOwnSchema } from '../store/database/migrations.ts';
 import type { Principal } from '../store/people/principals.ts';
 import { holdsSealedData } from '../store/secrets/key-check.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
-import type { InstallationSettings } from './core.ts';
+import type { InstallationSettings } from './installation-settings.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { hostOf, installationFetch } from './wiring/egress.ts';
 

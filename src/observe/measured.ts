@@ -5,7 +5,7 @@ import type { PublishDeltas } from '../events/publisher.ts';
 import type { StreamBudget } from '../events/waiting.ts';
 import type { ModelRuntime } from '../runtimes/runtime.ts';
 import type { WebhookStore } from '../store/runs/webhooks.ts';
-import type { PythonToolRunner } from '../toolrunner/index.ts';
+import type { PythonToolRunner } from '../toolrunner/python-tool-runner.ts';
 import type { McpPool } from '../tools/mcp/pool.ts';
 import type { CallOutcome, Meters } from './meters.ts';
 

@@ -4,7 +4,7 @@ import { addUsage } from '../domain/usage.ts';
 import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs/runs.ts';
 import type { CallEnd, OpenCall } from '../store/runs/tool-ledger.ts';
 import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
-import type { ExchangePorts } from '../temporal/activities/exchange/index.ts';
+import type { ExchangePorts } from '../temporal/activities/exchange/attempt.ts';
 import { comparable, type Differences, named } from './difference.ts';
 import { freshCall, freshRun, placeOf, plain, type Recording } from './recording.ts';
 

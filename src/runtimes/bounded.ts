@@ -3,7 +3,6 @@ import { ModelFailure } from '../domain/model-failure.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
 import { reasonOf } from '../domain/reason.ts';
 import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
-import type { Config } from '../main/config.ts';
 import { refusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelReply, ModelRuntime } from './runtime.ts';
@@ -16,7 +15,7 @@ export interface ExchangeDeadlines {
 }
 
 /** The installation's deadlines. */
-export const deadlinesOf = (config: Pick<Config, 'MODEL_TOTAL_SECONDS' | 'MODEL_SILENCE_SECONDS'>): ExchangeDeadlines => ({
+export const deadlinesOf = (config: { MODEL_TOTAL_SECONDS: number; MODEL_SILENCE_SECONDS: number }): ExchangeDeadlines => ({
   total_ms: config.MODEL_TOTAL_SECONDS * 1_000,
   silence_ms: config.MODEL_SILENCE_SECONDS * 1_000,
 });

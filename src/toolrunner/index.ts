@@ -3,18 +3,18 @@ import { fileURLToPath } from 'node:url';
 import { asLack } from '../domain/outages.ts';
 import { gate } from '../domain/queue.ts';
 import { failedAnswer, toAnswer } from './answer.ts';
-import { type ConfinedCommand, type ConfinedProcess, startConfined } from './confined.ts';
+import { type ConfinedProcess, startConfined } from './confined.ts';
 import { type Confinement, findConfinement } from './confinement.ts';
 import type { ChildFrame } from './frame.ts';
 import { hostPathOf, hostPathRules } from './host-paths.ts';
 import { startInspector } from './inspection.ts';
-import { findInterpreter, type Interpreter } from './interpreter.ts';
+import { findInterpreter } from './interpreter.ts';
 import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
 import type { ToolRunnerOptions } from './options.ts';
 import { runInProcess } from './process-tier.ts';
-import type { ToolAnswer, ToolRun, ToolRunner } from './runner.ts';
+import type { PythonToolRunner } from './python-tool-runner.ts';
+import type { ToolAnswer, ToolRun } from './runner.ts';
 import { makeScratch } from './scratch.ts';
-import type { Isolation } from './settings.ts';
 import { shareWorkspace } from './workspaces.ts';
 
 export * from '../egress/dial.ts';
@@ -28,21 +28,6 @@ export { installToolPackages, type ToolPackages } from './packages.ts';
 export { listPlugins } from './plugins.ts';
 export type * from './runner.ts';
 export { shareWorkspace as shareWithTools } from './workspaces.ts';
-
-/** `ToolRunner` with the operator's view and confined commands. */
-export interface PythonToolRunner extends ToolRunner {
-  readonly isolation: Isolation;
-  /** Why no stronger tier than `isolation` is in force; '' in the strongest. */
-  readonly isolation_reason: string;
-  /** The tools' interpreter; null on a machine without Python. */
-  readonly interpreter: Pick<Interpreter, 'executable' | 'version'> | null;
-  /** Replaces the packages imported ahead of calls; running calls are ended. */
-  preload(packages: readonly string[]): Promise<void>;
-  /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null if it can. */
-  pathRefusal(path: string): Promise<string | null>;
-  /** Starts a command under the rules of a tool call. An abort of the signal, or `close`, ends it. */
-  startConfined(command: ConfinedCommand, signal?: AbortSignal): Promise<ConfinedProcess>;
-}
 
 const MAIN = fileURLToPath(new URL('./python/main.py', import.meta.url));
 const CODE = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,6 +1,6 @@
 import { failedAnswer } from './answer.ts';
-import type { PythonToolRunner } from './index.ts';
 import { NoInterpreter } from './interpreter.ts';
+import type { PythonToolRunner } from './python-tool-runner.ts';
 
 /** The runner of a machine without Python: everything that needs it is refused, with this reason. */
 export function runnerWithoutPython({ message: reason }: NoInterpreter): PythonToolRunner {

@@ -1,5 +1,4 @@
 import { measureFolder } from '../folders/measure.ts';
-import type { Config } from '../main/config.ts';
 import type { ToolOutcome } from './source.ts';
 
 interface WorkspaceLimits {
@@ -7,7 +6,13 @@ interface WorkspaceLimits {
   files: number;
 }
 
-export const workspaceLimitsOf = ({ WORKSPACE_MB, WORKSPACE_FILES }: Config): WorkspaceLimits => ({
+export const workspaceLimitsOf = ({
+  WORKSPACE_MB,
+  WORKSPACE_FILES,
+}: {
+  WORKSPACE_MB: number;
+  WORKSPACE_FILES: number;
+}): WorkspaceLimits => ({
   bytes: WORKSPACE_MB * 1024 ** 2,
   files: WORKSPACE_FILES,
 });

@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFolder } from '../folders/remove.ts';
-import type { Config } from '../main/config.ts';
 
 /** A directory for each run, under one parent. */
 export interface Workspaces {
@@ -13,7 +12,7 @@ export interface Workspaces {
 }
 
 /** The working directories of runs. */
-export const workspacesOf = ({ PERDURA_HOME }: Pick<Config, 'PERDURA_HOME'>) => join(PERDURA_HOME, 'workspaces');
+export const workspacesOf = ({ PERDURA_HOME }: { PERDURA_HOME: string }) => join(PERDURA_HOME, 'workspaces');
 
 const DRAFT = '.draft-';
 

@@ -2,8 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database/database.ts';
+import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { runStore } from '../../src/store/runs/runs.ts';
-import { type CreatedTask, type NewTask, taskStore } from '../../src/store/runs/tasks.ts';
+import { type CreatedTask, taskStore } from '../../src/store/runs/tasks.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { openTestDatabase } from '../support/database.ts';
 

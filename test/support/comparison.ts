@@ -1,4 +1,5 @@
-import { type ReconciledTasks, reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
+import type { ReconciledTasks } from '../../src/temporal/activities/reconciled-tasks.ts';
+import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** Compares tasks with the engine as the reconciler would some time from now: after a minute nothing is on its way any more. */

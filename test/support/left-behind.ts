@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
+import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { pinnedDefinition } from '../../src/store/runs/pin.ts';
-import type { NewTask } from '../../src/store/runs/tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** Creates a task that is recorded but unknown to the engine, as a server leaves it if it dies in between. */

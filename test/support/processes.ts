@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
 import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
-import type { InstallationSettings } from '../../src/main/core.ts';
+import type { InstallationSettings } from '../../src/main/installation-settings.ts';
 import { note } from './children.ts';
 import { type Client, clientOf } from './client.ts';
 import { RUN_MARK } from './run-mark.ts';

@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import type { InstallationSettings } from '../../src/main/core.ts';
+import type { InstallationSettings } from '../../src/main/installation-settings.ts';
 
 /** The engine as an operator's own client sees it. */
 export async function clientForTests({ temporal_address: address, config }: InstallationSettings) {

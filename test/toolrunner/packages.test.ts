@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import command from '../../src/main/commands/tools.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { toolsPython } from '../../src/main/wiring/tool-runner.ts';
-import { installToolPackages, type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
+import { installToolPackages, startToolRunner } from '../../src/toolrunner/index.ts';
+import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
 
 /** Small, of Python alone, and without dependencies. */
 const PACKAGE = 'inflection==0.5.1';

@@ -1,14 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { vi } from 'vitest';
-import {
-  type PythonToolRunner,
-  startToolRunner,
-  type ToolAnswer,
-  type ToolRun,
-  type ToolRunnerOptions,
-} from '../../src/toolrunner/index.ts';
+import { startToolRunner, type ToolAnswer, type ToolRun, type ToolRunnerOptions } from '../../src/toolrunner/index.ts';
 import { findInterpreter, type Interpreter } from '../../src/toolrunner/interpreter.ts';
+import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
 
 // The machine that runs the tests may be busy; no test here measures time.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
-import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
+import { startToolRunner } from '../../src/toolrunner/index.ts';
+import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
 import type { SchemaFaults } from '../../src/tools/mcp/listing.ts';
 import { type McpPool, mcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import type { ToolCall } from '../../src/tools/source.ts';

@@ -4,9 +4,35 @@ import { expect, it } from 'vitest';
 
 const SRC = resolve(import.meta.dirname, '../../src');
 
-/** Which folder may import values from which; types may come from anywhere, since they vanish. `npm:` names packages, `node:` Node. */
+/** The rooms of src from the lowest to the highest: a file imports from its own room and from lower ones, types included. */
+const ROOMS = [
+  'domain',
+  'contracts',
+  'folders',
+  'parsers',
+  'egress',
+  'events',
+  'toolrunner',
+  'store',
+  'identity',
+  'guardrails',
+  'tools',
+  'runtimes',
+  'knowledge',
+  'temporal',
+  'observe',
+  'chat',
+  'replay',
+  'api',
+  'client',
+  'dashboard',
+  'embedded',
+  'main',
+];
+
+/** From which rooms a room may import values. `npm:` names packages, `node:` Node. */
 const MAY: Record<string, string[]> = {
-  contracts: ['contracts', 'domain/statuses', 'domain/questions', 'npm:zod'],
+  contracts: ['contracts', 'domain/access', 'domain/statuses', 'domain/questions', 'npm:zod'],
   domain: ['domain'],
   // The published client: it runs in browsers, too.
   client: ['client', 'domain/statuses', 'npm:eventsource-parser/stream'],
@@ -24,8 +50,6 @@ const MAY: Record<string, string[]> = {
   chat: ['chat', 'observe', 'runtimes', 'guardrails', 'domain', 'node:', 'npm:'],
   'temporal/workflows': ['temporal/workflows', 'temporal/names', 'domain', 'npm:@temporalio/workflow', 'npm:@temporalio/common'],
   observe: ['observe', 'domain', 'node:', 'npm:'],
-  // The ports that bind activities to what carries them out.
-  'temporal/ports': ['temporal', 'observe', 'runtimes', 'tools', 'guardrails', 'egress', 'events', 'domain', 'node:', 'npm:'],
   temporal: ['temporal', 'folders', 'domain', 'node:', 'npm:'],
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
@@ -46,6 +70,8 @@ const MAY: Record<string, string[]> = {
 interface Import {
   from: string;
   to: string;
+  /** Only types are imported: they vanish when the code runs. */
+  types: boolean;
 }
 
 const filesIn = (folder: string): string[] =>
@@ -55,17 +81,17 @@ const filesIn = (folder: string): string[] =>
     return /\.(tsx?|js)$/.test(entry.name) ? [path] : [];
   });
 
-/** Imports of values: statements whose every name is a type are left out. */
 function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8');
-  const statements = [...text.matchAll(/^(?:import|export)\s+(?!type[\s{*])([^;'"]*?from\s+)?['"]([^'"]+)['"]/gm)];
-  return statements
-    .filter(([, names]) => !names || !onlyTypes(names))
-    .map(([, , to]) => ({
-      from: relative(SRC, file),
-      to: to!.startsWith('.') ? relative(SRC, resolve(dirname(file), to!)) : named(to!),
-    }));
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?([^;'"]*?from\s+)?['"]([^'"]+)['"]/gm);
+  return [...statements].map(([, type, names, to]) => ({
+    from: relative(SRC, file),
+    to: to!.startsWith('.') ? relative(SRC, resolve(dirname(file), to!)) : named(to!),
+    types: type !== undefined || (names !== undefined && onlyTypes(names)),
+  }));
 }
+
+const valuesIn = (file: string): Import[] => importsOf(file).filter(({ types }) => !types);
 
 const onlyTypes = (names: string) => {
   const inner = /\{([^}]*)\}/.exec(names)?.[1];
@@ -87,9 +113,20 @@ const allowedFor = (file: string) => {
   return folder ? MAY[folder] : null;
 };
 
+it('imports from no higher room, types included', () => {
+  const room = (path: string) => path.split('/')[0] as string;
+  const here = filesIn(SRC).flatMap(importsOf);
+  const known = here.filter(({ from, to }) => room(from) !== 'dashboard-legacy' && !/^(npm:|node:|generated|\.\.)/.test(to));
+  expect([...new Set(known.flatMap(({ from, to }) => [room(from), room(to)]))].filter((name) => !ROOMS.includes(name))).toEqual(
+    [],
+  );
+  const up = known.filter(({ from, to }) => ROOMS.indexOf(room(to)) > ROOMS.indexOf(room(from)));
+  expect(up.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
 it('lets no folder import what it may not', () => {
   const wrong = filesIn(SRC)
-    .flatMap(importsOf)
+    .flatMap(valuesIn)
     .filter(({ from, to }) => {
       const allowed = allowedFor(from);
       return (
@@ -102,7 +139,7 @@ it('lets no folder import what it may not', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-it('has no files that import each other in a circle', () => {
+it('has no files that import each other in a circle, types included', () => {
   const imports = Map.groupBy(filesIn(SRC).flatMap(importsOf), ({ from }) => from);
   const settled = new Set<string>();
   const circles: string[] = [];
@@ -117,7 +154,7 @@ it('has no files that import each other in a circle', () => {
 });
 
 it('loads OpenTelemetry only where traces are turned on', () => {
-  const imports = filesIn(SRC).flatMap(importsOf);
+  const imports = filesIn(SRC).flatMap(valuesIn);
   const users = new Set(imports.filter(({ to }) => /opentelemetry|@fastify\/otel/.test(to)).map(({ from }) => from));
   expect([...users].sort()).toEqual(['observe/traced.ts', 'observe/tracing.ts']);
   // Nothing loads them with itself: src/main/wiring/traces.ts does when the settings ask for it.
@@ -128,7 +165,7 @@ it('loads OpenTelemetry only where traces are turned on', () => {
 it('the image gets every file of the dashboard before it builds it', () => {
   const [before = ''] = readFileSync(join(SRC, '../Dockerfile'), 'utf8').split(/^RUN .*vite build/m);
   const copied = [...before.matchAll(/^COPY src\/(\S+) /gm)].map(([, folder]) => `${folder}/`);
-  const imports = Map.groupBy(filesIn(SRC).flatMap(importsOf), ({ from }) => from);
+  const imports = Map.groupBy(filesIn(SRC).flatMap(valuesIn), ({ from }) => from);
   const needed = new Set(filesIn(join(SRC, 'dashboard')).map((file) => relative(SRC, file)));
   for (const file of needed) for (const { to } of imports.get(file) ?? []) if (!/^(npm|node):/.test(to)) needed.add(to);
   expect(copied).toContain('dashboard/');

@@ -1,7 +1,7 @@
 import type { Warning } from '../../contracts/common.ts';
 import { isBrowserSession, isServiceKey, principalKey } from '../../domain/access.ts';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
-import type { Caller } from '../http/auth.ts';
+import type { Caller } from '../../identity/caller.ts';
 
 /** What is kept with something that runs later, of the request that saved it. */
 interface Kept {

@@ -1,6 +1,6 @@
 import type { Warning } from '../../contracts/common.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { Caller } from '../http/auth.ts';
 
 /** Reports the stored tokens that a record names and its reader cannot use. */
 export interface TokenNeeds<N extends object> {

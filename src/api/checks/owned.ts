@@ -1,7 +1,7 @@
 import { Id } from '../../contracts/common.ts';
 import { AppError, type FieldError, foreign, notFound, unprocessable } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { Caller } from '../http/auth.ts';
 
 interface Kind<T> {
   noun: string;

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../contracts/endpoint.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Caller } from '../http/auth.ts';
+import type { Caller } from '../../identity/caller.ts';
 
 /** The only place that compares what an operation needs with what its caller's role and service key allow. */
 export function refuseUnpermitted({ access }: Pick<Endpoint, 'access'>, caller: Caller | undefined): void {

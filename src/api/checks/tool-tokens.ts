@@ -1,7 +1,7 @@
 import type { Warning } from '../../contracts/common.ts';
 import type { CustomTool } from '../../contracts/custom-tools.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { Caller } from '../http/auth.ts';
 
 type Mapped = Pick<CustomTool, 'id' | 'name' | 'env_config'>;
 

@@ -3,8 +3,8 @@ import { eventsOf } from '../../domain/events.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { storable } from '../../domain/transcript.ts';
 import { followInParts } from '../../events/follow.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { ClientCall } from '../../store/runs/tool-ledger.ts';
-import type { Caller } from '../http/auth.ts';
 import {
   answerOf,
   type CompatRun,

@@ -11,11 +11,11 @@ import type { ToolChoices } from '../../domain/tool-choice.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { type FollowSource, follow, followInParts } from '../../events/follow.ts';
 import type { Judge } from '../../guardrails/judge.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { NewItems } from '../../store/runs/conversations.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
-import type { Dispatch } from '../../temporal/start/dispatch.ts';
-import type { Caller } from '../http/auth.ts';
+import type { Dispatch } from '../../temporal/start/orders.ts';
 import type { AskedFile, Attach } from '../routes/attachments.ts';
 
 export interface CompatServices {

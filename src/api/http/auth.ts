@@ -1,19 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Authority, isBrowserSession, principalKey } from '../../domain/access.ts';
+import { isBrowserSession, principalKey } from '../../domain/access.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { AuthorityOf } from '../../identity/roles.ts';
 import type { BrowserCookies } from '../sign-in/browser-cookies.ts';
 import { refuseOtherOrigins } from '../sign-in/same-origin.ts';
 import type { SignIns } from '../sign-in/sign-in.ts';
-
-/** The caller and their access token. The token is only stored sealed and sent to the default runtime. */
-export interface Caller extends Identity, Authority {
-  /** `provider:subject`: the owner key of resources. */
-  key: string;
-  access_token: string;
-  is_admin: boolean;
-}
 
 declare module 'fastify' {
   interface FastifyRequest {

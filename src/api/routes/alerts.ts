@@ -1,8 +1,8 @@
 import { type Alert, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
 import { conflict } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { ownedAlert, refuseForeignWorkflow } from '../checks/owned.ts';
-import type { Caller } from '../http/auth.ts';
 import { madeOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';

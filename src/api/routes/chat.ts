@@ -4,9 +4,9 @@ import type { Agent } from '../../contracts/agents.ts';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
 import type { Warning } from '../../contracts/common.ts';
 import { AppError, conflict, notFound } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { ownedSession } from '../checks/owned.ts';
-import type { Caller } from '../http/auth.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { LateFrame, SseFrame } from '../http/sse.ts';
 

@@ -1,8 +1,8 @@
 import { type BundledItem, datasets, type ItemCall } from '../../contracts/datasets.ts';
 import { notFound, unprocessable } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { ownedDataset, ownedTask } from '../checks/owned.ts';
-import type { Caller } from '../http/auth.ts';
 import { madeOnce } from '../http/crud.ts';
 import { type Api, type Gates, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';

@@ -2,11 +2,11 @@ import { type EvaluationValues, evaluations } from '../../contracts/evaluations.
 import { conflict, type FieldError, notFound, unprocessable } from '../../domain/errors.ts';
 import type { Judge } from '../../guardrails/judge.ts';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { Evaluations } from '../../temporal/client/evaluations.ts';
 import { keptOf } from '../checks/later-starts.ts';
 import { ownedDataset, ownedWorkflow } from '../checks/owned.ts';
-import type { Caller } from '../http/auth.ts';
 import { madeOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { graderDoubts, graderErrors } from './graders.ts';

@@ -2,10 +2,10 @@ import type { Warning } from '../../contracts/common.ts';
 import type { Grader } from '../../contracts/evaluations.ts';
 import type { FieldError } from '../../domain/errors.ts';
 import type { Judge } from '../../guardrails/judge.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { tokenNeeds } from '../checks/needs.ts';
 import { unknownReferences } from '../checks/references.ts';
-import type { Caller } from '../http/auth.ts';
 
 interface Services {
   store: Store;

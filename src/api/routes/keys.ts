@@ -1,10 +1,10 @@
-import type { CallerRole, Scope } from '../../contracts/access.ts';
 import { keys, MOST_KEYS, type ServiceKey } from '../../contracts/keys.ts';
+import type { CallerRole, Scope } from '../../domain/access.ts';
 import { isWithin, SCOPES_OF } from '../../domain/access.ts';
 import { AppError, conflict, type FieldError, foreign, notFound, unprocessable } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { PresentedKey } from '../../store/people/service-keys.ts';
-import type { Caller } from '../http/auth.ts';
 import { type Api, mount } from '../http/mount.ts';
 
 const NOUN = 'service key';

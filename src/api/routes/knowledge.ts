@@ -12,18 +12,18 @@ import { MASK } from '../../contracts/mcps.ts';
 import { type FieldError, isSecretNotGranted, notFound, unprocessable } from '../../domain/errors.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { remoteAddressRefusal } from '../../domain/remote-address.ts';
-import type { KnowledgeService } from '../../main/wiring/knowledge.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Records } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
 import type { ItemValues } from '../../store/resources/knowledge.ts';
 import { tokenNeeds } from '../checks/needs.ts';
 import { unknownReferences } from '../checks/references.ts';
 import { clearedIn } from '../checks/secrets.ts';
-import type { Caller } from '../http/auth.ts';
 import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { unreadIn } from '../http/fields.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { validated } from '../http/validate.ts';
+import type { KnowledgeService } from '../ports.ts';
 import { connectionTokens } from './mcps.ts';
 
 /** What the API needs: the index, text extraction from files, and a connection test of external sources. */

@@ -3,9 +3,9 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Warning } from '../../contracts/common.ts';
 import { type McpEntry, McpServerCreate } from '../../contracts/mcps.ts';
 import { isTemplate, mapTexts } from '../../domain/secrets.ts';
-import type { McpProbe } from '../../main/wiring/mcp-probe.ts';
 import { launcherOf, packageLaunch } from '../../tools/mcp/packages/launch.ts';
 import { validated } from '../http/validate.ts';
+import type { McpProbe } from '../ports.ts';
 
 /** An entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
 export function serverOfEntry(name: string, entry: McpEntry) {

@@ -2,8 +2,6 @@ import { type McpServer, type McpServerValues, mcps, StdioConfig, UrlConfig } fr
 import type { ImportResult } from '../../contracts/transfer.ts';
 import { AppError, type FieldError } from '../../domain/errors.ts';
 import { tokensIn } from '../../domain/secrets.ts';
-import type { McpProbe } from '../../main/wiring/mcp-probe.ts';
-import { type McpSignIns, shownSignIn } from '../../main/wiring/mcp-sign-ins.ts';
 import type { Records } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
 import { type TokenNeeds, tokenNeeds } from '../checks/needs.ts';
@@ -12,6 +10,7 @@ import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite, sh
 import { unreadIn } from '../http/fields.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { judged } from '../http/validate.ts';
+import type { McpProbe, McpSignIns } from '../ports.ts';
 import { entryDoubts, serverOfEntry, transportOfEntry } from './mcp-import.ts';
 
 /** Connects to MCP servers. `server` has its secrets masked; they are opened by its id. */
@@ -94,6 +93,18 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     return result;
   });
 }
+
+interface StoredSignIn {
+  signed_in_at: Date;
+  expires_at: Date | null;
+  renews: boolean;
+}
+
+export const shownSignIn = ({ signed_in_at, expires_at, renews }: StoredSignIn) => ({
+  signed_in_at: signed_in_at.toISOString(),
+  expires_at: expires_at?.toISOString() ?? null,
+  renews,
+});
 
 /** Adds the reader's own sign-in at each server. */
 function withSignIns({ mcpSignIns }: Pick<Store, 'mcpSignIns'>, needs: TokenNeeds<Partial<McpServer>>): typeof needs {

@@ -1,6 +1,6 @@
 import { me } from '../../contracts/me.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { Caller } from '../http/auth.ts';
 import { type Api, mount } from '../http/mount.ts';
 
 export function meRoutes(api: Api, { store: { settings } }: { store: Pick<Store, 'settings'> }): void {

@@ -1,8 +1,8 @@
 import { type Memory, memories } from '../../contracts/memories.ts';
 import { AppError, type FieldError, foreign } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import { unknownReferences } from '../checks/references.ts';
-import type { Caller } from '../http/auth.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 

@@ -1,8 +1,8 @@
 import { models } from '../../contracts/models.ts';
 import { notFound } from '../../domain/errors.ts';
-import type { ModelLists } from '../../main/wiring/model-lists.ts';
 import type { Store } from '../../store/index.ts';
 import { type Api, mount } from '../http/mount.ts';
+import type { ModelLists } from '../ports.ts';
 
 /** Model lists, fetched from each provider. Throws a readable error if the provider is unreachable. */
 export function modelRoutes(api: Api, { store, models: lists }: { store: Store; models: ModelLists }): void {

@@ -1,12 +1,12 @@
 import { type Provider, providers } from '../../contracts/providers.ts';
 import { type FieldError, isSecretNotGranted, notFound } from '../../domain/errors.ts';
 import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
-import type { ModelLists } from '../../main/wiring/model-lists.ts';
 import type { ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { Store } from '../../store/index.ts';
 import { tokenNeeds } from '../checks/needs.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
+import type { ModelLists } from '../ports.ts';
 
 type Services = { store: Store; models: ModelLists };
 

@@ -1,9 +1,9 @@
 import { runInspection } from '../../contracts/run-inspection.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { StepRequestOf } from '../../main/wiring/step-requests.ts';
 import type { Store } from '../../store/index.ts';
 import { ownedTask } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
+import type { StepRequestOf } from '../ports.ts';
 
 interface Services {
   store: Store;

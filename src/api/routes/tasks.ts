@@ -10,14 +10,14 @@ import { eventsOf } from '../../domain/events.ts';
 import { progressOf } from '../../domain/progress.ts';
 import { answerFaults, type FormQuestion } from '../../domain/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
-import type { BundleOf } from '../../main/wiring/bundles.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { WiredTask } from '../../store/runs/wired-task.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
-import type { Dispatch } from '../../temporal/start/dispatch.ts';
+import type { Dispatch } from '../../temporal/start/orders.ts';
 import { ownedTask, ownedWorkflow } from '../checks/owned.ts';
-import type { Caller } from '../http/auth.ts';
 import { type Api, mount } from '../http/mount.ts';
+import type { BundleOf } from '../ports.ts';
 import { unknownBuiltins } from './agents.ts';
 import { streamUrl } from './workflows.ts';
 

@@ -1,7 +1,7 @@
 import { type StoredToken, tokens } from '../../contracts/tokens.ts';
 import { conflict, foreign, notFound } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { Caller } from '../http/auth.ts';
 import { madeOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';

@@ -1,7 +1,7 @@
 import { periodOf, usage } from '../../contracts/usage.ts';
 import { AppError, unprocessable } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import type { Caller } from '../http/auth.ts';
 import { type Api, mount } from '../http/mount.ts';
 
 const ADMINISTRATORS = "Only administrators see everybody's usage; leave `scope` out for your own";

@@ -4,7 +4,7 @@ import { conflict, unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import type { WiredWorkflow } from '../../store/resources/workflows.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
-import type { Dispatch } from '../../temporal/start/dispatch.ts';
+import type { Dispatch } from '../../temporal/start/orders.ts';
 
 type Status = WorkflowSummary['status'];
 

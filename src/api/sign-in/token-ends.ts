@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
-import type { Caller } from '../http/auth.ts';
+import type { Caller } from '../../identity/caller.ts';
 
 /** A signal that is aborted when the caller's access token ends while a stream is open. */
 export type TokenEnds = (caller: Caller, reply: FastifyReply) => AbortSignal;

@@ -1,5 +1,5 @@
-import type { Scope } from '../../contracts/access.ts';
 import { me } from '../../contracts/me.ts';
+import type { Scope } from '../../domain/access.ts';
 import { useSession } from './context.tsx';
 import { useRead } from './queries.ts';
 

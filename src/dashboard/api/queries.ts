@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import type { AnyEndpoint, ApiProblem, ApiReply, CallInput, ResultPage } from './call.ts';
 import { useClient } from './context.tsx';
 

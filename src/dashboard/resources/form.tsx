@@ -1,6 +1,6 @@
 import { Button, Fieldset, Group, Radio, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';

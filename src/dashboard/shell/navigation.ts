@@ -1,4 +1,4 @@
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import { SCOPES_OF } from '../../domain/access.ts';
 
 /** `needs`: hidden from those who do not have the scope. */

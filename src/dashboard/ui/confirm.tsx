@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { DialogButton } from './dialog-button.tsx';
 import { Failure } from './states.tsx';

@@ -1,7 +1,7 @@
 import { Button, type ModalProps } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import { GuardedDialog } from './unsaved.tsx';
 
 interface DialogButtonProps extends Pick<ModalProps, 'size'> {

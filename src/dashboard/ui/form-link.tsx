@@ -1,6 +1,6 @@
 import { Button, type ButtonProps } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import { useRefusal } from '../api/may.ts';
 
 interface FormLinkProps extends Pick<ButtonProps, 'size' | 'variant'> {

@@ -1,5 +1,5 @@
 import type { ComponentProps, MouseEvent } from 'react';
-import type { Scope } from '../../contracts/access.ts';
+import type { Scope } from '../../domain/access.ts';
 import { useRefusal } from '../api/may.ts';
 
 type SteadyProps = ComponentProps<'button'> & { 'data-loading'?: boolean; 'data-needs'?: Scope | undefined };

@@ -1,7 +1,8 @@
-import type { Caller } from '../../api/http/auth.ts';
+import type { BundleOf } from '../../api/ports.ts';
 import { RunBundle } from '../../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../../domain/definition.ts';
 import { hostedToolsOf } from '../../domain/hosted-tools.ts';
+import type { Caller } from '../../identity/caller.ts';
 import { replay } from '../../replay/replay.ts';
 import { selectRuntime } from '../../runtimes/select.ts';
 import type { RunRecord } from '../../store/runs/inspection.ts';
@@ -15,7 +16,7 @@ import { mcpPorts, openMcpPool, withoutElsewhere } from './runs/tools.ts';
 import { windowOf } from './runtime-options.ts';
 
 /** Runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
-export function bundlesOf(core: SharedServices) {
+export function bundlesOf(core: SharedServices): BundleOf {
   const bundleOf = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
     const { bundle } = await recordedBundle(core, task, caller);
     const { inputs } = await replay(bundle, outputGuardsOf(core.judge));
@@ -24,7 +25,7 @@ export function bundlesOf(core: SharedServices) {
   };
   // The digests of a long run occupy the processor for seconds, so bundles are made one at a time.
   let last: Promise<unknown> = Promise.resolve();
-  return (task: WiredTask, caller: Caller): Promise<RunBundle> => {
+  return (task, caller) => {
     const mine = last.then(() => bundleOf(task, caller));
     last = mine.catch(() => {});
     return mine;
@@ -54,9 +55,6 @@ export async function recordedBundle(core: SharedServices, task: WiredTask, call
   await core.secrets.within(redact, () => openAll(core, task.id));
   return { bundle: redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle, definition, record };
 }
-
-/** A run as one document, without the secrets of its owner's runs. */
-export type BundleOf = ReturnType<typeof bundlesOf>;
 
 /** The tools offered to the run's model, and its context window. Calls nothing and connects to nothing. */
 async function runtimeOf(core: SharedServices, definition: Definition, { task }: RunRecord) {

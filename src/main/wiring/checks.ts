@@ -3,7 +3,7 @@ import { textWithReason } from '../../domain/reason.ts';
 import { requireOwnSchema } from '../../store/database/migrations.ts';
 import { servedSentence, unservedSentence } from '../../temporal/client/queues.ts';
 import { missingParts } from '../../temporal/worker/housekeeping.ts';
-import type { PythonToolRunner } from '../../toolrunner/index.ts';
+import type { PythonToolRunner } from '../../toolrunner/python-tool-runner.ts';
 import type { Isolation } from '../../toolrunner/settings.ts';
 import { s3SettingsOf, s3Store } from '../../tools/snapshots/object-store.ts';
 import type { RunControl, SharedServices } from '../core.ts';

@@ -1,7 +1,7 @@
 import type { Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { lazyConnection } from '../../temporal/client/client-connection.ts';
-import type { InstallationSettings } from '../core.ts';
+import type { InstallationSettings } from '../installation-settings.ts';
 import type { Resources } from '../resources.ts';
 
 /** TLS and API keys come from Temporal's own variables, the address from Perdura's setting. */

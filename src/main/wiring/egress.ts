@@ -1,7 +1,7 @@
 import { type ByteLimits, countedFetch } from '../../egress/counted-fetch.ts';
 import { type GuardedFetch, guardedFetch } from '../../egress/guarded-fetch.ts';
 import { followingRedirects } from '../../egress/redirects.ts';
-import type { InstallationSettings } from '../core.ts';
+import type { InstallationSettings } from '../installation-settings.ts';
 import type { Resources } from '../resources.ts';
 
 /** The rules depend on the caller; test/unit/egress-places.test.ts lists which caller gets which. */

@@ -1,4 +1,4 @@
-import type { Caller } from '../../api/http/auth.ts';
+import type { KnowledgeService } from '../../api/ports.ts';
 import type { KnowledgeSource } from '../../contracts/knowledge.ts';
 import { sourceDestination } from '../../domain/destinations.ts';
 import { refusalIn } from '../../domain/errors.ts';
@@ -58,14 +58,16 @@ async function connected(
   return { ...source, connection_config };
 }
 
-export const knowledgeServiceOf = ({ store, knowledge, parsers, setting }: SharedServices) => ({
+export const knowledgeServiceOf = ({
+  store,
+  knowledge,
+  parsers,
+  setting,
+}: Pick<SharedServices, 'store' | 'knowledge' | 'parsers' | 'setting'>): KnowledgeService => ({
   ...knowledge,
   extract: fileReader(parsers, readLimitsOf(setting.config)),
-  /** Throws a sentence when the source cannot be searched. */
-  async probe({ id }: KnowledgeSource, caller: Caller): Promise<void> {
+  async probe({ id }, caller) {
     const source = await store.knowledgeSources.opened(id);
     if (source) await knowledge.probe(await connected(store, source, { principal: caller.key }));
   },
 });
-
-export type KnowledgeService = ReturnType<typeof knowledgeServiceOf>;

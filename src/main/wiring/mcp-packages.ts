@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { waitForLock } from '../../embedded/lock-file.ts';
-import type { PythonToolRunner } from '../../toolrunner/index.ts';
+import type { PythonToolRunner } from '../../toolrunner/python-tool-runner.ts';
 import { type McpPackages, mcpPackages } from '../../tools/mcp/packages/cache.ts';
 import type { Config } from '../config.ts';
 

@@ -1,7 +1,8 @@
-import type { Caller } from '../../api/http/auth.ts';
-import type { McpServer, McpTest, McpToolList } from '../../contracts/mcps.ts';
+import type { McpProbe } from '../../api/ports.ts';
+import type { McpServer, McpToolList } from '../../contracts/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Caller } from '../../identity/caller.ts';
 import { personalFetch } from '../../tools/mcp/bearer.ts';
 import type { McpTarget } from '../../tools/mcp/config.ts';
 import { type ProbeResult, probeMcp } from '../../tools/mcp/probe.ts';
@@ -14,11 +15,10 @@ const PATIENCE_MS = 40_000;
 /** Of these, how long an installation may take; it continues afterwards. */
 const INSTALL_MS = 25_000;
 
-/**
- * Reaches MCP servers for the API, in the caller's name. The result is stored with the server only if the caller made the server:
- * for everybody else its secrets do not open.
- */
-export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: SharedServices) {
+type Needs = Pick<SharedServices, 'store' | 'setting' | 'runner' | 'mcp_packages' | 'egress' | 'secrets' | 'parsers'>;
+
+/** The result is stored with the server only if the caller made the server: for everybody else its secrets do not open. */
+export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: Needs): McpProbe {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
   const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
@@ -40,7 +40,6 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
     return result;
   }
 
-  /** What the server listed last, as far as the caller may read it. Asks nobody. */
   async function listed({ id, allowed_tools, status, last_error }: McpServer, caller: Caller): Promise<McpToolList> {
     const listing = (await store.mcpListings.of([id], caller.key)).get(id);
     const refresh = `POST /api/mcps/${id}/tools/refresh`;
@@ -53,17 +52,13 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
   }
 
   return {
-    /** Whether servers that are commands are started. */
-    starts_stdio: setting.config.ALLOW_STDIO_MCP,
-    /** Why a path of the host cannot be given to a server; null when it can. */
+    starts_stdio: setting.config.ALLOW_STDIO_MCP ?? false,
     pathRefusal: runner.pathRefusal,
-    /** Reports in its answer what failed. */
-    async test(server: McpServer, caller: Caller): Promise<McpTest> {
+    async test(server, caller) {
       const { success, tools, error } = await probe(server, caller);
       return { success, tools: tools.map(({ name }) => name), error };
     },
-    /** Asks the server for its tools, which are stored with it. Throws an upstream error when it cannot be reached. */
-    async refresh(server: McpServer, caller: Caller): Promise<McpToolList> {
+    async refresh(server, caller) {
       const { success, error } = await probe(server, caller);
       if (!success) throw unavailable(error ?? 'The server cannot be reached');
       return listed(server, caller);
@@ -71,5 +66,3 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
     listed,
   };
 }
-
-export type McpProbe = ReturnType<typeof mcpProbe>;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../../api/http/auth.ts';
-import type { McpServer } from '../../contracts/mcps.ts';
+import type { McpSignIns } from '../../api/ports.ts';
+import { shownSignIn } from '../../api/routes/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
 import { targetOf } from '../../tools/mcp/config.ts';
@@ -13,8 +13,7 @@ const ATTEMPT_MS = 10 * 60_000;
 /** Each server has its own: authorization servers send a code only to the address that they know the client of this server by. */
 const callbackOf = (server_id: string) => `/api/mcps/${server_id}/sign-in/callback`;
 
-/** People's own sign-ins at MCP servers, for the API. */
-export function mcpSignIns({ store, setting, egress }: SharedServices) {
+export function mcpSignIns({ store, setting, egress }: Pick<SharedServices, 'store' | 'setting' | 'egress'>): McpSignIns {
   const { fetch } = egress.configuration;
   function redirectUrl(server_id: string): string {
     const public_url = setting.public_url();
@@ -28,8 +27,7 @@ export function mcpSignIns({ store, setting, egress }: SharedServices) {
     );
   }
   return {
-    /** Where the person signs in. */
-    async begin({ id, name }: McpServer, caller: Caller) {
+    async begin({ id, name }, caller) {
       const redirect_url = redirectUrl(id);
       const server = await store.mcpServers.opened(id);
       if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
@@ -43,7 +41,7 @@ export function mcpSignIns({ store, setting, egress }: SharedServices) {
       await store.mcpSignIns.begin({ server_id: id, principal, session, state, secrets, expires_at });
       return { authorization_url, origins, redirect_url, expires_at: expires_at.toISOString() };
     },
-    async finish({ server_id: answered, state, code, iss: issuer }: SignInAnswer, caller: Caller) {
+    async finish({ server_id: answered, state, code, iss: issuer }, caller) {
       const attempt = await store.mcpSignIns.take(state, { principal: caller.key, session: caller.access_token });
       if (!attempt)
         throw new AppError(
@@ -63,25 +61,3 @@ export function mcpSignIns({ store, setting, egress }: SharedServices) {
     },
   };
 }
-
-interface SignInAnswer {
-  /** The server whose address the browser was sent back to. */
-  server_id?: string | undefined;
-  state: string;
-  code: string;
-  iss?: string | undefined;
-}
-
-export type McpSignIns = ReturnType<typeof mcpSignIns>;
-
-interface StoredSignIn {
-  signed_in_at: Date;
-  expires_at: Date | null;
-  renews: boolean;
-}
-
-export const shownSignIn = ({ signed_in_at, expires_at, renews }: StoredSignIn) => ({
-  signed_in_at: signed_in_at.toISOString(),
-  expires_at: expires_at?.toISOString() ?? null,
-  renews,
-});

@@ -1,23 +1,23 @@
-import type { Caller } from '../../api/http/auth.ts';
+import type { ModelLists } from '../../api/ports.ts';
 import type { Model } from '../../contracts/models.ts';
 import type { Provider, ProviderDraft } from '../../contracts/providers.ts';
 import { usesVendorApi } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { AppError, isSecretNotGranted, secretNotGranted } from '../../domain/errors.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
+import type { Caller } from '../../identity/caller.ts';
 import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from '../../runtimes/clients.ts';
 import { modelLister } from '../../runtimes/model-lists.ts';
 import { pricesOf } from '../../runtimes/prices.ts';
 import { checkProvider, type ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { SharedServices } from '../core.ts';
 
-/** Lists models on behalf of a caller. */
 export function modelListsOf({
   store,
   setting,
   egress,
   secrets,
-}: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'secrets'>) {
+}: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'secrets'>): ModelLists {
   const list = modelLister({ redact: () => secrets.redact });
   const openToken =
     ({ key: principal }: Caller): RuntimeCaller['openToken'] =>
@@ -48,7 +48,6 @@ export function modelListsOf({
         throw problemOf(error);
       });
     },
-    /** Asks now, whatever is cached. */
     check: (provider: Provider, caller: Caller) => checked(provider, { access_token: null, openToken: openToken(caller) }),
     async checkDraft({ api_key, ...draft }: ProviderDraft): Promise<ProviderCheck> {
       if (api_key) secrets.hear(api_key);
@@ -58,8 +57,6 @@ export function modelListsOf({
     },
   };
 }
-
-export type ModelLists = ReturnType<typeof modelListsOf>;
 
 /** Turns a failure for lack of a usable key into an API error. */
 function problemOf(error: unknown): unknown {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Redactor, redactor } from '../../domain/redaction.ts';
-import type { InstallationSettings } from '../core.ts';
+import type { InstallationSettings } from '../installation-settings.ts';
 
 /**
  * Tracks the secrets that a piece of work (a run's step, a request) has opened. The key ring reports each opened secret;

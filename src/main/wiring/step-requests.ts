@@ -1,5 +1,4 @@
-import type { Caller } from '../../api/http/auth.ts';
-import type { StepRequest } from '../../contracts/run-inspection.ts';
+import type { StepRequestOf } from '../../api/ports.ts';
 import { type Definition, usesVendorApi } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import { pinnedFields } from '../../domain/fork-changes.ts';
@@ -10,13 +9,12 @@ import { chatRequest } from '../../runtimes/chat-request.ts';
 import { messagesRequest } from '../../runtimes/messages-request.ts';
 import type { Exchange } from '../../runtimes/runtime.ts';
 import type { RunRecord } from '../../store/runs/inspection.ts';
-import type { WiredTask } from '../../store/runs/wired-task.ts';
 import type { SharedServices } from '../core.ts';
 import { recordedBundle } from './bundles.ts';
 
 /** What the models of runs were sent, built again from the record. */
-export function stepRequestsOf(core: SharedServices) {
-  return async (task: WiredTask, step: number, caller: Caller): Promise<StepRequest> => {
+export function stepRequestsOf(core: SharedServices): StepRequestOf {
+  return async (task, step, caller) => {
     const { bundle, definition, record } = await recordedBundle(core, task, caller);
     const recorded = bundle.steps.find((known) => known.step === step);
     if (!recorded) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
@@ -60,8 +58,6 @@ function parametersOf(exchange: Exchange, { model, definition: { provider } }: {
   if ('system' in parameters) delete parameters.system;
   return parameters as Record<string, unknown>;
 }
-
-export type StepRequestOf = ReturnType<typeof stepRequestsOf>;
 
 const CONTEXTS: Record<number, string> = { [MEMORY_POSITION]: 'memories', [KNOWLEDGE_POSITION]: 'knowledge' };
 

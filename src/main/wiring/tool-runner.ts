@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NoInterpreter, type PythonToolRunner, runnerWithoutPython, startToolRunner } from '../../toolrunner/index.ts';
+import { NoInterpreter, runnerWithoutPython, startToolRunner } from '../../toolrunner/index.ts';
 import type { ToolRunnerOptions } from '../../toolrunner/options.ts';
+import type { PythonToolRunner } from '../../toolrunner/python-tool-runner.ts';
 import { workspacesOf } from '../../tools/workspaces.ts';
 import type { Config } from '../config.ts';
 

@@ -1,7 +1,7 @@
 import type { Tracing } from '../../observe/tracing.ts';
 import { currentTask } from '../../temporal/worker/log-place.ts';
 import { isTraced } from '../config.ts';
-import type { InstallationSettings } from '../core.ts';
+import type { InstallationSettings } from '../installation-settings.ts';
 import type { LogIds, ProcessLog } from '../log.ts';
 import type { Resources } from '../resources.ts';
 import type { SecretScope } from './secret-scope.ts';

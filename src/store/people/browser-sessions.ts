@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { CallerRole } from '../../contracts/access.ts';
+import type { CallerRole } from '../../domain/access.ts';
 import { OWN_TOKEN_BYTES } from '../../domain/access.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Principal } from './principals.ts';

@@ -1,4 +1,4 @@
-import type { CallerRole } from '../../contracts/access.ts';
+import type { CallerRole } from '../../domain/access.ts';
 import { principalKey } from '../../domain/access.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 

@@ -1,5 +1,4 @@
 import { AppError, overLimit } from '../../domain/errors.ts';
-import type { Config } from '../../main/config.ts';
 import { FULL } from '../runs/tasks.ts';
 import type { QuotaStore } from './quotas.ts';
 
@@ -16,7 +15,12 @@ export interface Quotas {
   admitTask: AdmitTask;
 }
 
-export function quotasOf(store: QuotaStore, config: Config): Quotas {
+interface QuotaSettings {
+  STORED_BYTES_PER_PRINCIPAL: number;
+  RUNNING_TASKS_PER_PRINCIPAL: number;
+}
+
+export function quotasOf(store: QuotaStore, config: QuotaSettings): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
   /** The tasks that are being made, by owner. */
   const making = new Map<string, Set<Promise<unknown>>>();

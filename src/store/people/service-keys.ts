@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
-import type { CallerRole, Scope } from '../../contracts/access.ts';
 import type { EndingKey, RotatedServiceKey, ServiceKey } from '../../contracts/keys.ts';
+import type { CallerRole, Scope } from '../../domain/access.ts';
 import { OWN_TOKEN_BYTES } from '../../domain/access.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Prisma, PrismaClient, ServiceKey as Row } from '../../generated/prisma/client.ts';

@@ -1,6 +1,6 @@
 import type { McpServer } from '../../contracts/mcps.ts';
-import type { ToolEffect } from '../../domain/definition.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
+import type { ToolEffect } from '../../domain/effects.ts';
 import { tokensIn } from '../../domain/secrets.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Database, row } from '../database/database.ts';

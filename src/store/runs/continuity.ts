@@ -2,7 +2,7 @@ import type { ContinuityDecision } from '../../domain/continuity.ts';
 import type { NewEvent } from '../../domain/events.ts';
 import { type Queryable, row } from '../database/database.ts';
 import * as sql from './continuity.sql.ts';
-import type { Publish } from './runs.ts';
+import type { Publish } from './settlement.ts';
 
 interface RunPlace {
   task_id: string;

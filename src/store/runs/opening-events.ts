@@ -1,6 +1,6 @@
 import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
-import type { NewTask } from './tasks.ts';
+import type { NewTask } from './new-task.ts';
 
 const EXCERPT = 200;
 

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.ts';
 import { referTo } from './attachments.ts';
 import { addItems } from './conversations.ts';
 import { markAsEvaluated, seed } from './forks.ts';
-import type { NewTask } from './tasks.ts';
+import type { NewTask } from './new-task.ts';
 
 type Prepare = (on: Queryable) => Promise<void>;
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
-import type { ToolEffect } from '../../domain/definition.ts';
+import type { ToolEffect } from '../../domain/effects.ts';
 import type { NewEvent } from '../../domain/events.ts';
 import type { Remembered } from '../../domain/memory.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
@@ -12,6 +12,7 @@ import { type FoundToken, foundToken, type TokenColumns, type TokenUseFacts, tok
 import { groupedTexts } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
+import type { Publish } from './settlement.ts';
 import { settling } from './settlement.ts';
 
 /** A task at one of its steps, as activities see it. */
@@ -143,9 +144,6 @@ interface FailedStep {
   usage: Usage;
   events: NewEvent[];
 }
-
-/** Publishes events after they are written; `last` is the number of the last of them. */
-export type Publish = (workflow_id: string, task_id: string, written: { events: NewEvent[]; last: number }) => void;
 
 export type RunStore = ReturnType<typeof runStore>;
 

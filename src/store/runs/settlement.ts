@@ -3,8 +3,10 @@ import type { NewEvent } from '../../domain/events.ts';
 import type { TerminalStatus } from '../../domain/statuses.ts';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../domain/transcript.ts';
 import { type Queryable, row } from '../database/database.ts';
-import type { Publish } from './runs.ts';
 import { settleTask } from './settlement.sql.ts';
+
+/** Publishes events after they are written; `last` is the number of the last of them. */
+export type Publish = (workflow_id: string, task_id: string, written: { events: NewEvent[]; last: number }) => void;
 
 interface Settlement {
   status: TerminalStatus;

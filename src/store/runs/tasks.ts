@@ -1,10 +1,7 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { AttachedFile } from '../../domain/attachments.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.ts';
-import type { PromptParts } from '../../domain/conversation.ts';
-import type { Definition } from '../../domain/definition.ts';
 import type { NewEvent } from '../../domain/events.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
@@ -12,46 +9,15 @@ import { isUuid } from '../../domain/uuid.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
 import { hashOf, withDefinition } from '../resources/definitions.ts';
-import type { VersionConfig } from '../resources/versions.ts';
 import type { KeyRing, Sealed } from '../secrets/key-ring.ts';
-import type { NewItems } from './conversations.ts';
-import type { Evaluated, Seed } from './forks.ts';
+import type { NewTask } from './new-task.ts';
 import { openingEvents } from './opening-events.ts';
 import { setTaskBudget } from './pauses.sql.ts';
 import { prepared, preparing, type WrittenTask } from './preparing.ts';
-import type { Publish } from './runs.ts';
+import type { Publish } from './settlement.ts';
 import { errorGroups, listTasks, type TaskFilter, type TaskListQuery } from './task-lists.ts';
 import * as sql from './tasks.sql.ts';
 import { wiredTask } from './wired-task.ts';
-
-export interface NewTask {
-  task_id: string;
-  workflow_id: string;
-  owner: string;
-  owner_login: string;
-  prompt: string;
-  /** The messages that the prompt was made of; absent: it is one message. */
-  prompt_parts?: PromptParts | undefined;
-  /** The files that its model is given; absent: none. */
-  attachments?: readonly AttachedFile[] | undefined;
-  /** What its run adds to a conversation; absent: it continues none. */
-  turn?: NewItems | undefined;
-  definition: Definition;
-  /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
-  config?: VersionConfig | null;
-  /** The definition does not become a version of the workflow: the request asked for a part of it. */
-  is_trial?: boolean;
-  on_busy: string;
-  trigger: string;
-  scheduled_agent_id?: string | null;
-  due_at?: Date | undefined;
-  /** The caller's access token, sealed before it is stored. */
-  caller_token: string | null;
-  /** What a fork starts with; absent for other tasks. */
-  seed?: Seed | undefined;
-  /** What a run of an evaluation starts with; absent for other tasks. */
-  evaluated?: Evaluated | undefined;
-}
 
 export interface CreatedTask {
   task_id: string;

@@ -1,13 +1,12 @@
 import type { QueryConfig } from 'pg';
-import type { ToolEffect } from '../../domain/definition.ts';
-import type { CallDecision, CallStatus, LedgerEntry, WaitingCall } from '../../domain/effects.ts';
+import type { CallDecision, CallStatus, LedgerEntry, ToolEffect, WaitingCall } from '../../domain/effects.ts';
 import type { NewEvent } from '../../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../../domain/fork.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import type { GivenAnswer, OpenQuestion } from '../../domain/questions.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { type Queryable, row, rows } from '../database/database.ts';
-import type { Publish } from './runs.ts';
+import type { Publish } from './settlement.ts';
 import * as sql from './tool-ledger.sql.ts';
 
 /** The state of a call. */

@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
 import type { TaskStore } from '../../store/runs/tasks.ts';
-import type { Dispatch } from '../start/dispatch.ts';
+import type { Dispatch } from '../start/orders.ts';
 import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy } from './graders.ts';
 
 export interface EvaluatePorts extends GraderPorts {

@@ -5,7 +5,7 @@ import type { LaterStarts } from '../../identity/later-starts.ts';
 import type { ScheduleRow, ScheduleStore } from '../../store/resources/scheduled-agents.ts';
 import type { WorkflowStore } from '../../store/resources/workflows.ts';
 import type { TaskStore } from '../../store/runs/tasks.ts';
-import type { Dispatch } from '../start/dispatch.ts';
+import type { Dispatch } from '../start/orders.ts';
 
 export interface FirePorts {
   schedules: ScheduleStore;

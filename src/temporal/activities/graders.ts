@@ -9,9 +9,9 @@ import type { Judge } from '../../guardrails/judge.ts';
 import type { Store } from '../../store/index.ts';
 import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
 import type { TaskStore } from '../../store/runs/tasks.ts';
-import { attributeValues, runTexts } from '../client/engine.ts';
+import { attributeValues, runTexts } from '../client/run-labels.ts';
 import type { RunInput } from '../names.ts';
-import type { Dispatch } from '../start/dispatch.ts';
+import type { Dispatch } from '../start/orders.ts';
 
 export interface GraderPorts {
   evaluations: Pick<EvaluationStore, 'toGrade' | 'note'>;

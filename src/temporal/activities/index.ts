@@ -1,4 +1,3 @@
-import type { ReconciledTasks } from '../repair/reconcile-tasks.ts';
 import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';
@@ -9,11 +8,12 @@ import {
   gradeItemActivity,
   openItemsActivity,
 } from './evaluate.ts';
-import { type ExchangePorts, exchangeActivity, type FirstPorts } from './exchange/index.ts';
+import type { ExchangePorts } from './exchange/attempt.ts';
+import { exchangeActivity, type FirstPorts } from './exchange/index.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
-
 import { gradeByToolActivity } from './graders.ts';
+import type { ReconciledTasks } from './reconciled-tasks.ts';
 import { type RememberPorts, rememberActivity } from './remember.ts';
 
 export type ActivityPorts = ExchangePorts &

@@ -7,7 +7,6 @@ import {
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import type { RunWait } from '../../domain/continuity.ts';
-import { ATTRIBUTE_BYTES, fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
 import { AppError } from '../../domain/errors.ts';
 import { asOutage } from '../../domain/outages.ts';
 import type { TimeSpan } from '../../store/runs/tasks.ts';
@@ -26,22 +25,10 @@ import {
 import type { agentRun } from '../workflows/agent-run.ts';
 import type { webhookDelivery } from '../workflows/webhook-delivery.ts';
 import { engineOutage } from './engine-outages.ts';
-import { linkedDetails } from './page-links.ts';
 import { runPriority, sharedBy } from './priority.ts';
 import { type QueueBacklog, type QueueState, queueBacklogs, queueStates } from './queues.ts';
-
-/** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
-export interface RunLabels {
-  /** The owner's login. */
-  owner: string;
-  /** The owner's id. */
-  principal: string;
-  trigger: string;
-  agent: string;
-  workflow: string;
-  workflow_id: string;
-  model: string | null;
-}
+import type { RunLabels } from './run-labels.ts';
+import { attributeValues, runTexts } from './run-labels.ts';
 
 /** `waiting`: running, and parked until it is notified: for its lane, a decision or a budget. */
 type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
@@ -109,7 +96,6 @@ const DEADLINE_MS = 5_000;
 /** For an answer that a worker computes: it may have to replay the run. */
 const ANSWER_MS = 5_000;
 const OPEN = 'RUNNING';
-const FIRST: ShownStatus = 'running';
 const WAITING: readonly WaitingStatus[] = ['pending', 'waiting'];
 /** How an execution ends by its own code, which has recorded the end of its task before. */
 const BY_ITSELF = ['COMPLETED', 'FAILED', 'CANCELLED'];
@@ -208,29 +194,6 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
     },
     runUrl: (task_id) => ui_url && `${ui_url}/namespaces/${client.options.namespace}/workflows/${runIdOf(task_id)}`,
   };
-}
-
-/** What the Temporal UI shows of a run. */
-export const runTexts = (
-  { task_id }: Pick<RunInput, 'task_id'>,
-  { workflow, agent, owner }: RunLabels,
-  public_url: string | null,
-) => ({
-  staticSummary: fitting(`${workflow} · ${agent}`, SUMMARY_BYTES),
-  staticDetails: linkedDetails(`Task ${task_id} of ${fitting(owner, SUMMARY_BYTES)}`, public_url, `tasks/${task_id}`),
-});
-
-/** A run's search attributes by name. */
-export function attributeValues({ owner, agent, workflow, workflow_id, model }: RunLabels): Record<string, string> {
-  const values = {
-    PerduraOwner: owner,
-    PerduraAgent: agent,
-    PerduraWorkflow: workflow,
-    PerduraWorkflowId: workflow_id,
-    ...(model === null ? {} : { PerduraModel: model }),
-    PerduraStatus: FIRST,
-  };
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fitting(value, ATTRIBUTE_BYTES)]));
 }
 
 const attributesOf = (labels: RunLabels) =>

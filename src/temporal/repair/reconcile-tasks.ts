@@ -2,6 +2,7 @@ import type { RunWait } from '../../domain/continuity.ts';
 import type { Definition } from '../../domain/definition.ts';
 import type { Store } from '../../store/index.ts';
 import type { TimeSpan, UnfinishedTask } from '../../store/runs/tasks.ts';
+import type { ReconciledTasks } from '../activities/reconciled-tasks.ts';
 import type { Engine, Execution } from '../client/engine.ts';
 import { carryOut, parkEnded, parkWaiting, restart } from '../start/continuity.ts';
 import { endUnrun } from '../start/lane-queue.ts';
@@ -19,22 +20,6 @@ interface ReconcilerPorts {
 }
 
 type Comparing = ReconcilerPorts & { parked: ParkedRuns };
-
-/** What was found and repaired. */
-export interface ReconciledTasks {
-  /** Non-terminal tasks compared with the engine. */
-  compared: number;
-  /** Tasks without an execution, started again from their record. */
-  restarted: number;
-  /** Tasks whose run had ended although the task had not: now failed. */
-  lost: number;
-  /** Tasks whose run has ended, or is parked, further than its record: they wait for a person. */
-  behind: number;
-  /** Executions without a task, ended. */
-  strays: number;
-  /** Old records that were removed, by kind. */
-  removed?: Record<string, number>;
-}
 
 /** The time allowed between the record of a prompt and its start, and between the record of a run's end and its end. */
 const GRACE_MS = 15_000;

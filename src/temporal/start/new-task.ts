@@ -2,8 +2,8 @@ import type { Definition } from '../../domain/definition.ts';
 import type { LoopState } from '../../domain/run-loop.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
 import type { Evaluated, Seed } from '../../store/runs/forks.ts';
+import type { NewTask } from '../../store/runs/new-task.ts';
 import type { AskedOfRun } from '../../store/runs/pin.ts';
-import type { NewTask } from '../../store/runs/tasks.ts';
 
 export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 'attachments' | 'turn'> {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */

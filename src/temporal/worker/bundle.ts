@@ -5,7 +5,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-const SOURCE = fileURLToPath(new URL('../', import.meta.url));
+const SOURCE = fileURLToPath(new URL('../../', import.meta.url));
 /** `.js` in the published package. */
 const ENDING = extname(import.meta.url);
 /** Everything the isolate may import, by the rules of this repository. */

@@ -1,5 +1,4 @@
 import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, type WorkerOptions } from '@temporalio/worker';
-import type { Tracing } from '../../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from '../activities/index.ts';
 import { buildOf, queueOfRole, ROLES, type Role } from '../names.ts';
 import { workflowBundle } from './bundle.ts';
@@ -28,7 +27,13 @@ interface WorkerSettings {
   /** Runs can be asked for their call stacks. */
   call_stacks: boolean;
   /** Traces of activities and workflows; null: none. */
-  tracing: Pick<Tracing, 'workerOptions' | 'workflowModules'> | null;
+  tracing: WorkerTracing | null;
+}
+
+interface WorkerTracing {
+  workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
+  /** Modules for the bundle of workflow code. */
+  workflowModules: string[];
 }
 
 /** The name under which the versions of all workers are kept in the engine. */

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/index.ts';
-import type { ReconciledTasks } from '../repair/reconcile-tasks.ts';
+import type { ReconciledTasks } from '../activities/reconciled-tasks.ts';
 
 const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
   startToCloseTimeout: '10 minutes',

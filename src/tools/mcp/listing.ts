@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
+import type { ToolSpec } from '../../domain/definition.ts';
+import type { ToolEffect } from '../../domain/effects.ts';
 import { isTooDeep, storableValue } from '../../domain/normalise.ts';
 import { OutsideRefused } from '../../domain/outside.ts';
 import { modelName } from '../../domain/tool-names.ts';

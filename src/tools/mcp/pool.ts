@@ -4,7 +4,8 @@ import { outageOf } from '../../domain/outages.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { PersonalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
-import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
+import type { ConnectPorts } from './connect-ports.ts';
+import { connect, type McpConnection } from './connection.ts';
 
 /**
  * A server and the principal in whose name it is used. No connection is shared between principals. Runs share one unless the server has

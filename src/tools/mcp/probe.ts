@@ -2,7 +2,8 @@ import { isSecretNotGranted, refusalIn } from '../../domain/errors.ts';
 import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 import type { PersonalFetch } from './bearer.ts';
 import { type McpServerConfig, type McpTarget, type OpenToken, targetOf } from './config.ts';
-import { type ConnectPorts, connect } from './connection.ts';
+import type { ConnectPorts } from './connect-ports.ts';
+import { connect } from './connection.ts';
 import { mcpToolRecord } from './listing.ts';
 
 export interface ProbeResult {

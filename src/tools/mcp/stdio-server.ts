@@ -1,7 +1,7 @@
 import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
 import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
-import type { ConnectPorts } from './connection.ts';
+import type { ConnectPorts } from './connect-ports.ts';
 import { launcherOf } from './packages/launch.ts';
 import { ConfinedStdio } from './stdio.ts';
 import { unreachable } from './unreachable.ts';

@@ -1,6 +1,7 @@
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
-import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
+import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
+import type { ToolEffect } from '../../domain/effects.ts';
 import { isMcpSignInNeeded, refusalIn } from '../../domain/errors.ts';
 import { outageOf } from '../../domain/outages.ts';
 import { outsideRefusalIn, shortened } from '../../domain/outside.ts';

@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { OutageError } from '../../domain/outages.ts';
 import { textWithReason } from '../../domain/reason.ts';
-import type { Config } from '../../main/config.ts';
 
 /** Objects by name, in a place that every worker reaches. Each call throws if the place is unreachable for a while. */
 export interface ObjectStore {
@@ -31,8 +30,17 @@ export interface S3Settings {
   prefix: string;
 }
 
+interface S3Config {
+  S3_BUCKET?: string | undefined;
+  S3_ACCESS_KEY_ID?: string | undefined;
+  S3_SECRET_ACCESS_KEY?: string | undefined;
+  S3_ENDPOINT?: string | undefined;
+  S3_REGION: string;
+  S3_PREFIX: string;
+}
+
 /** Null: workspaces stay in the home, which all workers share. Throws a sentence if the settings are incomplete. */
-export function s3SettingsOf(config: Config): S3Settings | null {
+export function s3SettingsOf(config: S3Config): S3Settings | null {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_REGION: region, S3_PREFIX: prefix } = config;
   if (!bucket) return null;
   if (!S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY)

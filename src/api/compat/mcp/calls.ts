@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../../domain/errors.ts';
-import type { Caller } from '../../http/auth.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import { type CompatRun, type CompatServices, hasEnded, type RunOrder, startRun } from '../runs.ts';
 
 /** Identifies a client's call: JSON-RPC ids are unique only within a session. */

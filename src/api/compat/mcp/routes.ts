@@ -18,7 +18,7 @@ import {
 import { v7 as uuid } from 'uuid';
 import { compat } from '../../../contracts/compat.ts';
 import { AppError } from '../../../domain/errors.ts';
-import type { Caller } from '../../http/auth.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import { type Api, mount, RawReply } from '../../http/mount.ts';
 import { problemOf } from '../../http/problems.ts';
 import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';

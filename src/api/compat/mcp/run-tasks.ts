@@ -1,7 +1,7 @@
 import { ErrorCode, McpError, type Task } from '@modelcontextprotocol/sdk/types.js';
 import { AppError } from '../../../domain/errors.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import { ownedTask } from '../../checks/owned.ts';
-import type { Caller } from '../../http/auth.ts';
 import { type CompatServices, type CompatTask, ended, hasEnded } from '../runs.ts';
 
 type TaskStatus = CompatTask['status'];

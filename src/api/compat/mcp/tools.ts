@@ -1,4 +1,4 @@
-import type { Caller } from '../../http/auth.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import type { CompatServices } from '../runs.ts';
 
 const MOST_TOOLS = 1_000;

@@ -3,7 +3,7 @@ import { clientToolsOf, type Definition, type ToolSpec } from '../../../domain/d
 import { AppError } from '../../../domain/errors.ts';
 import { refuseChoices } from '../../../domain/tool-choice.ts';
 import { isUuid } from '../../../domain/uuid.ts';
-import type { Caller } from '../../http/auth.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import { answerCalls, type CallOutput, callsOfClient } from '../client-calls.ts';
 import { type CompatRun, type CompatServices, definitionOf } from '../runs.ts';
 

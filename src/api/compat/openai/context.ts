@@ -5,8 +5,8 @@ import { conversationIn, conversationLocked } from '../../../domain/conversation
 import { AppError, notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { Conversation } from '../../../generated/prisma/client.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import type { NewItems } from '../../../store/runs/conversations.ts';
-import type { Caller } from '../../http/auth.ts';
 import { answerOf, type CompatServices, hasEnded, type RunOrder } from '../runs.ts';
 import { conversationItem, storedItems } from './conversation-items.ts';
 import { type Said, saidBefore } from './messages.ts';

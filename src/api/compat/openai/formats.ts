@@ -1,7 +1,7 @@
 import { OutputSchema } from '../../../contracts/output-schema.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Judge } from '../../../guardrails/judge.ts';
-import type { Caller } from '../../http/auth.ts';
+import type { Caller } from '../../../identity/caller.ts';
 
 /** A format of the answer: that of a chat completion has the schema in `json_schema`, that of a response has it next to its type. */
 interface AskedFormat {

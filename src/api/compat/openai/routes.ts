@@ -3,8 +3,8 @@ import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } fr
 import { THUMBS } from '../../../contracts/scores.ts';
 import { INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
+import type { Caller } from '../../../identity/caller.ts';
 import { ownedTask } from '../../checks/owned.ts';
-import type { Caller } from '../../http/auth.ts';
 import { madeOnce } from '../../http/crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../http/mount.ts';
 import {

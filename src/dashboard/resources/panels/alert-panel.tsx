@@ -1,5 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core';
-import { type AlertMeasure, alerts } from '../../../contracts/alerts.ts';
+import { alerts } from '../../../contracts/alerts.ts';
+import type { AlertMeasure } from '../../../domain/statuses.ts';
 import type { ApiReply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { count, money } from '../../ui/figures.ts';

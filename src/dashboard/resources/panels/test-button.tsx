@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { Scope } from '../../../contracts/access.ts';
+import type { Scope } from '../../../domain/access.ts';
 import type { ApiProblem } from '../../api/call.ts';
 import { TestVerdict } from '../../ui/show.tsx';
 import { FailureBelow } from '../../ui/states.tsx';

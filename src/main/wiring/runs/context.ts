@@ -1,7 +1,7 @@
 import { AppError } from '../../../domain/errors.ts';
 import { NEWEST } from '../../../domain/memory.ts';
 import type { ContextPorts } from '../../../temporal/activities/context.ts';
-import type { ExchangePorts } from '../../../temporal/activities/exchange/index.ts';
+import type { ExchangePorts } from '../../../temporal/activities/exchange/attempt.ts';
 import type { RememberPorts } from '../../../temporal/activities/remember.ts';
 import type { BuiltinPorts } from '../../../tools/builtin/index.ts';
 import type { SharedServices } from '../../core.ts';

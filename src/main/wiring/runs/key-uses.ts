@@ -3,7 +3,7 @@ import type { Definition } from '../../../domain/definition.ts';
 import { providerDestination } from '../../../domain/destinations.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import type { TokenUseFacts } from '../../../store/secrets/tokens.ts';
-import type { ExchangePorts } from '../../../temporal/activities/exchange/index.ts';
+import type { ExchangePorts } from '../../../temporal/activities/exchange/attempt.ts';
 import type { SharedServices } from '../../core.ts';
 
 /** Of so many runs a worker remembers how they use the keys of their providers. */

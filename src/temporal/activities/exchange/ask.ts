@@ -15,8 +15,8 @@ import type { Exchange } from '../../../runtimes/runtime.ts';
 import { fitted } from '../fit.ts';
 import { offeredEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
+import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
-import type { ExchangeAttempt } from './index.ts';
 import type { ModelAnswer } from './record.ts';
 
 /** Sends the transcript to the model and publishes its text as it arrives. `waiting`: the run's budget does not allow the call. */

@@ -6,7 +6,7 @@ import type { BegunStep, PublishedTexts } from '../../../store/runs/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
 import { offeredEvents } from '../offered.ts';
-import type { ExchangeAttempt } from './index.ts';
+import type { ExchangeAttempt } from './attempt.ts';
 
 /** A step that an attempt has claimed, or is claiming. */
 export interface StartedStep {

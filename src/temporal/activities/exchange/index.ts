@@ -1,81 +1,27 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { AttachedFile } from '../../../domain/attachments.ts';
 import { tokensOf } from '../../../domain/context-window.ts';
 import { missingFor } from '../../../domain/continuity.ts';
-import type { Definition, ModelPrices, WorkspaceOwner } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
-import { addUsage, NO_USAGE, spentOn, type UsageSoFar, usageSoFar } from '../../../domain/usage.ts';
-import type { PublishDeltas } from '../../../events/publisher.ts';
-import type { Verdict } from '../../../guardrails/judge.ts';
-import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { BegunStep, FirstRun, OpenRun, RunStore } from '../../../store/runs/runs.ts';
-import type { TokenUseFacts } from '../../../store/secrets/tokens.ts';
-import type { Toolbox } from '../../../tools/for-agent.ts';
-import { type AdmissionPorts, admitted } from '../admission.ts';
-import { type Halts, halted, isHalt, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
-import type { ContextPorts } from '../context.ts';
-import { type ParkBehind, parkedBehind } from '../continuity.ts';
+import { addUsage, NO_USAGE, spentOn, usageSoFar } from '../../../domain/usage.ts';
+import type { FirstRun, RunStore } from '../../../store/runs/runs.ts';
+import { admitted } from '../admission.ts';
+import { halted, isHalt, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
+import { parkedBehind } from '../continuity.ts';
 import { retryDelay } from '../failure.ts';
-import type { FitPorts } from '../fit.ts';
 import type { RunSecrets } from '../secrets.ts';
-import type { ToolsAsked } from '../tools-asked.ts';
 import { askModel } from './ask.ts';
+import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
 import { beginStep } from './begin.ts';
 import { recordedCalls, recordReply } from './record.ts';
-
-export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
-  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'openFirst' | 'settle'>;
-  halts: Halts;
-  definition(hash: string): Promise<Definition>;
-  parkBehind: ParkBehind;
-  /** `key`: what the beginning of the step has found of its provider's key; null: the key is opened by itself. */
-  runtimeOf(run: OpenRun, definition: Definition, key?: Promise<BegunStep> | null): Promise<SelectedRuntime>;
-  /** How a run uses its provider's key. `known` says it before the run is read, if this process has asked before. */
-  keyUses: {
-    of(run: OpenRun, definition: Definition): Promise<TokenUseFacts | null>;
-    known(task_id: string): TokenUseFacts | null;
-  };
-  /** MCP tools are listed once per run; nothing is published about them before `ready`. */
-  toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
-  /** Forwards text in batches. */
-  publisher: PublishDeltas;
-  /** Files of a run with their bytes, in this order. */
-  filesOf(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
-  workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
-  /** The longest that a provider may ask to be left alone. */
-  longest_wait_ms: number;
-  /** Judges a text of the model by the run's output guardrails. */
-  judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
-  /** Why a final answer does not fit the output schema of the run; empty if it does, or if there is none. */
-  answerFaults(definition: Definition, text: string, owner: string): Promise<string[]>;
-  /** Whether texts must be judged before any part of them is shown. */
-  holdsBack(definition: Definition): boolean;
-}
 
 /** What is needed before the run's secrets are known. */
 export interface FirstPorts {
   runs: Pick<RunStore, 'openFirst'>;
   secrets: RunSecrets;
-}
-
-/** What one attempt of a step works with. */
-export interface ExchangeAttempt {
-  ports: ExchangePorts;
-  run: OpenRun | FirstRun;
-  definition: Definition;
-  order: ExchangeOrder;
-  /** The step, if it was begun when the run was opened; null: it is still to be begun. */
-  begun: BegunStep | null;
-  /** The use of the provider's key that the beginning puts on record; null: none. */
-  key: TokenUseFacts | null;
-  /** The prices of the model, once it was selected. */
-  prices?: ModelPrices;
-  /** What the model call has used so far; absent: none was made. */
-  so_far?: UsageSoFar;
 }
 
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */

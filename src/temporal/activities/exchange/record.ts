@@ -13,7 +13,7 @@ import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs/runs.ts';
 import { staleAttempt, written } from '../attempt.ts';
 import { madeThere } from '../made-there.ts';
-import type { ExchangeAttempt } from './index.ts';
+import type { ExchangeAttempt } from './attempt.ts';
 
 /** Calls of a recorded reply. A reply that a guardrail withheld ends the run, as does an answer that was rejected after its repair. */
 export function recordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): ExchangeResult {

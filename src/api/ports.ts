@@ -1,0 +1,63 @@
+import type { KnowledgeSource } from '../contracts/knowledge.ts';
+import type { McpServer, McpSignInBegun, McpSignInFinished, McpTest, McpToolList } from '../contracts/mcps.ts';
+import type { Model } from '../contracts/models.ts';
+import type { Provider, ProviderDraft } from '../contracts/providers.ts';
+import type { RunBundle } from '../contracts/run-bundles.ts';
+import type { StepRequest } from '../contracts/run-inspection.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { FileReader } from '../knowledge/extract.ts';
+import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { ProviderCheck } from '../runtimes/provider-check.ts';
+import type { WiredTask } from '../store/runs/wired-task.ts';
+
+// What routes ask of the rest of the installation; src/main/wiring carries it out.
+
+/** Lists models on behalf of a caller. Each call throws a sentence if the provider cannot be reached. */
+export interface ModelLists {
+  ofDefaultRuntime(caller: Caller): Promise<Model[]>;
+  ofProvider(provider: Provider, caller: Caller): Promise<Model[]>;
+  /** Asks the provider now, whatever is cached. */
+  check(provider: Provider, caller: Caller): Promise<ProviderCheck>;
+  checkDraft(draft: ProviderDraft): Promise<ProviderCheck>;
+}
+
+/** Reaches MCP servers in the caller's name. A server given here has its secrets masked; they are opened by its id. */
+export interface McpProbe {
+  /** Whether servers that are commands are started. */
+  starts_stdio: boolean;
+  /** Returns why a path of the host cannot be given to a server; null when it can. */
+  pathRefusal(path: string): Promise<string | null>;
+  /** Reports a failure in its answer. */
+  test(server: McpServer, caller: Caller): Promise<McpTest>;
+  /** Asks the server for its tools, which are stored with it. Throws an upstream error when it cannot be reached. */
+  refresh(server: McpServer, caller: Caller): Promise<McpToolList>;
+  /** Returns what the server listed last, as far as the caller may read it. Asks nobody. */
+  listed(server: McpServer, caller: Caller): Promise<McpToolList>;
+}
+
+/** A person's own sign-in at an MCP server. */
+export interface McpSignIns {
+  begin(server: McpServer, caller: Caller): Promise<McpSignInBegun>;
+  /** Throws a conflict if the sign-in is too old or was begun by somebody else. */
+  finish(answer: SignInAnswer, caller: Caller): Promise<McpSignInFinished>;
+}
+
+interface SignInAnswer {
+  /** The server whose address the browser was sent back to. */
+  server_id?: string | undefined;
+  state: string;
+  code: string;
+  iss?: string | undefined;
+}
+
+export interface KnowledgeService extends Omit<Knowledge, 'probe'> {
+  extract: FileReader;
+  /** Throws a sentence when the source cannot be searched. */
+  probe(source: KnowledgeSource, caller: Caller): Promise<void>;
+}
+
+/** Returns a run as one document, without the secrets of its owner's runs. */
+export type BundleOf = (task: WiredTask, caller: Caller) => Promise<RunBundle>;
+
+/** Returns what the model of a run was sent in a step, built again from the record. */
+export type StepRequestOf = (task: WiredTask, step: number, caller: Caller) => Promise<StepRequest>;

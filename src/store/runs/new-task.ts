@@ -1,0 +1,34 @@
+import type { AttachedFile } from '../../domain/attachments.ts';
+import type { PromptParts } from '../../domain/conversation.ts';
+import type { Definition } from '../../domain/definition.ts';
+import type { VersionConfig } from '../resources/versions.ts';
+import type { NewItems } from './conversations.ts';
+import type { Evaluated, Seed } from './forks.ts';
+export interface NewTask {
+  task_id: string;
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  /** The messages that the prompt was made of; absent: it is one message. */
+  prompt_parts?: PromptParts | undefined;
+  /** The files that its model is given; absent: none. */
+  attachments?: readonly AttachedFile[] | undefined;
+  /** What its run adds to a conversation; absent: it continues none. */
+  turn?: NewItems | undefined;
+  definition: Definition;
+  /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
+  config?: VersionConfig | null;
+  /** The definition does not become a version of the workflow: the request asked for a part of it. */
+  is_trial?: boolean;
+  on_busy: string;
+  trigger: string;
+  scheduled_agent_id?: string | null;
+  due_at?: Date | undefined;
+  /** The caller's access token, sealed before it is stored. */
+  caller_token: string | null;
+  /** What a fork starts with; absent for other tasks. */
+  seed?: Seed | undefined;
+  /** What a run of an evaluation starts with; absent for other tasks. */
+  evaluated?: Evaluated | undefined;
+}

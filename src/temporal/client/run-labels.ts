@@ -1,0 +1,41 @@
+import { ATTRIBUTE_BYTES, fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
+import type { RunInput, ShownStatus } from '../names.ts';
+import { linkedDetails } from './page-links.ts';
+
+/** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
+export interface RunLabels {
+  /** The owner's login. */
+  owner: string;
+  /** The owner's id. */
+  principal: string;
+  trigger: string;
+  agent: string;
+  workflow: string;
+  workflow_id: string;
+  model: string | null;
+}
+
+const FIRST: ShownStatus = 'running';
+
+/** What the Temporal UI shows of a run. */
+export const runTexts = (
+  { task_id }: Pick<RunInput, 'task_id'>,
+  { workflow, agent, owner }: RunLabels,
+  public_url: string | null,
+) => ({
+  staticSummary: fitting(`${workflow} · ${agent}`, SUMMARY_BYTES),
+  staticDetails: linkedDetails(`Task ${task_id} of ${fitting(owner, SUMMARY_BYTES)}`, public_url, `tasks/${task_id}`),
+});
+
+/** A run's search attributes by name. */
+export function attributeValues({ owner, agent, workflow, workflow_id, model }: RunLabels): Record<string, string> {
+  const values = {
+    PerduraOwner: owner,
+    PerduraAgent: agent,
+    PerduraWorkflow: workflow,
+    PerduraWorkflowId: workflow_id,
+    ...(model === null ? {} : { PerduraModel: model }),
+    PerduraStatus: FIRST,
+  };
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fitting(value, ATTRIBUTE_BYTES)]));
+}
