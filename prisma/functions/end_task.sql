@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
   p_outcome_unknown text, p_not_called text,
   OUT next_task uuid, OUT told_workflow uuid, OUT told_last integer, OUT ended tasks)
-  LANGUAGE plpgsql SET perdura.opens_webhook = 'caller' AS $$
+  LANGUAGE plpgsql AS $$
 DECLARE
   holder uuid;
 BEGIN

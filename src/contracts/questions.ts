@@ -19,7 +19,6 @@ export const CallQuestion = z
         server: z.string().meta({ description: 'The name of the MCP server' }),
         host: z.string().nullable().meta({ description: 'Where it is; null: it is a command on a worker' }),
       })
-      .optional()
       .meta({ description: 'Who gets the answer' }),
     schema: z.object({ properties: z.record(z.string(), Field), required: z.array(z.string()).optional() }),
     asked_at: Timestamp,

@@ -151,7 +151,7 @@ export interface ToolSpec {
   brief?: true;
 }
 
-/** A tool as a run offers it. Tools in records of older versions have no origin. */
+/** A tool as a run offers it. Tools of the client have no origin. */
 export interface OfferedTool extends ToolSpec {
   origin?: ToolOrigin;
 }
@@ -169,14 +169,13 @@ export interface HostedTool {
 export type PinnedTool =
   | (ToolSpec & {
       kind: 'custom';
-      /** Absent in definitions from before there were grants. */
-      id?: string;
+      id: string;
       source_code: string;
       network: boolean;
       /** Variable to stored token name; null if nothing is mapped. */
       env: Record<string, string | null>;
-      /** Variables that the workflow fills instead of the tool's own mapping; absent as `id` is. */
-      overridden?: string[];
+      /** Variables that the workflow fills instead of the tool's own mapping. */
+      overridden: string[];
     })
   | { kind: 'builtin'; name: string }
   | (ToolSpec & { kind: 'definition' })

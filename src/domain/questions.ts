@@ -42,8 +42,8 @@ export type QuestionField = Described &
 /** What an MCP server asks a person while it runs a tool. */
 export interface FormQuestion {
   message: string;
-  /** Absent in questions of earlier releases. `host` is null for a command. */
-  asked_by?: { server: string; host: string | null } | undefined;
+  /** `host` is null for a command. */
+  asked_by: { server: string; host: string | null };
   schema: { properties: Record<string, QuestionField>; required?: string[] | undefined };
 }
 
@@ -88,7 +88,7 @@ export const MOST_QUESTIONS = 20;
 const ANSWER_CHARACTERS = 16 * 1_024;
 
 /** Why a question is not put to a person; null if it is. */
-export function questionFault({ message, schema }: FormQuestion): string | null {
+export function questionFault({ message, schema }: Omit<FormQuestion, 'asked_by'>): string | null {
   const names = Object.keys(schema.properties);
   if (message.length > MESSAGE_CHARACTERS) return `its message has more than ${MESSAGE_CHARACTERS} characters`;
   if (names.length > MOST_FIELDS) return `it has more than ${MOST_FIELDS} fields`;

@@ -36,7 +36,7 @@ const takesText = (field: QuestionField) => field.type === 'string' && !choicesO
  * Where a question asks a person for a password, an access token or the like, by the words in it; null if nowhere. A person who is asked
  * within a run cannot know which server gets the answer, and a page of the server is the place for secrets.
  */
-export function secretAskedIn({ message, schema: { properties } }: FormQuestion): string | null {
+export function secretAskedIn({ message, schema: { properties } }: Omit<FormQuestion, 'asked_by'>): string | null {
   const field = Object.entries(properties).find(([name, one]) => asksForSecret(name, one));
   if (field) return `its field ${JSON.stringify(field[0])}`;
   return IN_PROSE.test(bare(message)) && Object.values(properties).some(takesText) ? 'its message' : null;

@@ -74,7 +74,7 @@ export interface StoredGuards {
   approval_guards?: readonly ApprovalGuard[] | null;
 }
 
-/** All guards of an agent. A listed name without a pin, such as one that an older version saved, is a guard as well. */
+/** All guards of an agent. A listed name without a pin, such as one of an MCP server that has not been listed yet, is a guard as well. */
 export function guardsOf({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
   const pinned = approval_guards ?? [];
   const bare = approval_tools.filter((name) => !pinned.some((guard) => guard.name === name));
@@ -152,7 +152,7 @@ export function runGuards(agent: StoredGuards & { approve_effects?: readonly str
   };
 }
 
-/** An offered tool, as far as guards are concerned. Tools that older versions recorded have no origin. */
+/** An offered tool, as far as guards are concerned. A tool of the client has no origin. */
 interface Offered {
   name: string;
   effect?: ToolEffect;

@@ -46,8 +46,6 @@ export const DENIAL = 'Denied: the turn limit of this run is reached, no further
 
 /** Results of calls that a run left open when it ended: of those that may have run, and of those that did not. */
 export const OUTCOME_UNKNOWN = 'The run ended before the result of this call was recorded; the tool may have run.';
-/** The same, with the text of earlier versions. */
-export const OUTCOMES_UNKNOWN = [OUTCOME_UNKNOWN, 'The run ended while this tool ran; what came of it is unknown.'];
 export const NOT_CALLED = 'The run ended before this tool was called.';
 
 export const reminderOf = (prompt: string) =>

@@ -50,7 +50,8 @@ async function rightsRefusal(ports: LaterStartPorts, { owner, ...left }: LeftToR
   const { provider, claimed_role, ...person } = principal;
   if (ports.providers.length > 0 && !ports.providers.includes(provider))
     return `The owner of this ${noun} signed in with ${provider}, which this installation no longer accepts; save it as someone who can sign in`;
-  const key = await keyOf(ports, left);
+  // Undefined: it was saved without a key; null: its key is not valid.
+  const key = left.service_key_id === null ? undefined : await ports.keyOf(left.service_key_id);
   if (key === null || (key && key.owner !== owner))
     return `The service key that this ${noun} was saved with has expired or was deleted; save the ${noun} again, with a valid key or signed in`;
   const role = ports.claims_roles && claimed_role ? { claimed_role } : {};
@@ -59,14 +60,6 @@ async function rightsRefusal(ports: LaterStartPorts, { owner, ...left }: LeftToR
   if (scopes.includes('run')) return null;
   const whose = key ? `The service key that this ${noun} was saved with` : `The role of the owner of this ${noun}`;
   return `${whose} does not have the scope run, so it starts no runs`;
-}
-
-/** Undefined: it was saved without a key; null: its key is not valid. Servers of earlier versions kept the key itself. */
-async function keyOf(ports: LaterStartPorts, { service_key_id, access_token }: Omit<LeftToRun, 'owner'>) {
-  if (service_key_id !== null) return ports.keyOf(service_key_id);
-  if (!access_token || !isServiceKey(access_token)) return undefined;
-  const id = (await ports.identify(access_token))?.service_key?.id;
-  return id === undefined ? null : ports.keyOf(id);
 }
 
 async function tokenRefusal(

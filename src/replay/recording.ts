@@ -1,7 +1,7 @@
 import type { RunBundle } from '../contracts/run-bundles.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
-import { NOT_CALLED, OUTCOMES_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
+import { NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { ModelReply } from '../runtimes/runtime.ts';
 import type { OpenRun } from '../store/runs/runs.ts';
 import type { OpenCall } from '../store/runs/tool-ledger.ts';
@@ -17,7 +17,7 @@ export class RecordEnds extends Error {
 
 export const placeOf = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
 
-const LEFT_OPEN = [...OUTCOMES_UNKNOWN, NOT_CALLED];
+const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
 
 export type Recording = ReturnType<typeof recordingOf>;
 

@@ -24,8 +24,7 @@ export const HALTED = 'Halted';
 export const TASK_ENDED = 'task_ended';
 
 /** How a worker names its code if its operator does not, such as perdura@0.1.0. The engine notes it with each workflow task that is done. */
-export const buildOf = (version: string) => `${OWN_BUILD}${version}`;
-export const OWN_BUILD = 'perdura@';
+export const buildOf = (version: string) => `perdura@${version}`;
 
 /** What a worker does: runs the workflow code, calls models, calls tools. */
 export const ROLES = ['runs', 'models', 'tools'] as const;

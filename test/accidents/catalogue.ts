@@ -203,7 +203,7 @@ export const ACCIDENTS: readonly Accident[] = [
     tests: tests(
       'test/accidents/half-migrations.test.ts',
       'a migration killed at any statement is carried out by the next start',
-      'is resumed, whichever migration it is',
+      'the newest migration is applied to the state before it',
     ),
   },
   {
@@ -346,7 +346,7 @@ export const ACCIDENTS: readonly Accident[] = [
   {
     id: 'upgraded-in-progress',
     accident: 'Processes are replaced by those of the next version',
-    tests: tests('test/accidents/rolling-upgrade.test.ts', 'continues runs that stream, wait for approval'),
+    tests: tests('test/temporal/versioning.test.ts', 'keeps a run with workers of the release that it began on'),
   },
   {
     id: 'evaluation-interrupted',

@@ -186,24 +186,3 @@ describe('runs are found by their version', () => {
     expect((await here.bob.ok(here.bob.get(`/api/tasks?definition_hash=${third.definition_hash}`))) as unknown).toEqual([]);
   });
 });
-
-describe('runs from before there were versions', () => {
-  it('have one for each definition, in the order of their first runs', async () => {
-    const id = await here.workflow();
-    const first = await at.run(id);
-    await at.set(`workflows/${id}`, { max_turns: 9 });
-    const second = await at.run(id);
-    await at.set(`workflows/${id}`, { max_turns: 5 });
-    await at.run(id);
-    await sql('DELETE FROM workflow_versions');
-    await sql('UPDATE workflows SET version_count = 0');
-    const migration = readFileSync('prisma/migrations/20261123040700_workflow_versions/migration.sql', 'utf8');
-    await sql(migration.slice(migration.indexOf('INSERT INTO workflow_versions')));
-    expect((await at.list(id)).map(({ number, definition_hash, runs }) => [number, definition_hash, runs])).toEqual([
-      [2, second.definition_hash, 1],
-      [1, first.definition_hash, 2],
-    ]);
-    await at.set(`workflows/${id}`, { max_turns: 7 });
-    expect((await at.list(id))[0]).toMatchObject({ number: 3, origin: 'saved', created_by: 'alice' });
-  });
-});

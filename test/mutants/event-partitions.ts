@@ -1,6 +1,5 @@
 import type { Mutant } from './mutant.ts';
 
-const MIGRATION = 'prisma/migrations/20261123040300_event_partitions/migration.sql';
 const EVENTS = 'src/store/runs/events.sql.ts';
 const TEST = 'test/api/event-partitions.test.ts';
 const PLANS = 'test/api/read-plans.test.ts';
@@ -69,14 +68,6 @@ export default [
     replacement: "LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  made integer",
     harm: 'Where the service does not own its tables, every pass of the reconciler fails.',
     tests: [{ file: TEST, name: 'have partitions also if the tables belong to another role' }],
-  },
-  {
-    id: 'event-partitions/ids-from-elsewhere',
-    file: MIGRATION,
-    text: "INSERT INTO events SELECT * FROM moved', start",
-    replacement: "INSERT INTO events SELECT * FROM moved WHERE false', start",
-    harm: 'An upgrade loses the events of runs that were made while a clock was ahead.',
-    tests: [{ file: 'test/api/event-upgrade.test.ts', name: 'events from before the partitions stay where they are' }],
   },
   {
     id: 'event-partitions/removed-task',

@@ -17,22 +17,6 @@ export default [
     tests: [{ file: BRIEF, name: 'that has another call consists of activities' }],
   },
   {
-    id: 'starts/brief-calls-of-two-versions',
-    file: 'src/temporal/workflows/waits.ts',
-    text: "const is_brief = hasNamedBuild() || patched('brief-calls');",
-    replacement: 'const is_brief = true;',
-    harm: 'A run that workers of both versions take part in during an upgrade stands still for good.',
-    tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
-  },
-  {
-    id: 'starts/brief-calls-of-unnamed-builds',
-    file: 'src/temporal/workflows/waits.ts',
-    text: 'return !deploymentName && buildId?.startsWith(OWN_BUILD) === true;',
-    replacement: 'return !deploymentName && buildId !== undefined;',
-    harm: 'A run that workers of both versions take part in during an upgrade stands still for good.',
-    tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
-  },
-  {
     id: 'starts/builds-without-a-name',
     file: 'src/temporal/worker/worker.ts',
     text: ' : { buildId: buildOf(settings.version) }',

@@ -12,15 +12,15 @@ export default [
   {
     id: 'temporal-ui/not-running-again',
     file: 'src/temporal/workflows/waits.ts',
-    text: "show(showsEveryStatus(progress) ? 'running' : null)",
-    replacement: 'show(null)',
+    text: "if (progress.parked === 0) show('running');",
+    replacement: 'if (progress.parked === 0) show(null);',
     harm: 'A run that was approved has no status in the Temporal UI.',
     tests: [CHANGES],
   },
   {
     id: 'temporal-ui/no-end',
     file: 'src/temporal/workflows/agent-run.ts',
-    text: 'if (showsEveryStatus(progress)) show(error_code === TASK_ENDED ? null : status);',
+    text: 'show(error_code === TASK_ENDED ? null : status);',
     replacement: '',
     harm: 'Runs that have ended are listed as running.',
     tests: [CHANGES],
@@ -32,14 +32,6 @@ export default [
     replacement: 'show(status)',
     harm: 'A completed run that someone resets is listed as failed.',
     tests: [RESET],
-  },
-  {
-    id: 'temporal-ui/old-histories',
-    file: 'src/temporal/workflows/waits.ts',
-    text: "was_brief || hasNamedBuild() || patched('every-status');",
-    replacement: 'true;',
-    harm: 'Runs in progress fail to continue after an upgrade.',
-    tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
   },
   {
     id: 'temporal-ui/pause-undone-by-a-change',

@@ -198,17 +198,6 @@ describe('a schedule', () => {
     await max.ok(max.patch(`${PATH}/${id}`, { name: 'taken over' }));
     expect(await fire(id)).toMatchObject({ outcome: 'started' });
   });
-
-  it('that an earlier version saved with a service key still ends with that key', async () => {
-    const ivy = clientOf(here.url, tokenOf('ivy'));
-    const { key, id: key_id } = await ivy.ok(ivy.post('/api/keys', { name: 'ci' }), 201);
-    const { id } = await saved(ivy, await workflowOf(ivy));
-    await here.core.store.scheduledAgents.update(id, {}, { access_token: key, service_key_id: null });
-    expect(await fire(id)).toMatchObject({ outcome: 'started' });
-    await ivy.ok(ivy.del(`/api/keys/${key_id}`), 204);
-    await until('the key is forgotten', async () => (await clientOf(here.url, key).get('/api/me')).status === 401);
-    expect(await fire(id)).toMatchObject({ outcome: 'failed', detail: expect.stringContaining('service key') });
-  });
 });
 
 describe('an evaluation', () => {

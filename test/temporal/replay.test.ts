@@ -27,7 +27,7 @@ describe('workflow code understands the runs of earlier code', async () => {
   });
 
   it('and notices when it does not', async () => {
-    const history = JSON.parse(await readFile(join(HISTORIES, 'tools.json'), 'utf8'));
+    const history = JSON.parse(await readFile(join(HISTORIES, 'brief.json'), 'utf8'));
     const scheduled = history.events.find(
       (event: { activityTaskScheduledEventAttributes?: object }) => event.activityTaskScheduledEventAttributes,
     );
@@ -40,7 +40,6 @@ describe('workflow code understands the runs of earlier code', async () => {
 const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
 const agent = { builtin_tools: ['manage_todo_list'] };
 
-/** Recorded as `tools` when each of these calls was an activity. */
 async function brief(here: TestInstallation): Promise<string> {
   here.model.script(asks(TODO, { ...TODO, id: 'second' }), asks(TODO), says('Done.'));
   return here.prompt(await here.workflow({ agent }));
@@ -48,7 +47,6 @@ async function brief(here: TestInstallation): Promise<string> {
 
 /** Each leaves a run behind that has ended; returns its task. */
 const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
-  tools: brief,
   brief,
   async denied(here) {
     here.model.script(asks(TODO), asks(TODO), asks(TODO), says('Enough.'));

@@ -10,9 +10,9 @@ const provider = (id: string, more: Partial<PinnedProvider> = {}): PinnedProvide
   ...more,
 });
 
-const tool = (id: string | undefined, name: string, source_code = 'then') => ({
+const tool = (id: string, name: string, source_code = 'then') => ({
   ...{ kind: 'custom' as const, name, description: '', parameters: {}, effect: 'read' as const, source_code, network: false },
-  ...{ env: {}, ...(id ? { id } : {}) },
+  ...{ env: {}, id, overridden: [] },
 });
 
 const server = (id: string) => ({
@@ -42,7 +42,7 @@ const SOURCE: Definition = {
     tool('a', 'first'),
     tool('b', 'second'),
     { kind: 'builtin', name: 'read' },
-    { ...tool(undefined, 'mine'), kind: 'definition' },
+    { ...{ name: 'mine', description: '', parameters: {}, effect: 'read' as const }, kind: 'definition' },
   ],
   mcp_servers: [server('one'), server('two')],
   approval_tools: [],
@@ -107,7 +107,7 @@ describe('the changes of a fork', () => {
       ['third', 'now'],
       ['first', 'then'],
       ['read', false],
-      ['mine', 'then'],
+      ['mine', false],
     ]);
   });
 

@@ -380,7 +380,7 @@ export type CallQuestion = {
   id: string;
   message: string;
   /** Who gets the answer */
-  asked_by?: {
+  asked_by: {
     /** The name of the MCP server */
     server: string;
     /** Where it is; null: it is a command on a worker */

@@ -43,12 +43,10 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
         <Text fw={600}>
           <span className="mono">{call.name}</span> asks
         </Text>
-        {asked_by && (
-          <Text size="sm">
-            Asked by the MCP server <strong>{showUnseen(asked_by.server)}</strong> at{' '}
-            <span className="mono">{asked_by.host ?? 'a command on a worker'}</span>
-          </Text>
-        )}
+        <Text size="sm">
+          Asked by the MCP server <strong>{showUnseen(asked_by.server)}</strong> at{' '}
+          <span className="mono">{asked_by.host ?? 'a command on a worker'}</span>
+        </Text>
         <Text style={{ whiteSpace: 'pre-wrap' }}>{showUnseen(message)}</Text>
         {Object.entries(schema.properties).map(([name, field]) => (
           <Field

@@ -18,9 +18,6 @@ const HAS_BOOKKEEPING = "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS
 /** In a migration: from which version on older servers may run next to the new ones, by the name of their last migration. */
 const SERVES_FROM = /^-- Serves versions from: (\S+)$/m;
 
-/** What a statement fails with that was carried out before: its table, column, object or function exists, or what it drops is gone. */
-const DONE_BEFORE = new Set(['42P07', '42701', '42710', '42723', '42704']);
-
 interface Noted {
   migration_name: string;
   /** The oldest version that still works on the schema, by the name of its last migration; null: only versions that know the migration do. */
@@ -86,12 +83,21 @@ export async function refuseNewerSchema(known: Noted[], folder: string): Promise
 }
 
 function refuseNewer(known: Noted[], migrations: Migration[]): void {
+  refuseUnreleased(known, migrations[0]?.name ?? '');
   const ours = new Set(migrations.map(({ name }) => name));
   const newest = migrations.at(-1)?.name ?? '';
   const foreign = known.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
   if (!foreign) return;
   throw new Error(
     `The database schema is newer than this version of Perdura, which does not work with its migration ${foreign.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
+  );
+}
+
+function refuseUnreleased(known: Noted[], first: string): void {
+  if (!known.some(({ migration_name }) => migration_name < first)) return;
+  throw new Error(
+    'This database was made by a version before 0.1.0, which cannot be upgraded. Start that version once more and run `perdura export --output installation.json`; ' +
+      'then start this version with another PERDURA_HOME or DATABASE_URL and run `perdura import installation.json`.',
   );
 }
 
@@ -113,17 +119,13 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration, know
   if (before?.finished_at) return false;
   await client.query('BEGIN');
   try {
+    // `prisma migrate deploy` notes a migration before it applies it.
     if (before) await client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NULL', [name]);
     await client.query(
       'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count, logs) VALUES ($1, $2, $3, now(), 1, $4)',
       [uuid(), checksum, name, SERVES_FROM.exec(sql)?.[1] ?? null],
     );
-    await client.query('SAVEPOINT noted');
-    await client.query(sql).catch(async (error: { code?: string }) => {
-      // Older versions noted a migration before they applied it, and its end afterwards: all of its statements took effect, or none.
-      if (!before || !DONE_BEFORE.has(error.code ?? '')) throw error;
-      await client.query('ROLLBACK TO SAVEPOINT noted');
-    });
+    await client.query(sql);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { type Dataset, type DatasetItem, type DatasetValues, type ItemCall, MOST_ITEMS } from '../../contracts/datasets.ts';
 import { conflict } from '../../domain/errors.ts';
-import { OUTCOMES_UNKNOWN } from '../../domain/transcript.ts';
+import { OUTCOME_UNKNOWN } from '../../domain/transcript.ts';
 import type { Dataset as DatasetRow, DatasetItem as ItemRow, Prisma } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listed, type Paging, wireAs } from '../database/page.ts';
@@ -69,6 +69,6 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
       });
     },
     recordedCalls: (task_id: string) =>
-      rows<ItemCall>(pool, sql.recordedCallsOfTask({ task_id, outcomes_unknown: OUTCOMES_UNKNOWN })),
+      rows<ItemCall>(pool, sql.recordedCallsOfTask({ task_id, outcome_unknown: OUTCOME_UNKNOWN })),
   };
 }

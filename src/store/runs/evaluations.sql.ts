@@ -3,11 +3,11 @@ import { statement } from '../database/statement.ts';
 /** Tool calls of a run whose results a tool returned, in order: no stubs, refusals or unknown outcomes. */
 export const recordedCallsOfTask = statement(
   'recorded_calls_of_task',
-  ['task_id', 'outcomes_unknown'],
+  ['task_id', 'outcome_unknown'],
   `SELECT c.name, c.arguments, m.content, coalesce(c.failed, false) AS failed FROM tool_calls c
     JOIN task_messages m ON m.task_id = c.task_id AND m.step = c.step AND m.position = c.position
     WHERE c.task_id = :task_id AND c.status = 'done' AND m.kind = 'result'
-      AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> ALL (:outcomes_unknown::text[])
+      AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> :outcome_unknown
     ORDER BY c.step, c.position`,
 );
 

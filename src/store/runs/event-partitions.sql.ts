@@ -9,8 +9,8 @@ export const makeEventPartitions = statement(
 /** Drops a partition whose tasks need it no longer. `branch`: events_deltas or events_lasting. */
 export const dropEvents = statement('drop_events', ['branch', 'before'], `SELECT drop_events(:branch, :before) AS dropped`);
 
-/** Tables of events that are not dropped: of tasks from before there were partitions, and of tasks that have none. */
-const DELTAS = ['events_former', 'events_deltas_rest'];
+/** Tables of events that are not dropped: those of tasks that have no partition. */
+const DELTAS = ['events_deltas_rest'];
 const ALL = [...DELTAS, 'events_lasting_rest'];
 
 const deletion = (tables: string[], which: string) =>

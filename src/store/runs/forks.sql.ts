@@ -83,11 +83,11 @@ export const addForkMessage = statement(
 /** Only results that a tool returned in the source: no stubs, refusals or unknown outcomes. */
 export const recordedResults = statement(
   'recorded_results',
-  ['source_id', 'from_step', 'name', 'outcomes_unknown'],
+  ['source_id', 'from_step', 'name', 'outcome_unknown'],
   `SELECT c.name, c.arguments, m.content, c.failed FROM tool_calls c
     JOIN task_messages m ON m.task_id = c.task_id AND m.step = c.step AND m.position = c.position
     WHERE c.task_id = :source_id AND c.step >= :from_step AND c.name = :name AND c.status = 'done' AND m.kind = 'result'
-      AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> ALL (:outcomes_unknown::text[])
+      AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> :outcome_unknown
     ORDER BY c.step, c.position`,
 );
 

@@ -4,7 +4,7 @@ import type { AskedCall, ForkEffects, RecordedCall } from '../../domain/fork.ts'
 import { FORK_PROMPT_POSITION } from '../../domain/fork.ts';
 import type { MessageEdit } from '../../domain/fork-changes.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
-import { OUTCOMES_UNKNOWN } from '../../domain/transcript.ts';
+import { OUTCOME_UNKNOWN } from '../../domain/transcript.ts';
 import { type Queryable, row, rows } from '../database/database.ts';
 import { markEvaluated, recordedCallsOfItem } from './evaluations.sql.ts';
 import * as sql from './forks.sql.ts';
@@ -85,7 +85,7 @@ export function forkStore(pool: pg.Pool) {
           pool,
           source_id === null
             ? recordedCallsOfItem({ task_id, name })
-            : sql.recordedResults({ source_id, from_step, name, outcomes_unknown: OUTCOMES_UNKNOWN }),
+            : sql.recordedResults({ source_id, from_step, name, outcome_unknown: OUTCOME_UNKNOWN }),
         ),
         rows<AskedCall>(pool, sql.earlierCalls({ fork_id: task_id, from_step, name, step, position })),
       ]);

@@ -74,8 +74,7 @@ async function fireOutcome(
   const kept = ports.schedules.tokenOf(row);
   const refused = await ports.mayStart({ ...row, access_token: kept }, { noun: 'schedule', uses_token });
   if (refused !== null) return { outcome: 'failed', detail: refused, task_id: null };
-  // A service key that an earlier version kept is what its runs end with.
-  if (kept !== null && !uses_token && !isServiceKey(kept)) await ports.schedules.forgetToken(row);
+  if (kept !== null && !uses_token) await ports.schedules.forgetToken(row);
   const access_token = uses_token ? kept : null;
   const detail = await overlapOf(ports, row, task_id);
   if (detail !== null) return { outcome: 'skipped', detail, task_id: null };

@@ -76,7 +76,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
       log('question_asked', message, {
         call_id,
         name,
-        question: { id, message, ...(asked_by ? { asked_by } : {}), schema, asked_at, expires_at },
+        question: { id, message, asked_by, schema, asked_at, expires_at },
       }),
       status('waiting', turns),
     ];

@@ -38,7 +38,7 @@ import {
 } from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
 import { asking, listen, proceed, type Signals } from './signals.ts';
-import { during, makesBriefCalls, type Progress, park, show, showQuestion, showsEveryStatus, waits } from './waits.ts';
+import { during, type Progress, park, show, showQuestion, waits } from './waits.ts';
 
 // Failures of models and tools, and unexpected ones, are counted by the activities, and lost workers by `outliving`. What is left
 // is an unavailable database or engine, for which a run waits as long as it takes.
@@ -86,7 +86,6 @@ export async function agentRun(input: RunInput): Promise<void> {
     calls: new Map(),
     parked: 0,
     waits: new Set(),
-    was_brief: false,
   };
   const signals = listen(input, progress);
   setHandler(waits, () => [...progress.waits]);
@@ -128,7 +127,7 @@ export async function agentRun(input: RunInput): Promise<void> {
   }
   const { status, error, error_code } = await conclude(task_id, end, progress);
   // An execution whose task had ended before says nothing about that task.
-  if (showsEveryStatus(progress)) show(error_code === TASK_ENDED ? null : status);
+  show(error_code === TASK_ENDED ? null : status);
   if (status === 'halted') throw new CancelledFailure('The run was halted');
   if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
@@ -205,7 +204,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
         const calls = await outliving(summary, () => exchange.executeWithOptions(options, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
         else if (calls !== 'waiting') {
-          brief = !input.role_queues && isBrief(calls) && makesBriefCalls(progress);
+          brief = !input.role_queues && isBrief(calls);
           return calls;
         }
         const doubts = signals.doubts();

@@ -1,4 +1,4 @@
-import { defineSignal, patched, setHandler } from '@temporalio/workflow';
+import { defineSignal, setHandler } from '@temporalio/workflow';
 import type { Asking, RunInput } from '../names.ts';
 import type { Progress } from './waits.ts';
 
@@ -20,7 +20,7 @@ export function listen({ queued, decided = [] }: RunInput, progress: Progress) {
   const pending = new Set(decided);
   /** What a run does not wait for is reported to it: its record may be older. Whatever is parked is compared with the record again. */
   function doubt(): void {
-    if (progress.waits.size > 0 && patched('compare-when-woken')) doubts += 1;
+    if (progress.waits.size > 0) doubts += 1;
   }
   setHandler(proceed, () => {
     if (admitted) doubt();

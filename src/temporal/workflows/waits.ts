@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { condition, defineQuery, patched, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { condition, defineQuery, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { RunWait } from '../../domain/continuity.ts';
-import { type Asking, OWN_BUILD, type PassedCalls, type ShownStatus, type WaitingStatus } from '../names.ts';
+import type { Asking, PassedCalls, ShownStatus, WaitingStatus } from '../names.ts';
 
 /** The progress of the loop. */
 export interface Progress {
@@ -16,32 +16,11 @@ export interface Progress {
   parked: number;
   /** What the run waits for, except for answers to questions of calls in progress: those look at their record by themselves. */
   waits: Set<RunWait>;
-  /** Brief calls were made within a workflow task: no earlier code has a part in this run. */
-  was_brief: boolean;
 }
 
 const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
 
 export const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
-
-/** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
-export const showsEveryStatus = ({ was_brief }: Progress) => was_brief || hasNamedBuild() || patched('every-status');
-
-/** Earlier code made an activity of each brief call: a run that it executed in part, or still does, is replayed as it was. */
-export function makesBriefCalls(progress: Progress): boolean {
-  const is_brief = hasNamedBuild() || patched('brief-calls');
-  progress.was_brief ||= is_brief;
-  return is_brief;
-}
-
-/**
- * Whether the workflow task is, or was, executed by a worker that names its build: workers of earlier code did not. This says what
- * `patched` would, for which the engine writes an event and indexes the run once more. Operators may name any code by WORKER_BUILD_ID.
- */
-function hasNamedBuild(): boolean {
-  const { deploymentName, buildId } = workflowInfo().currentDeploymentVersion ?? {};
-  return !deploymentName && buildId?.startsWith(OWN_BUILD) === true;
-}
 
 /** What the run waits for, so that it can be compared with its record. Answered only when it is asked. */
 export const waits = defineQuery<RunWait[]>('waits');
@@ -77,7 +56,7 @@ function enterWait(progress: Progress, status: WaitingStatus): void {
 
 function leaveWait(progress: Progress): void {
   progress.parked -= 1;
-  if (progress.parked === 0) show(showsEveryStatus(progress) ? 'running' : null);
+  if (progress.parked === 0) show('running');
 }
 
 /** Only shows it: the call continues by itself when it has its answer. A signal may come after the call has ended. */

@@ -45,7 +45,7 @@ function PluginSwitch({ record }: { record: Stored }) {
   );
 }
 
-/** Shows the network access of the tool. Variables alone do not grant it; in older versions they did. */
+/** Shows the network access of the tool. Variables alone do not grant it. */
 function Network({ record: { network, env_config } }: { record: Stored }) {
   const about_variables = env_config ? ' Environment variables do not grant it.' : '';
   return (
