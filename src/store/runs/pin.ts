@@ -15,8 +15,8 @@ import {
   type RunSettings,
   type ToolSpec,
 } from '../../domain/definition.ts';
-import { AppError, conflict, notFound, providerMissing } from '../../domain/errors.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
+import { AppError, conflict, notFound, providerMissing } from '../../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../../domain/fork-changes.ts';
 import { isHosted, runsHosted, unkeptGuard, whoRuns } from '../../domain/hosted-tools.ts';
 import { refuseChoices, type ToolChoices } from '../../domain/tool-choice.ts';
