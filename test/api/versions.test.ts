@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
