@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type pg from 'pg';
-import { textRowsOf, textWriting } from '../src/domain/sizing.ts';
+import { estimateTextRows, estimateTextWriting } from '../src/domain/sizing.ts';
 import { startPostgres } from '../src/embedded/postgres.ts';
 import { postgresBus } from '../src/events/postgres-bus.ts';
 import { MIGRATIONS } from '../src/main/places.ts';
-import { connectionTo, openDatabase } from '../src/store/database/database.ts';
+import { buildClientConfig, openDatabase } from '../src/store/database/database.ts';
 import { applyMigrations } from '../src/store/database/migrations.ts';
 import { type OpenRun, runStore } from '../src/store/runs/runs.ts';
 import { redisCost } from './redis-load.ts';
@@ -67,7 +67,7 @@ async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }
   const { pool, close } = openDatabase({ url, max_connections: 8 });
   const bus = given['quiet-bus']
     ? null
-    : postgresBus({ connection: connectionTo(url, 'perdura events'), pool, log: console.error });
+    : postgresBus({ connection: buildClientConfig(url, 'perdura events'), pool, log: console.error });
   const counted = {
     query(statement: pg.QueryConfig) {
       counts.statements += 1;
@@ -108,7 +108,7 @@ async function measure(): Promise<void> {
     await applyMigrations(postgres.url, MIGRATIONS);
     const { pool, close } = openDatabase({ url: postgres.socket_url });
     const runs = await runningIn(pool);
-    const { pause_ms, rows_per_second } = textRowsOf({ streams, workers, tokens_per_second: TOKENS_PER_SECOND });
+    const { pause_ms, rows_per_second } = estimateTextRows({ streams, workers, tokens_per_second: TOKENS_PER_SECOND });
     const counts = { rows: 0, statements: 0 };
     const [before, size] = [await usesOf({ postgres: postgres.pid }), await sizeOf(pool)];
     const share = Math.ceil(runs.length / workers);
@@ -144,7 +144,7 @@ function report({ counts, per_row_ms, rows_per_second, pause_ms, wal, bytes, red
     `${streams} streams of ${workers} workers, a text every ${pause_ms} ms: ${rows_per_second} rows a second`,
     `written in ${seconds} s: ${counts.rows} rows by ${counts.statements} statements (${Math.round(counts.rows / seconds)} a second)`,
     `Postgres: ${micro(per_row_ms)} of CPU per row, so ${((per_row_ms * rows_per_second) / 1_000).toFixed(2)} cores for the whole load`,
-    `predicted: ${(textWriting({ rows: rows_per_second, workers }).ms / 1_000).toFixed(2)} cores`,
+    `predicted: ${(estimateTextWriting({ rows: rows_per_second, workers }).ms / 1_000).toFixed(2)} cores`,
     `a row: ${Math.round(bytes / counts.rows)} bytes of disk, ${Math.round(wal / counts.rows)} bytes of log`,
     ...(redis_ms === null ? [] : [`Redis: ${micro(redis_ms)} of CPU per text`]),
   ];

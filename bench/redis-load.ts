@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
-import { freePort } from '../src/embedded/ports.ts';
+import { findFreePort } from '../src/embedded/ports.ts';
 import { redisBus } from '../src/events/redis-bus.ts';
 import { usesOf } from './usage.ts';
 
@@ -11,7 +11,7 @@ const SETTLED_MS = 1_500;
 /** CPU time of Redis for a text that one process publishes and another one receives, in ms; null if there is no redis-server. */
 export async function redisCost(): Promise<number | null> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
-  const port = await freePort();
+  const port = await findFreePort();
   const server = spawn('redis-server', ['--port', String(port), '--save', '', '--bind', '127.0.0.1'], { stdio: 'ignore' });
   const options = { url: `redis://127.0.0.1:${port}`, log: () => {} };
   await wait(SETTLED_MS);

@@ -21,21 +21,21 @@ import { requireCaller } from './http/auth.ts';
 import { refuseIfCrowded } from './http/crowded.ts';
 import type { SharedWrite } from './http/crud.ts';
 import { type GateLimit, streamGate, uploadGate } from './http/gate.ts';
-import { answerOnlyTo } from './http/hosts.ts';
-import { idempotencyOf } from './http/idempotency.ts';
+import { refuseOtherHosts } from './http/hosts.ts';
+import { createIdempotency } from './http/idempotency.ts';
 import { parseJsonBody } from './http/json-body.ts';
 import { LOG_SHAPE } from './http/log-shape.ts';
 import type { Api, Gates } from './http/mount.ts';
-import { methodsAt, refuseInOurWords, sendProblem, unknownRoute, wrongMethod } from './http/problems.ts';
+import { listMethods, refuseInOurWords, sendProblem, unknownRoute, wrongMethod } from './http/problems.ts';
 import { RateWindow } from './http/rate-window.ts';
-import { type RequestSecrets, redactedLog, redactReplies } from './http/redact-replies.ts';
-import { REQUEST_ID, requestIdOf, returnRequestIds } from './http/request-ids.ts';
+import { createRedactedLog, type RequestSecrets, redactReplies } from './http/redact-replies.ts';
+import { chooseRequestId, REQUEST_ID, returnRequestIds } from './http/request-ids.ts';
 import { secureHeaders } from './http/secure-headers.ts';
 import { arrivalLimits, cutStalled, lingerOnClose, refuseRaw } from './http/slow-clients.ts';
-import type { BundleOf, KnowledgeService, McpProbe, McpSignIns, ModelLists, StepRequestOf } from './ports.ts';
+import type { BundleBuilder, KnowledgeService, McpProbe, McpSignIns, ModelLists, StepRequestBuilder } from './ports.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { alertRoutes } from './routes/alerts.ts';
-import { type Attach, type AttachmentLimits, attaching, attachmentRoutes } from './routes/attachments.ts';
+import { type Attach, type AttachmentLimits, attachmentRoutes, createAttach } from './routes/attachments.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { builtinToolRoutes } from './routes/builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './routes/chat.ts';
@@ -67,7 +67,7 @@ import { type DashboardSettings, serveDashboards } from './service/dashboard.ts'
 import { serveDocs } from './service/docs.ts';
 import { type Checks, healthRoutes } from './service/health.ts';
 import { type MetricsSource, metricsRoute } from './service/metrics.ts';
-import { type BrowserSignIn, browserSignInRoutes, cookiesOf } from './sign-in/browser-sign-in.ts';
+import { type BrowserSignIn, browserSignInRoutes, createCookies } from './sign-in/browser-sign-in.ts';
 import { mcpSignInCallback } from './sign-in/mcp-sign-in-callback.ts';
 import { type Authorization, resourceMetadata } from './sign-in/resource-metadata.ts';
 import { createSignIns } from './sign-in/sign-in.ts';
@@ -87,8 +87,8 @@ export interface Services {
   knowledge: KnowledgeService;
   fitArguments: FitArguments;
   builtin_tools: BuiltinTool[];
-  bundleOf: BundleOf;
-  requestOf: StepRequestOf;
+  buildBundle: BundleBuilder;
+  buildStepRequest: StepRequestBuilder;
   isPriced: TaskServices['isPriced'];
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
@@ -110,7 +110,7 @@ export interface Services {
   mayStart: ScheduleServices['mayStart'];
   secrets: RequestSecrets;
   /** Whether so many statements wait for a database connection that a further request would only time out. */
-  crowded(): boolean;
+  isCrowded(): boolean;
 }
 
 /** What one caller, or all callers together, may use at once. */
@@ -158,15 +158,15 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     bodyLimit: JSON_BYTES,
     ...arrivalLimits(settings.limits.request_seconds),
     clientErrorHandler: refuseRaw,
-    trustProxy: trusted(settings.trust_proxy),
-    genReqId: requestIdOf,
+    trustProxy: toTrustProxy(settings.trust_proxy),
+    genReqId: chooseRequestId,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: {
       ...LOG_SHAPE,
       level: settings.log_level,
       redact: ['req.headers.authorization', 'req.headers.cookie'],
-      stream: redactedLog(services.secrets, settings.log_to),
+      stream: createRedactedLog(services.secrets, settings.log_to),
       ...(settings.tracing ? { mixin: settings.tracing.ids } : {}),
     },
   });
@@ -178,7 +178,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   parseJsonBody(http, settings.limits.json_values);
   refuseInOurWords(http);
   redactReplies(http, services.secrets);
-  answerOnlyTo(http, settings);
+  refuseOtherHosts(http, settings);
   if (settings.cors_origins.length > 0)
     await http.register(cors, {
       origin: [...settings.cors_origins],
@@ -190,7 +190,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const { limits } = settings;
   const { waiting } = services.following;
   const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), stored: services.admitBytes };
-  const idempotency = idempotencyOf(services.store.idempotency);
+  const idempotency = createIdempotency(services.store.idempotency);
   const { audit } = services;
   const shared = {
     gates,
@@ -198,7 +198,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     tokenEnds: tokenEnds(services.identify),
     endpoints,
     idempotency,
-    closing: closingOf(http),
+    closing: createClosingSignal(http),
     waiting,
   };
   healthRoutes({ http, ...shared }, services);
@@ -209,8 +209,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   mcpSignInCallback(http);
   browserSignInRoutes(http, { ...services, sign_ins }, sign_in);
   await http.register(async (guarded) => {
-    refuseIfCrowded(guarded, services.crowded);
-    const browser = sign_in && { cookies: cookiesOf(sign_in), public_url: sign_in.public_url };
+    refuseIfCrowded(guarded, services.isCrowded);
+    const browser = sign_in && { cookies: createCookies(sign_in), public_url: sign_in.public_url };
     requireCaller(guarded, { identify, sign_ins, authorityOf, browser });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,
@@ -218,7 +218,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    const more = { ...services, attach: attaching({ ...services, limits: limits.attachments }) };
+    const more = { ...services, attach: createAttach({ ...services, limits: limits.attachments }) };
     mountResources({ http: guarded, ...shared }, more, settings);
     await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, more));
     mcpEndpointRoutes({ http: guarded, ...shared }, more, settings.version);
@@ -235,7 +235,7 @@ const PATIENCE_MS = 10_000;
 const SWEEP_MS = 50;
 
 /** Aborted when the server stops: it then accepts nothing new, ends its streams and finishes the requests in progress. */
-function closingOf(http: FastifyInstance): AbortSignal {
+function createClosingSignal(http: FastifyInstance): AbortSignal {
   const closing = new AbortController();
   http.addHook('preClose', async () => {
     closing.abort();
@@ -251,7 +251,7 @@ function closingOf(http: FastifyInstance): AbortSignal {
 }
 
 /** Trusts that many proxy hops in front of this service. */
-const trusted = (proxy: ApiSettings['trust_proxy']) =>
+const toTrustProxy = (proxy: ApiSettings['trust_proxy']) =>
   typeof proxy === 'number' ? (_address: string, hop: number) => hop < proxy : proxy;
 
 function mountResources(api: Api, services: Services & { attach: Attach }, { shared_write, limits }: ApiSettings): void {
@@ -288,7 +288,7 @@ function mountResources(api: Api, services: Services & { attach: Attach }, { sha
 
 /** 405 if the path has other methods, 404 if it is unknown. */
 function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const allowed = methodsAt(endpoints, request.url);
+  const allowed = listMethods(endpoints, request.url);
   if (allowed.length === 0) return sendProblem(request, reply, unknownRoute(request));
   return sendProblem(request, reply.header('allow', allowed.join(', ')), wrongMethod(request, allowed));
 }

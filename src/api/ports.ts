@@ -14,8 +14,8 @@ import type { WiredTask } from '../store/runs/wired-task.ts';
 
 /** Lists models on behalf of a caller. Each call throws a sentence if the provider cannot be reached. */
 export interface ModelLists {
-  ofDefaultRuntime(caller: Caller): Promise<Model[]>;
-  ofProvider(provider: Provider, caller: Caller): Promise<Model[]>;
+  listDefaultModels(caller: Caller): Promise<Model[]>;
+  listProviderModels(provider: Provider, caller: Caller): Promise<Model[]>;
   /** Asks the provider now, whatever is cached. */
   check(provider: Provider, caller: Caller): Promise<ProviderCheck>;
   checkDraft(draft: ProviderDraft): Promise<ProviderCheck>;
@@ -32,7 +32,7 @@ export interface McpProbe {
   /** Asks the server for its tools, which are stored with it. Throws an upstream error when it cannot be reached. */
   refresh(server: McpServer, caller: Caller): Promise<McpToolList>;
   /** Returns what the server listed last, as far as the caller may read it. Asks nobody. */
-  listed(server: McpServer, caller: Caller): Promise<McpToolList>;
+  loadTools(server: McpServer, caller: Caller): Promise<McpToolList>;
 }
 
 /** A person's own sign-in at an MCP server. */
@@ -57,7 +57,7 @@ export interface KnowledgeService extends Omit<Knowledge, 'probe'> {
 }
 
 /** Returns a run as one document, without the secrets of its owner's runs. */
-export type BundleOf = (task: WiredTask, caller: Caller) => Promise<RunBundle>;
+export type BundleBuilder = (task: WiredTask, caller: Caller) => Promise<RunBundle>;
 
 /** Returns what the model of a run was sent in a step, built again from the record. */
-export type StepRequestOf = (task: WiredTask, step: number, caller: Caller) => Promise<StepRequest>;
+export type StepRequestBuilder = (task: WiredTask, step: number, caller: Caller) => Promise<StepRequest>;

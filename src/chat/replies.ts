@@ -74,15 +74,15 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   let watch: NodeJS.Timeout | undefined;
 
   /** Writes the reply to the tape and returns its last event. */
-  async function reply(turn: ChatTurn, { emit, said, stored }: Tape, begun: ActiveReply): Promise<ChatEvent> {
+  async function reply(turn: ChatTurn, { emit, said, stored }: Tape, active_reply: ActiveReply): Promise<ChatEvent> {
     const { session_id, question_id, message_id } = turn;
-    const stopped = begun.stopping.signal;
+    const stopped = active_reply.stopping.signal;
     try {
-      begun.stops = (await store.stops([session_id])).get(session_id) ?? 0;
+      active_reply.stops = (await store.stops([session_id])).get(session_id) ?? 0;
       const signal = AbortSignal.any([closing.signal, stopped]);
-      const history = await historyOf(turn, signal);
+      const history = await loadHistory(turn, signal);
       const answer = ask(turn, history, { emit, signal });
-      const { text, usage } = await answer.catch((error: Error) => stoppedAt(said(), stopped, error));
+      const { text, usage } = await answer.catch((error: Error) => toStoppedAnswer(said(), stopped, error));
       await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage });
       stored(async () => (await store.message(message_id))?.content ?? null);
       return { type: 'done', usage, message_id };
@@ -94,7 +94,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   }
 
   /** The messages up to the question, once the earlier questions of the session have their replies. */
-  async function historyOf({ session_id, question_id }: ChatTurn, signal: AbortSignal) {
+  async function loadHistory({ session_id, question_id }: ChatTurn, signal: AbortSignal) {
     while (await store.isBehindAnother(session_id, question_id))
       await wait(TURN_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     const messages = await store.messages(session_id);
@@ -102,11 +102,11 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   }
 
   /** Stops what is stopped on record: the notice of another process may be lost. */
-  async function look(): Promise<void> {
+  async function pollStops(): Promise<void> {
     await store.keepReplying([...active.values()].map(({ question_id }) => question_id));
-    const known = [...active.values()].filter(({ stops }) => stops !== null);
-    const now = await store.stops(known.map(({ session_id }) => session_id));
-    for (const { session_id, stopping, stops } of known) {
+    const stoppable = [...active.values()].filter(({ stops }) => stops !== null);
+    const now = await store.stops(stoppable.map(({ session_id }) => session_id));
+    for (const { session_id, stopping, stops } of stoppable) {
       const count = now.get(session_id);
       if (count === undefined) stopping.abort(new Error('The chat session was deleted'));
       else if (count > (stops ?? 0)) stopping.abort(STOPPED);
@@ -114,8 +114,8 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   }
 
   /** Looks as long as replies are being written. A database that cannot be reached is asked again. */
-  function keepLooking(): void {
-    if (active.size > 0) watch ??= setInterval(() => void look().catch(() => {}), LOOK_MS).unref();
+  function keepPolling(): void {
+    if (active.size > 0) watch ??= setInterval(() => void pollStops().catch(() => {}), LOOK_MS).unref();
     else {
       clearInterval(watch);
       watch = undefined;
@@ -126,14 +126,14 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
     start(turn) {
       const text = tape();
       const { session_id, question_id } = turn;
-      const begun: ActiveReply = { session_id, question_id, stopping: new AbortController(), stops: null };
-      const work = reply(turn, text, begun).then((last) => {
+      const active_reply: ActiveReply = { session_id, question_id, stopping: new AbortController(), stops: null };
+      const work = reply(turn, text, active_reply).then((last) => {
         text.end(last);
         active.delete(work);
-        keepLooking();
+        keepPolling();
       });
-      active.set(work, begun);
-      keepLooking();
+      active.set(work, active_reply);
+      keepPolling();
       return text.play({ type: 'session', session_id });
     },
     stop(session_id) {
@@ -152,27 +152,27 @@ type Tape = ReturnType<typeof tape>;
 /** The text of a reply, kept once, until it is stored: for the record, and for a reader however far behind it is. */
 function tape() {
   let unread: string[] = [];
-  let said = '';
+  let text_so_far = '';
   let read = 0;
   let rest: StoredText | null = null;
   let last: ChatEvent | null = null;
   // It only says that there is more.
-  const bell = mailbox<true>({ most: 0, sizeOf: () => 1, instead: true });
+  const bell = mailbox<true>({ most: 0, getSize: () => 1, instead: true });
   return {
     emit(content: string) {
-      said += content;
+      text_so_far += content;
       unread.push(content);
       bell.put(true);
     },
-    said: () => said,
+    said: () => text_so_far,
     /** A reader that is far behind gets the rest of the text from the record. */
     stored(load: StoredText['load']) {
-      if (said.length - read > MOST_KEPT) {
+      if (text_so_far.length - read > MOST_KEPT) {
         const from = read;
         rest = { load: async () => (await load())?.slice(from) ?? null };
         unread = [];
       }
-      said = '';
+      text_so_far = '';
     },
     end(event: ChatEvent) {
       last = event;
@@ -193,7 +193,7 @@ function tape() {
 }
 
 /** The reply to store when a person stopped it. Its usage is unknown, since the model's stream was not read to its end. */
-function stoppedAt(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
+function toStoppedAnswer(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
   if (!stopped.aborted) throw error;
   if (stopped.reason !== STOPPED) throw stopped.reason;
   if (!text) throw new Error('The reply was stopped before the model wrote anything');

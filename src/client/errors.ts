@@ -21,7 +21,7 @@ export class PerduraError extends Error {
     this.code = problem.code ?? 'unknown';
     this.request_id = request_id;
     this.errors = problem.errors ?? [];
-    this.retry_after_seconds = secondsIn(headers.get('retry-after'));
+    this.retry_after_seconds = parseSeconds(headers.get('retry-after'));
   }
 }
 
@@ -30,7 +30,7 @@ export class PerduraConnectionError extends Error {
   override readonly name: string = 'PerduraConnectionError';
 
   constructor(url: string, cause: unknown) {
-    super(`${new URL(url).origin} did not answer: ${reasonOf(cause)}`, { cause });
+    super(`${new URL(url).origin} did not answer: ${getReason(cause)}`, { cause });
   }
 }
 
@@ -44,25 +44,25 @@ export class PerduraAnswerError extends Error {
 }
 
 /** `fetch` hides the reason in the cause of its error. */
-function reasonOf(error: unknown): string {
+function getReason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
   return cause?.code ?? (cause?.message || message || String(error));
 }
 
 /** Seconds, or a date. */
-function secondsIn(text: string | null): number | null {
+function parseSeconds(text: string | null): number | null {
   if (text === null) return null;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-export async function errorOf(response: Response): Promise<PerduraError> {
+export async function toPerduraError(response: Response): Promise<PerduraError> {
   const text = await response.text();
-  return new PerduraError(response.status, problemIn(text), response.headers);
+  return new PerduraError(response.status, parseProblem(text), response.headers);
 }
 
 /** A proxy in front of the service answers with other bodies. */
-function problemIn(text: string): Partial<Problem> {
+function parseProblem(text: string): Partial<Problem> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : {};

@@ -36,7 +36,7 @@ export async function* followTask(
   for (let delay_ms = FIRST_DELAY_MS; ; delay_ms = Math.min(MOST_DELAY_MS, delay_ms * 2)) {
     let terminal = false;
     try {
-      for await (const event of opened(transport, place, signal)) {
+      for await (const event of openStream(transport, place, signal)) {
         place.last = event.id ?? place.last;
         terminal ||= event.type === 'status' && isTerminal(event.data.status);
         delay_ms = FIRST_DELAY_MS;
@@ -60,7 +60,7 @@ interface Place {
 }
 
 /** The events of one connection; throws `PerduraConnectionError` if it is lost. */
-async function* opened(
+async function* openStream(
   transport: Transport,
   { workflow_id, task_id, last }: Place,
   signal: AbortSignal | undefined,
@@ -80,7 +80,7 @@ async function* opened(
       headers: last === null ? {} : { 'last-event-id': String(last) },
       signal: either,
     });
-    yield* framesOf(response, alive);
+    yield* readFrames(response, alive);
   } catch (error) {
     signal?.throwIfAborted();
     throw error instanceof PerduraError || error instanceof PerduraConnectionError ? error : new StreamLost(error);
@@ -97,7 +97,7 @@ class StreamLost extends Error {
   }
 }
 
-async function* framesOf({ body }: Response, alive: () => void): AsyncGenerator<TaskEvent> {
+async function* readFrames({ body }: Response, alive: () => void): AsyncGenerator<TaskEvent> {
   if (!body) return;
   const heard = new TransformStream<string, string>({
     transform(text, controller) {

@@ -2,7 +2,14 @@ import { isTerminal } from '../domain/statuses.ts';
 import { PerduraAnswerError } from './errors.ts';
 import { type FollowOptions, followTask, type TaskEvent } from './events.ts';
 import type { PromptAccepted, PromptRequest, Task, TaskDetail, TaskStep, ToolCallRecord } from './generated/api.ts';
-import { type CallOptions, type ClientOptions, type ReplyOf, type Route, type RouteOptions, transportOf } from './transport.ts';
+import {
+  type CallOptions,
+  type ClientOptions,
+  createTransport,
+  type ReplyOf,
+  type Route,
+  type RouteOptions,
+} from './transport.ts';
 
 export { PerduraAnswerError, PerduraConnectionError, PerduraError } from './errors.ts';
 export type { FollowOptions, TaskEvent } from './events.ts';
@@ -15,7 +22,7 @@ type ItemOf<R extends Route> = ReplyOf<R> extends readonly (infer I)[] ? I : nev
 
 /** A client of one installation, in the name of the person whose access token it has. */
 export function createClient(options: ClientOptions) {
-  const transport = transportOf(options);
+  const transport = createTransport(options);
 
   /** Any operation of the API: `request('GET /api/agents/{id}', { path: { id } })`. */
   async function request<R extends Route>(route: R, ...[input]: RouteOptions<R>): Promise<ReplyOf<R>> {

@@ -1,4 +1,4 @@
-import { errorOf, PerduraAnswerError, PerduraConnectionError, PerduraError } from './errors.ts';
+import { PerduraAnswerError, PerduraConnectionError, PerduraError, toPerduraError } from './errors.ts';
 import { IDEMPOTENT, type Operations } from './generated/api.ts';
 import { pause } from './pause.ts';
 
@@ -58,7 +58,7 @@ const MOST_DELAY_MS = 8_000;
 /** A longer wait is left to the caller. */
 const MOST_RETRY_AFTER_S = 60;
 
-export function transportOf({
+export function createTransport({
   url,
   token,
   max_retries = 4,
@@ -66,12 +66,12 @@ export function transportOf({
   silence_ms = 45_000,
   fetch = globalThis.fetch,
 }: ClientOptions): Transport {
-  const base = baseOf(url);
+  const base = parseBaseUrl(url);
 
   async function attempt(route: string, input: Input): Promise<Response> {
     const [method = '', path = ''] = route.split(' ');
     const form = input.body instanceof FormData;
-    const address = `${base}${filled(path, input.path)}${queryOf(input.query)}`;
+    const address = `${base}${fillPath(path, input.path)}${formatQuery(input.query)}`;
     const headers = {
       authorization: `Bearer ${typeof token === 'string' ? token : await token()}`,
       ...(input.body === undefined || form ? {} : { 'content-type': 'application/json' }),
@@ -79,10 +79,10 @@ export function transportOf({
       ...input.headers,
     };
     const body = input.body === undefined ? null : form ? (input.body as FormData) : JSON.stringify(input.body);
-    const response = await reached(input.signal, base, () =>
+    const response = await wrapConnectionErrors(input.signal, base, () =>
       fetch(address, { method, headers, body, signal: input.signal ?? null, redirect: 'error' }),
     );
-    if (!response.ok) throw await reached(input.signal, base, () => errorOf(response));
+    if (!response.ok) throw await wrapConnectionErrors(input.signal, base, () => toPerduraError(response));
     return response;
   }
 
@@ -91,7 +91,7 @@ export function transportOf({
     const either = signal ? AbortSignal.any([signal, late]) : late;
     try {
       const response = await attempt(route, { ...input, signal: either });
-      const text = await reached(either, base, () => response.text());
+      const text = await wrapConnectionErrors(either, base, () => response.text());
       return { value: valueIn(text, base), headers: response.headers };
     } catch (error) {
       if (late.aborted && !signal?.aborted)
@@ -109,7 +109,7 @@ export function transportOf({
         try {
           return await once(route, input);
         } catch (error) {
-          const delay_ms = repeats < max_retries ? delayBefore(repeats, { route, error }) : null;
+          const delay_ms = repeats < max_retries ? findRetryDelay(repeats, { route, error }) : null;
           if (delay_ms === null) throw error;
           await pause(delay_ms, input.signal);
         }
@@ -119,7 +119,7 @@ export function transportOf({
 }
 
 /** When to repeat a failed request; null if it must not be, or not so soon. */
-function delayBefore(repeats: number, { route, error }: { route: string; error: unknown }): number | null {
+function findRetryDelay(repeats: number, { route, error }: { route: string; error: unknown }): number | null {
   const growing = Math.min(MOST_DELAY_MS, BASE_DELAY_MS * 2 ** repeats) * (0.5 + Math.random() / 2);
   const repeatable = /^(GET|PUT) /.test(route) || IDEMPOTENT.has(route);
   if (error instanceof PerduraConnectionError) return repeatable ? growing : null;
@@ -141,7 +141,7 @@ function valueIn(text: string, base: string): unknown {
 }
 
 /** An aborted request throws the reason of its signal, as `fetch` does. */
-async function reached<T>(signal: AbortSignal | undefined, base: string, work: () => Promise<T>): Promise<T> {
+async function wrapConnectionErrors<T>(signal: AbortSignal | undefined, base: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -150,16 +150,16 @@ async function reached<T>(signal: AbortSignal | undefined, base: string, work: (
   }
 }
 
-function baseOf(url: string): string {
+function parseBaseUrl(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new Error(`The url of the installation must be like https://perdura.example, not ${JSON.stringify(url)}`);
   return url.replace(/(?<!\/)\/+$/, '');
 }
 
-const filled = (path: string, values: Record<string, unknown> = {}) =>
+const fillPath = (path: string, values: Record<string, unknown> = {}) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
 
-function queryOf(values: Record<string, unknown> = {}): string {
+function formatQuery(values: Record<string, unknown> = {}): string {
   const set = Object.entries(values).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]));
   return set.length > 0 ? `?${new URLSearchParams(set)}` : '';
 }

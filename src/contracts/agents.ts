@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags, TOOL_EFFECTS, type Warning } from './common.ts';
+import { FilterQuery, Id, JsonRecord, Name, protective, Tags, TOOL_EFFECTS, toPatchSchema, type Warning } from './common.ts';
 import { crud } from './endpoint.ts';
 import { ModelName } from './model-name.ts';
 import { ToolDefinition } from './tool-definitions.ts';
@@ -42,13 +42,13 @@ export const AgentCreate = z
   })
   .meta({ id: 'AgentCreate' });
 
-export const AgentUpdate = patchOf(AgentCreate).meta({ id: 'AgentUpdate' });
+export const AgentUpdate = toPatchSchema(AgentCreate).meta({ id: 'AgentUpdate' });
 
 /** An id that no record has. An import sets it for a required reference that it had to drop, so that runs are refused. */
 export const NO_RECORD = '00000000-0000-7000-8000-000000000000';
 
 /** Warns about required references that an import had to drop. */
-export const unresolved = ({ provider_id, required_mcp_servers = [] }: Partial<Agent>): Warning[] => [
+export const listReferenceWarnings = ({ provider_id, required_mcp_servers = [] }: Partial<Agent>): Warning[] => [
   ...(provider_id === NO_RECORD
     ? [
         {

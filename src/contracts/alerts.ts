@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ALERT_MEASURES, ALERT_STATES } from '../domain/statuses.ts';
-import { Id, ListQuery, Name, patchOf, Timestamp, UntaggedQuery, WebUrl } from './common.ts';
+import { Id, ListQuery, Name, Timestamp, toPatchSchema, UntaggedQuery, WebUrl } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
 /** Of one principal. */
@@ -34,7 +34,7 @@ export const AlertCreate = z
   })
   .meta({ id: 'AlertCreate', example: { name: 'Many failures', measure: 'failure_rate', threshold: 20 } });
 
-export const AlertUpdate = patchOf(AlertCreate).meta({ id: 'AlertUpdate', example: { threshold: 30 } });
+export const AlertUpdate = toPatchSchema(AlertCreate).meta({ id: 'AlertUpdate', example: { threshold: 30 } });
 
 export const Alert = z
   .object({

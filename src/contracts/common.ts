@@ -57,7 +57,7 @@ export const Needs = z.array(z.string()).optional().meta({
 const entryLimits = z.registry<{ most: number }>();
 
 /** Sets how many entries a map or list may have, or how many values untyped JSON may hold, where the general limit does not fit. */
-export function entriesUpTo<S extends z.ZodType>(most: number, schema: S): S {
+export function limitEntries<S extends z.ZodType>(most: number, schema: S): S {
   entryLimits.add(schema, { most });
   return schema;
 }
@@ -98,11 +98,11 @@ export function alsoTaken<S extends z.ZodType>(schema: S, more: Spellings): S {
 export const fieldAliases = (schema: z.ZodType): Spellings => spellings.get(schema) ?? {};
 
 /** The spellings of a schema, or of the schema it wraps. */
-export function spellingsOf(schema: z.ZodType): Spellings {
+export function getSpellings(schema: z.ZodType): Spellings {
   const own = fieldAliases(schema);
   if (own.names || own.read) return own;
   const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
-  return wraps ? spellingsOf(schema.unwrap() as z.ZodType) : {};
+  return wraps ? getSpellings(schema.unwrap() as z.ZodType) : {};
 }
 
 const foreign = new WeakMap<z.ZodRawShape, ReadonlyMap<string, readonly string[]>>();
@@ -114,7 +114,7 @@ export function foreignNames(shape: z.ZodRawShape): ReadonlyMap<string, readonly
   const taken = new Set<string>();
   const made = new Map<string, readonly string[]>();
   for (const [own, field] of Object.entries(shape)) {
-    const names = (spellingsOf(field as z.ZodType).names ?? []).filter((name) => !taken.has(name));
+    const names = (getSpellings(field as z.ZodType).names ?? []).filter((name) => !taken.has(name));
     for (const name of names) taken.add(name);
     if (names.length > 0) made.set(own, names);
   }
@@ -129,7 +129,7 @@ export function otherNames(shape: z.ZodRawShape): Record<string, z.ZodOptional<z
   );
   const same = (own: string, field: z.ZodType) => {
     const description = `The same as \`${own}\`, for other clients of this interface`;
-    const kind = spellingsOf(field).nameFor ? '; null in a record of another kind' : '';
+    const kind = getSpellings(field).nameFor ? '; null in a record of another kind' : '';
     const bare = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
     return bare
       .nullable()
@@ -174,7 +174,7 @@ type Bare<F> = F extends z.ZodDefault<infer I> ? I : F;
 type PatchShape<S extends z.ZodRawShape> = { [K in keyof S]: z.ZodOptional<Bare<S[K]> extends z.ZodType ? Bare<S[K]> : never> };
 
 /** Every field optional and no default filled in, so that a key that was not sent stays absent. */
-export function patchOf<S extends z.ZodRawShape>(schema: z.ZodObject<S>): z.ZodObject<PatchShape<S>> {
+export function toPatchSchema<S extends z.ZodRawShape>(schema: z.ZodObject<S>): z.ZodObject<PatchShape<S>> {
   const bare = (field: z.ZodType) => (field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field);
   const shape = Object.entries(schema.shape).map(([name, field]) => [name, bare(field as z.ZodType).optional()]);
   return z.object(Object.fromEntries(shape) as PatchShape<S>);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, JsonRecord, Name, Needs, patchOf, Tags, TOOL_EFFECTS, toolSchema } from './common.ts';
+import { alsoTaken, JsonRecord, Name, Needs, Tags, TOOL_EFFECTS, toolSchema, toPatchSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 const JsonObject = z.record(z.string(), z.unknown());
@@ -36,7 +36,7 @@ export const CustomToolCreate = z
   .meta({ id: 'CustomToolCreate' });
 export type CustomToolValues = z.output<typeof CustomToolCreate>;
 
-export const CustomToolUpdate = patchOf(CustomToolCreate).meta({ id: 'CustomToolUpdate' });
+export const CustomToolUpdate = toPatchSchema(CustomToolCreate).meta({ id: 'CustomToolUpdate' });
 
 export const CustomTool = z
   .object({

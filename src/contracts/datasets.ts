@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, JsonRecord, ListQuery, Name, patchOf, Timestamp, UntaggedQuery } from './common.ts';
+import { Id, JsonRecord, ListQuery, Name, Timestamp, toPatchSchema, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const MOST_ITEMS = 1_000;
@@ -8,7 +8,7 @@ export const DatasetCreate = z
   .object({ name: Name.meta({ example: 'Support questions' }), description: z.string().max(10_000).default('') })
   .meta({ id: 'DatasetCreate' });
 export type DatasetValues = z.output<typeof DatasetCreate>;
-export const DatasetUpdate = patchOf(DatasetCreate).meta({ id: 'DatasetUpdate' });
+export const DatasetUpdate = toPatchSchema(DatasetCreate).meta({ id: 'DatasetUpdate' });
 export const Dataset = z
   .object({ ...JsonRecord, ...DatasetCreate.shape, item_count: z.int() })
   .meta({ id: 'Dataset', description: 'Prompts with their expected answers; private to its owner' });

@@ -142,15 +142,15 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
   schemas: { record: R; create: C; update: U; query?: Q },
 ) {
   const one = `${path}/{id}` as `/${string}`;
-  const named = (words: string) => words.toLowerCase().replaceAll(' ', '_');
-  const name = named(noun);
+  const toSnakeCase = (words: string) => words.toLowerCase().replaceAll(' ', '_');
+  const name = toSnakeCase(noun);
   const article = /^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a';
   const base = { tag, reply: schemas.record };
   return {
     noun,
     list: endpoint(`GET ${path as `/${string}`}`, {
       ...base,
-      operation: `list_${named(plural)}`,
+      operation: `list_${toSnakeCase(plural)}`,
       summary: `List ${plural}, newest first`,
       query: (schemas.query ?? FilterQuery) as Q,
       kind: 'page',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, JsonRecord, Name, otherNames, patchOf, protective, Tags } from './common.ts';
+import { alsoTaken, FilterQuery, JsonRecord, Name, otherNames, protective, Tags, toPatchSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
@@ -60,7 +60,7 @@ export const GuardrailCreate = z
   .meta({ id: 'GuardrailCreate' });
 export type GuardrailValues = z.output<typeof GuardrailCreate>;
 
-export const GuardrailUpdate = patchOf(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
+export const GuardrailUpdate = toPatchSchema(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
 
 export const Guardrail = z
   .object({ ...JsonRecord, ...GuardrailCreate.shape, ...otherNames(GuardrailCreate.shape) })

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import {
   alsoTaken,
-  entriesUpTo,
   FilterQuery,
   Id,
   JsonRecord,
+  limitEntries,
   Name,
   Needs,
   otherNames,
-  patchOf,
   Tags,
+  toPatchSchema,
   Warning,
 } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
@@ -37,7 +37,7 @@ export const KnowledgeSourceCreate = z
     source_type: alsoTaken(z.enum(SOURCE_TYPES), { read: (type) => (type === 'mongo_db' ? 'builtin' : type) })
       .default('builtin')
       .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
-    connection_config: entriesUpTo(500, z.record(z.string(), z.unknown())).default({}).meta({
+    connection_config: limitEntries(500, z.record(z.string(), z.unknown())).default({}).meta({
       description:
         'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked.',
       example: {},
@@ -47,7 +47,7 @@ export const KnowledgeSourceCreate = z
   .meta({ id: 'KnowledgeSourceCreate' });
 export type KnowledgeSourceValues = z.output<typeof KnowledgeSourceCreate>;
 
-export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: 'KnowledgeSourceUpdate' });
+export const KnowledgeSourceUpdate = toPatchSchema(KnowledgeSourceCreate).meta({ id: 'KnowledgeSourceUpdate' });
 
 export const KnowledgeSource = z
   .object({
@@ -99,7 +99,7 @@ export const KnowledgeItemCreate = z
   })
   .meta({ id: 'KnowledgeItemCreate' });
 
-export const KnowledgeItemUpdate = patchOf(KnowledgeItemCreate).meta({ id: 'KnowledgeItemUpdate' });
+export const KnowledgeItemUpdate = toPatchSchema(KnowledgeItemCreate).meta({ id: 'KnowledgeItemUpdate' });
 
 const { content, ...shown } = KnowledgeItemCreate.shape;
 const KnowledgeContent = z

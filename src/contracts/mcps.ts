@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { entriesUpTo, Id, JsonRecord, Name, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
+import { Id, JsonRecord, limitEntries, Name, Needs, protective, Tags, Timestamp, toPatchSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ImportResult } from './transfer.ts';
 
@@ -29,7 +29,7 @@ export const McpServerCreate = z
     name: Name.meta({ example: 'weather' }),
     description: z.string().default(''),
     transport_type: z.enum(TRANSPORTS),
-    connection_config: entriesUpTo(500, z.record(z.string(), z.unknown())).meta({
+    connection_config: limitEntries(500, z.record(z.string(), z.unknown())).meta({
       description: `stdio: command, args, env; http and sse: url, headers, and for people's sign-ins oauth (client_id, client_secret, scope; without a client_id, Perdura registers itself). Values may hold {{token:NAME}} of a stored token. Secret values are returned as ${MASK}; sending the mask back leaves them unchanged.`,
       example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
     }),
@@ -49,7 +49,7 @@ export const McpServerCreate = z
   .meta({ id: 'McpServerCreate' });
 export type McpServerValues = z.output<typeof McpServerCreate>;
 
-export const McpServerUpdate = patchOf(McpServerCreate).meta({ id: 'McpServerUpdate' });
+export const McpServerUpdate = toPatchSchema(McpServerCreate).meta({ id: 'McpServerUpdate' });
 
 const McpSignIn = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RoleName, ScopeName } from './access.ts';
-import { Id, patchOf } from './common.ts';
+import { Id, toPatchSchema } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
 const Me = z
@@ -50,7 +50,7 @@ const PersonSettings = z
   .meta({ id: 'PersonSettings' });
 export type PersonSettings = z.output<typeof PersonSettings>;
 
-const PersonSettingsUpdate = patchOf(PersonSettings).meta({ id: 'PersonSettingsUpdate', example: { views: [] } });
+const PersonSettingsUpdate = toPatchSchema(PersonSettings).meta({ id: 'PersonSettingsUpdate', example: { views: [] } });
 
 export const me = {
   settings: endpoint('GET /api/me/settings', {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, JsonRecord, ListQuery, patchOf, Timestamp } from './common.ts';
+import { Id, JsonRecord, ListQuery, Timestamp, toPatchSchema } from './common.ts';
 import { crud, endpoint } from './endpoint.ts';
 
 export const MEMORY_SCOPES = ['session', 'agent', 'global'] as const;
@@ -23,7 +23,9 @@ export const MemoryCreate = z
   })
   .meta({ id: 'MemoryCreate' });
 
-export const MemoryUpdate = patchOf(MemoryCreate.pick({ value: true, metadata: true, ttl: true })).meta({ id: 'MemoryUpdate' });
+export const MemoryUpdate = toPatchSchema(MemoryCreate.pick({ value: true, metadata: true, ttl: true })).meta({
+  id: 'MemoryUpdate',
+});
 
 export const Memory = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
+import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, toPatchSchema, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ModelName } from './model-name.ts';
 
@@ -50,7 +50,7 @@ export const ProviderCreate = z
   })
   .meta({ id: 'ProviderCreate' });
 
-export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate' });
+export const ProviderUpdate = toPatchSchema(ProviderCreate).meta({ id: 'ProviderUpdate' });
 
 export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, Id, ListQuery, Name, patchOf, QueryInt, Timestamp } from './common.ts';
+import { alsoTaken, Id, ListQuery, Name, QueryInt, Timestamp, toPatchSchema } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
 const INTERVAL_UNITS = ['minutes', 'hours', 'days', 'weeks'] as const;
@@ -87,7 +87,7 @@ export const ScheduledAgentCreate = z
   })
   .meta({ id: 'ScheduledAgentCreate' });
 
-export const ScheduledAgentUpdate = patchOf(ScheduledAgentCreate.omit({ workflow_id: true })).meta({
+export const ScheduledAgentUpdate = toPatchSchema(ScheduledAgentCreate.omit({ workflow_id: true })).meta({
   id: 'ScheduledAgentUpdate',
   example: { interval_value: 2, interval_unit: 'hours' },
 });

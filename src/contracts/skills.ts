@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonRecord, Name, patchOf, Tags } from './common.ts';
+import { JsonRecord, Name, Tags, toPatchSchema } from './common.ts';
 import { crud } from './endpoint.ts';
 
 export const SkillCreate = z
@@ -14,7 +14,7 @@ export const SkillCreate = z
   })
   .meta({ id: 'SkillCreate' });
 
-export const SkillUpdate = patchOf(SkillCreate).meta({ id: 'SkillUpdate' });
+export const SkillUpdate = toPatchSchema(SkillCreate).meta({ id: 'SkillUpdate' });
 
 export const Skill = z.object({ ...JsonRecord, ...SkillCreate.shape }).meta({ id: 'Skill' });
 export type Skill = z.output<typeof Skill>;

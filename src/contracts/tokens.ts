@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, JsonRecord, ListQuery, Name, patchOf, Timestamp, UntaggedQuery } from './common.ts';
+import { Id, JsonRecord, ListQuery, Name, Timestamp, toPatchSchema, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { MASK } from './mcps.ts';
 
@@ -15,7 +15,7 @@ export const StoredTokenCreate = z
   })
   .meta({ id: 'StoredTokenCreate' });
 
-export const StoredTokenUpdate = patchOf(StoredTokenCreate.omit({ name: true })).meta({
+export const StoredTokenUpdate = toPatchSchema(StoredTokenCreate.omit({ name: true })).meta({
   id: 'StoredTokenUpdate',
   example: { value: 'the-new-value' },
 });

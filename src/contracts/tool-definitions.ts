@@ -18,14 +18,14 @@ const HOSTED_NAMES = new Map<string, string>(
 );
 
 /** A function in the shape of any vendor, in the one that is stored. Anything else is left to the schema, or is an error. */
-function storedShape(given: unknown, { addIssue }: { addIssue(message: string): void }): unknown {
+function toStoredShape(given: unknown, { addIssue }: { addIssue(message: string): void }): unknown {
   if (!isObject(given)) return given;
   const { type, function: nested, ...flat } = given;
   const hosted = typeof type === 'string' && HOSTED_NAMES.get(type);
   if (hosted) return hostedShape(given, hosted, addIssue);
   const named = type ?? 'function';
   const takes = named === 'function' || (named === 'custom' && nested === undefined && isObject(flat.input_schema));
-  if (!takes) return addIssue(refusalOf(type));
+  if (!takes) return addIssue(formatRefusal(type));
   if (nested !== undefined) return { ...flat, type: named, function: withParameters(nested, addIssue) };
   return { type: 'function', function: withParameters(flat, addIssue) };
 }
@@ -47,7 +47,7 @@ function withParameters(fields: unknown, addIssue: (message: string) => void): u
   return first === undefined ? others : { ...others, parameters: first };
 }
 
-const refusalOf = (type: unknown): string => {
+const formatRefusal = (type: unknown): string => {
   if (type === 'custom') return `A tool of type custom needs an \`input_schema\`. A function is taken as ${SHAPES}`;
   const named = typeof type === 'string' ? `\`${type.slice(0, 64)}\`` : 'This';
   return (
@@ -71,7 +71,7 @@ const HostedDefinition = z.looseObject({ type: z.enum([...HOSTED_NAMES.keys()]),
 /** A function that is described to the model, for which Perdura runs nothing, or a tool that the agent's provider runs. */
 export const ToolDefinition = z
   .preprocess(
-    (given, { addIssue }) => storedShape(given, { addIssue: (message) => addIssue({ code: 'custom', message }) }),
+    (given, { addIssue }) => toStoredShape(given, { addIssue: (message) => addIssue({ code: 'custom', message }) }),
     z.discriminatedUnion('type', [FunctionDefinition, HostedDefinition]),
   )
   .meta({

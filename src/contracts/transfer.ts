@@ -81,7 +81,10 @@ const ImportQuery = z.object({
 const head = { version: Version, exported_at: z.iso.datetime({ offset: true }) };
 const tag = 'Export and import';
 
-function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item }: { path: string; noun: string; item: I }) {
+function buildTransferEndpoints<I extends z.ZodType>(
+  type: ResourceType,
+  { path, noun, item }: { path: string; noun: string; item: I },
+) {
   const title = noun.replaceAll(/(?:^| )(\w)/g, (_, letter: string) => letter.toUpperCase());
   const bundle = z.object({ ...head, resource_type: z.literal(type), items: z.array(item) }).meta({ id: `${title}ExportBundle` });
   const name = noun.replaceAll(' ', '_');
@@ -128,19 +131,19 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
   };
 }
 
-export type Transfer = ReturnType<typeof transferOf<z.ZodType>>;
+export type Transfer = ReturnType<typeof buildTransferEndpoints<z.ZodType>>;
 
 export const transfers = {
-  skill: transferOf('skill', { path: '/api/skills', noun: 'skill', item: ExportedSkill }),
-  guardrail: transferOf('guardrail', { path: '/api/guardrails', noun: 'guardrail', item: ExportedGuardrail }),
-  agent: transferOf('agent', { path: '/api/agents', noun: 'agent', item: ExportedAgent }),
-  workflow: transferOf('workflow', { path: '/api/workflows', noun: 'workflow', item: ExportedWorkflow }),
-  knowledge_source: transferOf('knowledge_source', {
+  skill: buildTransferEndpoints('skill', { path: '/api/skills', noun: 'skill', item: ExportedSkill }),
+  guardrail: buildTransferEndpoints('guardrail', { path: '/api/guardrails', noun: 'guardrail', item: ExportedGuardrail }),
+  agent: buildTransferEndpoints('agent', { path: '/api/agents', noun: 'agent', item: ExportedAgent }),
+  workflow: buildTransferEndpoints('workflow', { path: '/api/workflows', noun: 'workflow', item: ExportedWorkflow }),
+  knowledge_source: buildTransferEndpoints('knowledge_source', {
     path: '/api/knowledge-sources',
     noun: 'knowledge source',
     item: ExportedKnowledgeSource,
   }),
-  scheduled_agent: transferOf('scheduled_agent', {
+  scheduled_agent: buildTransferEndpoints('scheduled_agent', {
     path: '/api/scheduled-agents',
     noun: 'scheduled agent',
     item: ExportedScheduledAgent,

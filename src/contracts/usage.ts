@@ -24,7 +24,7 @@ const PeriodQuery = z.object({
   scope: z.enum(['mine', 'all']).default('mine').meta({ description: "`all`: everybody's runs, for administrators" }),
 });
 
-const mostOf = (fallback: number) => QueryInt(1, 200, fallback);
+const buildMostQuery = (fallback: number) => QueryInt(1, 200, fallback);
 
 interface Period {
   from?: string | undefined;
@@ -32,15 +32,15 @@ interface Period {
 }
 
 /** The period that a query names, in milliseconds since 1970. */
-export function periodOf({ from, to }: Period): { from: number; to: number } {
+export function parsePeriod({ from, to }: Period): { from: number; to: number } {
   const end = Date.parse(to ?? new Date().toISOString());
   return { from: from ? Date.parse(from) : end - 7 * DAY_MS, to: end };
 }
 
-const lengthOf = (period: Period) => periodOf(period).to - periodOf(period).from;
+const getPeriodLength = (period: Period) => parsePeriod(period).to - parsePeriod(period).from;
 // What is not a time has no length, and its own refusal.
-const isInOrder = (period: Period) => !(lengthOf(period) <= 0);
-const isShort = (period: Period) => !(lengthOf(period) > MOST_DAYS * DAY_MS);
+const isInOrder = (period: Period) => !(getPeriodLength(period) <= 0);
+const isShort = (period: Period) => !(getPeriodLength(period) > MOST_DAYS * DAY_MS);
 const inOrder = { message: '`from` must be before `to`', path: ['from'] };
 const short = { message: `A period may have ${MOST_DAYS} days`, path: ['from'] };
 
@@ -50,13 +50,13 @@ const UsageQuery = PeriodQuery.extend({
   zone: z.string().refine(isZone, 'Not a time zone, such as Europe/Berlin').default('UTC').meta({
     description: 'The time zone in which days begin. Usage is kept by the hour in UTC',
   }),
-  most: mostOf(20).meta({
+  most: buildMostQuery(20).meta({
     description: 'Groups in the reply, those with the highest cost; all others are one group with the key null',
   }),
 })
   .refine(isInOrder, inOrder)
   .refine(isShort, short)
-  .refine(({ interval, ...period }) => interval !== 'hour' || !(lengthOf(period) > (MOST_INTERVALS * DAY_MS) / 24), {
+  .refine(({ interval, ...period }) => interval !== 'hour' || !(getPeriodLength(period) > (MOST_INTERVALS * DAY_MS) / 24), {
     message: `A period by the hour may have ${MOST_INTERVALS} hours`,
     path: ['interval'],
   });
@@ -103,7 +103,7 @@ const ModelRow = CallRow.extend({ total_in: counts.total_in, total_out: counts.t
   id: 'ModelUsageRow',
 });
 
-const CallsQuery = PeriodQuery.extend({ most: mostOf(100).meta({ description: 'Rows, those with the most calls' }) })
+const CallsQuery = PeriodQuery.extend({ most: buildMostQuery(100).meta({ description: 'Rows, those with the most calls' }) })
   .refine(isInOrder, inOrder)
   .refine(isShort, short);
 

@@ -33,19 +33,19 @@ const SIZES: Record<string, string> = {
 };
 
 /** The message for a value that a schema refuses; a schema's own message takes precedence. */
-function wordsFor(issue: Issue): string {
+function formatIssue(issue: Issue): string {
   const place = (issue.path ?? []).map(String).join('.');
   const subject = place ? `\`${place}\`` : 'It';
-  return `${subject} ${predicateOf(issue)}`;
+  return `${subject} ${formatPredicate(issue)}`;
 }
 
-function predicateOf(issue: Issue): string {
+function formatPredicate(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
       return `must be ${KINDS[issue.expected] ?? issue.expected}${issue.input === null ? ', not null' : ''}`;
     case 'too_small':
-      return leastOf(issue);
+      return formatMinimum(issue);
     case 'too_big':
       return SIZES[issue.origin]
         ? `must have at most ${issue.maximum} ${SIZES[issue.origin]}`
@@ -70,11 +70,11 @@ function predicateOf(issue: Issue): string {
   }
 }
 
-function leastOf({ origin, minimum, inclusive }: Extract<Issue, { code: 'too_small' }>): string {
+function formatMinimum({ origin, minimum, inclusive }: Extract<Issue, { code: 'too_small' }>): string {
   const unit = SIZES[origin];
   if (unit) return minimum === 1 ? 'must not be empty' : `must have at least ${minimum} ${unit}`;
   return `must be ${inclusive === false ? 'greater than' : 'at least'} ${minimum}`;
 }
 
 /** For every schema of this process. */
-z.config({ customError: (issue) => wordsFor(issue as Issue) });
+z.config({ customError: (issue) => formatIssue(issue as Issue) });

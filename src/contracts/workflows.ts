@@ -8,11 +8,11 @@ import {
   FilterQuery,
   Id,
   Needs,
-  patchOf,
   protective,
   QueryFlag,
   Tags,
   Timestamp,
+  toPatchSchema,
   WebUrl,
 } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
@@ -82,7 +82,7 @@ export const WorkflowCreate = z
 
 export type WorkflowSettings = z.output<typeof WorkflowCreate>;
 
-export const WorkflowUpdate = patchOf(WorkflowCreate)
+export const WorkflowUpdate = toPatchSchema(WorkflowCreate)
   .extend({
     status: z
       .enum(WORKFLOW_STATUSES, { error: 'Send active or inactive' })

@@ -42,11 +42,11 @@ export function alertChange(alert: MeasuredAlert, now: string): AlertChange | nu
   const { id: alert_id, threshold, value, muted, webhook_url: url } = alert;
   const state = value >= threshold ? 'firing' : 'ok';
   if (state === alert.state) return null;
-  const delivery = muted || url === null ? null : { url, payload: messageOf(alert, state, now) };
+  const delivery = muted || url === null ? null : { url, payload: toAlertMessage(alert, state, now) };
   return { alert_id, state, value, threshold, muted, delivery };
 }
 
-function messageOf(alert: MeasuredAlert, state: AlertState, now: string): AlertMessage {
+function toAlertMessage(alert: MeasuredAlert, state: AlertState, now: string): AlertMessage {
   const { id: alert_id, name, measure, threshold, window_minutes, workflow_id, value, state_since } = alert;
   const is_firing = state === 'firing';
   return {

@@ -1,13 +1,13 @@
-import { parseExact, repeatedName } from './exact-json.ts';
+import { findRepeatedName, parseExact } from './exact-json.ts';
 
-type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
+type ParsedArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
 /** Reads the arguments a model wrote, with its integers as they are. A repeated name is refused: a person would see one value and the tool get the other. An empty text means no arguments. */
-export function readArguments(text: string): ReadArguments {
+export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { arguments: {} };
   try {
     const value = parseExact(text);
-    const repeated = repeatedName(text);
+    const repeated = findRepeatedName(text);
     if (repeated !== null)
       return { refusal: `The arguments name ${JSON.stringify(repeated)} twice, so the call was not carried out; name it once` };
     if (typeof value === 'object' && value !== null && !Array.isArray(value))

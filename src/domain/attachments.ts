@@ -66,12 +66,12 @@ interface FileFault {
 const TAKEN = 'PNG, JPEG, GIF and WebP images, PDF files and UTF-8 text are accepted';
 
 /** The type of a file by its content. The declared type has to agree with it. */
-export function mediaTypeOf(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
+export function detectMediaType(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
   const said = (declared.split(';')[0] ?? '').trim().toLowerCase();
   const wanted = SAME[said] ?? said;
-  const found = signedType(content);
+  const found = matchSignature(content);
   if (found) return UNDECLARED.includes(wanted) || wanted === found ? found : mismatch(name, declared, found);
-  if (textIn(content) === null)
+  if (tryDecodeUtf8(content) === null)
     return { message: `${name} is of no type that a run can be given: ${TAKEN}`, code: 'unsupported_media_type' };
   if (UNDECLARED.includes(wanted)) return BY_ENDING[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text/plain';
   if (isTextFile({ media_type: wanted })) return wanted;
@@ -84,7 +84,7 @@ const mismatch = (name: string, declared: string, found: string): FileFault => (
   code: 'media_type_mismatch',
 });
 
-function signedType(content: Uint8Array): string | null {
+function matchSignature(content: Uint8Array): string | null {
   const start = Buffer.from(content.subarray(0, SIGNATURE_BYTES)).toString('latin1');
   const found = SIGNATURES.find(
     ([, begins, [place, text] = [0, '']]) => start.startsWith(begins) && start.startsWith(text, place),
@@ -93,7 +93,7 @@ function signedType(content: Uint8Array): string | null {
 }
 
 /** The text of a file; null if it is not UTF-8 text. */
-export function textIn(content: Uint8Array): string | null {
+export function tryDecodeUtf8(content: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(content);
     return text.includes('\u0000') ? null : text;
@@ -103,7 +103,7 @@ export function textIn(content: Uint8Array): string | null {
 }
 
 /** A text file within a prompt. */
-export const quotedFile = (name: string, text: string): string => `<file name=${JSON.stringify(name)}>\n${text}\n</file>`;
+export const quoteFile = (name: string, text: string): string => `<file name=${JSON.stringify(name)}>\n${text}\n</file>`;
 
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_600;

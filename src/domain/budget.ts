@@ -14,17 +14,17 @@ interface Spent {
 }
 
 /** Why the next call may not be made, as a sentence; null if it may. */
-export function exhaustedBy(budget: BudgetLimits | null, spent: Spent, next: Spent): string | null {
+export function findExhaustedLimit(budget: BudgetLimits | null, spent: Spent, next: Spent): string | null {
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;
   if (max_tokens !== null && spent.tokens + next.tokens > max_tokens)
-    return `The budget of ${max_tokens} tokens is used up: ${counted(spent.tokens)} are spent and the next call needs about ${next.tokens}`;
+    return `The budget of ${max_tokens} tokens is used up: ${formatTokens(spent.tokens)} are spent and the next call needs about ${next.tokens}`;
   if (max_cost_usd !== null && (spent.cost + next.cost > max_cost_usd || spent.cost >= max_cost_usd))
-    return `The budget of ${max_cost_usd} US dollars is used up: ${dollars(spent.cost)} are spent and the next call costs about ${dollars(next.cost)}`;
+    return `The budget of ${max_cost_usd} US dollars is used up: ${roundDollars(spent.cost)} are spent and the next call costs about ${roundDollars(next.cost)}`;
   if (max_seconds !== null && spent.seconds >= max_seconds)
     return `The budget of ${max_seconds} seconds is used up: the run has taken ${Math.round(spent.seconds)}`;
   return null;
 }
 
-const counted = (tokens: number) => (Number.isFinite(tokens) ? tokens : 'more than can be counted');
-const dollars = (amount: number) => Number(amount.toPrecision(3));
+const formatTokens = (tokens: number) => (Number.isFinite(tokens) ? tokens : 'more than can be counted');
+const roundDollars = (amount: number) => Number(amount.toPrecision(3));

@@ -1,4 +1,4 @@
-import { type Cron, cronTimes, isCronTime, offsetsAround, parseCron, writeCron } from './cron.ts';
+import { type Cron, cronTimes, isCronTime, listOffsets, parseCron, writeCron } from './cron.ts';
 
 /** When something recurs. Times are milliseconds since 1970, UTC, in whole seconds, as the engine stores them. */
 export type Cadence = (Interval | ByCron) & {
@@ -28,7 +28,14 @@ export interface StoredCadence {
   end_at: Date | null;
 }
 
-export const cadenceOf = ({ interval_value, interval_unit, cron, time_zone, start_at, end_at }: StoredCadence): Cadence => ({
+export const parseStoredCadence = ({
+  interval_value,
+  interval_unit,
+  cron,
+  time_zone,
+  start_at,
+  end_at,
+}: StoredCadence): Cadence => ({
   ...(cron === null ? { interval_value, interval_unit: interval_unit as IntervalUnit } : { cron, time_zone }),
   start_at: start_at.getTime(),
   end_at: end_at?.getTime() ?? null,
@@ -36,28 +43,29 @@ export const cadenceOf = ({ interval_value, interval_unit, cron, time_zone, star
 
 const UNIT_MS: Record<IntervalUnit, number> = { minutes: 60_000, hours: 3_600_000, days: 86_400_000, weeks: 604_800_000 };
 
-const intervalOf = ({ interval_value, interval_unit }: Interval): number => interval_value * UNIT_MS[interval_unit];
+const toIntervalMs = ({ interval_value, interval_unit }: Interval): number => interval_value * UNIT_MS[interval_unit];
 
 const wholeSecond = (time: number) => Math.floor(time / 1000) * 1000;
 
 /** The due times after `after`, oldest first. */
-function* dueAfter(cadence: Cadence, after: number): Generator<number> {
-  for (const due of recurrencesAfter(cadence, after)) {
+function* iterateDueTimes(cadence: Cadence, after: number): Generator<number> {
+  for (const due of iterateRecurrences(cadence, after)) {
     if (cadence.end_at !== null && due > cadence.end_at) return;
     yield due;
   }
 }
 
 /** The same regardless of the end. */
-function* recurrencesAfter(cadence: Cadence, after: number): Generator<number> {
+function* iterateRecurrences(cadence: Cadence, after: number): Generator<number> {
   const start = wholeSecond(cadence.start_at);
   if ('cron' in cadence) return yield* cronTimes(parseCron(cadence.cron), cadence.time_zone, Math.max(after, start - 1));
-  const every = intervalOf(cadence);
+  const every = toIntervalMs(cadence);
   for (let due = after < start ? start : start + (Math.floor((after - start) / every) + 1) * every; ; due += every) yield due;
 }
 
 /** The first due time after `after`; null when the cadence has ended by then. */
-export const nextDue = (cadence: Cadence, after: number): number | null => dueAfter(cadence, after).next().value ?? null;
+export const findNextDue = (cadence: Cadence, after: number): number | null =>
+  iterateDueTimes(cadence, after).next().value ?? null;
 
 interface Span {
   after: number;
@@ -66,9 +74,9 @@ interface Span {
 }
 
 /** The next due times after `after` and up to `until`, oldest first; fewer than `count` if the cadence ends. */
-export function upcoming(cadence: Cadence, { after, count, until = Number.POSITIVE_INFINITY }: Span): number[] {
+export function listNextDue(cadence: Cadence, { after, count, until = Number.POSITIVE_INFINITY }: Span): number[] {
   const found: number[] = [];
-  for (const due of dueAfter(cadence, after)) {
+  for (const due of iterateDueTimes(cadence, after)) {
     if (found.length >= count || due > until) break;
     found.push(due);
   }
@@ -76,11 +84,14 @@ export function upcoming(cadence: Cadence, { after, count, until = Number.POSITI
 }
 
 /** Due times after `after` and up to `until`, oldest first; at most `limit` of them, the latest. */
-export function dueBetween(cadence: Cadence, { after, until, limit }: { after: number; until: number; limit: number }): number[] {
-  const least = 'cron' in cadence ? UNIT_MS.minutes : intervalOf(cadence);
+export function listDueTimes(
+  cadence: Cadence,
+  { after, until, limit }: { after: number; until: number; limit: number },
+): number[] {
+  const least = 'cron' in cadence ? UNIT_MS.minutes : toIntervalMs(cadence);
   // Looked for in a span that grows, because nothing says how far back the latest ones reach.
   for (let span = least * limit; ; span *= 8) {
-    const found = upcoming(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
+    const found = listNextDue(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
     if (found.length >= limit || until - span <= after) return found.slice(-limit);
   }
 }
@@ -90,15 +101,15 @@ const MOST_COMPARED = 100;
 
 /** The shortest time between two due times from now on; null if there is only one. */
 export function shortestGap(cadence: Cadence, now: number): number | null {
-  if (!('cron' in cadence)) return intervalOf(cadence);
-  const times = upcoming({ ...cadence, end_at: null }, { after: now, count: MOST_COMPARED });
+  if (!('cron' in cadence)) return toIntervalMs(cadence);
+  const times = listNextDue({ ...cadence, end_at: null }, { after: now, count: MOST_COMPARED });
   const gaps = times.slice(1).map((time, index) => time - times[index]!);
   return gaps.length > 0 ? Math.min(...gaps) : null;
 }
 
 /** The interval in the engine's form: counted from 1970, with an offset so that the start is one of its times. */
-export const phaseOf = (cadence: Interval & Pick<Cadence, 'start_at'>): { every: number; offset: number } => {
-  const every = intervalOf(cadence);
+export const toEngineInterval = (cadence: Interval & Pick<Cadence, 'start_at'>): { every: number; offset: number } => {
+  const every = toIntervalMs(cadence);
   return { every, offset: wholeSecond(cadence.start_at) % every };
 };
 
@@ -117,8 +128,8 @@ export type EngineCadence = { intervals: [{ every: number; offset: number }] } |
  */
 export const engineCadence = (cadence: Cadence, now: number): EngineCadence =>
   'cron' in cadence
-    ? { crons: offsetsAround(cadence.time_zone, now).flatMap((offset) => utcCrons(cadence, offset)) }
-    : { intervals: [phaseOf(cadence)] };
+    ? { crons: listOffsets(cadence.time_zone, now).flatMap((offset) => utcCrons(cadence, offset)) }
+    : { intervals: [toEngineInterval(cadence)] };
 
 /** Whether the engine has a time only because a cron expression is given to it for several offsets. Its triggers have other seconds. */
 export const isFiller = (cadence: Cadence, time: number): boolean =>

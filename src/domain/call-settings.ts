@@ -16,15 +16,15 @@ const CALL_SETTINGS = Object.keys(UNSET) as (keyof CallSettings)[];
 
 const isSet = (value: unknown) => value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
-export const setCallSettings = (values: object): SetCallSettings =>
-  Object.fromEntries(Object.entries(picked(values)).filter(([, value]) => isSet(value)));
+export const pickSetCallSettings = (values: object): SetCallSettings =>
+  Object.fromEntries(Object.entries(pickCallSettings(values)).filter(([, value]) => isSet(value)));
 
 /** All of them, as people read and write them. */
-export const callSettings = (values: object): CallSettings => ({ ...UNSET, ...setCallSettings(values) });
+export const callSettings = (values: object): CallSettings => ({ ...UNSET, ...pickSetCallSettings(values) });
 
 /** The other settings. */
 export const withoutCallSettings = <T extends object>(values: T): Omit<T, keyof CallSettings> =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !CALL_SETTINGS.some((known) => known === name))) as never;
 
-const picked = (values: object) =>
+const pickCallSettings = (values: object) =>
   Object.fromEntries(CALL_SETTINGS.map((name) => [name, (values as Record<string, unknown>)[name]]));

@@ -7,12 +7,12 @@ export const TERSE_ANSWER = 'Answer terse: fewest words that say all. No greetin
 export function terse(text: string): string {
   return text
     .split(/(```[\s\S]*?```|`[^`\n]*`)/)
-    .map((part, index) => (index % 2 === 1 ? part : squeezed(part)))
+    .map((part, index) => (index % 2 === 1 ? part : dropFiller(part)))
     .join('')
     .trim();
 }
 
-const squeezed = (text: string): string =>
+const dropFiller = (text: string): string =>
   text
     .replace(FILLER, '')
     .replace(/[ \t]{2,}/g, ' ')

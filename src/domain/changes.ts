@@ -10,25 +10,25 @@ export interface FieldChange {
 }
 
 /** The differences field by field. Objects in a list are matched by their `name`; their order is a separate difference. */
-export function changesBetween(before: unknown, after: unknown, path = ''): FieldChange[] {
-  if (before === undefined || after === undefined) return addedOrRemoved(before, after, path);
+export function diffDocuments(before: unknown, after: unknown, path = ''): FieldChange[] {
+  if (before === undefined || after === undefined) return diffPresence(before, after, path);
   if (canonicalJson(before) === canonicalJson(after)) return [];
   if (isRecord(before) && isRecord(after))
-    return keysOf(before, after).flatMap((key) => changesBetween(before[key], after[key], path ? `${path}.${key}` : key));
+    return listKeys(before, after).flatMap((key) => diffDocuments(before[key], after[key], path ? `${path}.${key}` : key));
   const [named, renamed] = [byName(before), byName(after)];
-  return named && renamed ? listChanges(named, renamed, path) : [{ path, kind: 'changed', before, after }];
+  return named && renamed ? diffLists(named, renamed, path) : [{ path, kind: 'changed', before, after }];
 }
 
-function addedOrRemoved(before: unknown, after: unknown, path: string): FieldChange[] {
+function diffPresence(before: unknown, after: unknown, path: string): FieldChange[] {
   if (before === after) return [];
   return before === undefined ? [{ path, kind: 'added', after }] : [{ path, kind: 'removed', before }];
 }
 
 type Named = Map<string, unknown>;
 
-function listChanges(before: Named, after: Named, path: string): FieldChange[] {
+function diffLists(before: Named, after: Named, path: string): FieldChange[] {
   const keys = [...new Set([...before.keys(), ...after.keys()])];
-  const inside = keys.flatMap((key) => changesBetween(before.get(key), after.get(key), `${path}[${key}]`));
+  const inside = keys.flatMap((key) => diffDocuments(before.get(key), after.get(key), `${path}[${key}]`));
   const kept = [...before.keys()].filter((key) => after.has(key));
   const now = [...after.keys()].filter((key) => before.has(key));
   const moved = kept.some((key, index) => key !== now[index]);
@@ -47,7 +47,7 @@ function byName(list: unknown): Named | null {
   return named;
 }
 
-const keysOf = (...records: object[]) => [...new Set(records.flatMap((record) => Object.keys(record)))];
+const listKeys = (...records: object[]) => [...new Set(records.flatMap((record) => Object.keys(record)))];
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

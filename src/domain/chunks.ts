@@ -4,12 +4,12 @@ const LARGEST = 1_200;
 const OVERLAP = 150;
 
 /** Cuts a text at the best place near the end of each chunk: between paragraphs, else lines, sentences, words. */
-export function chunksOf(text: string): string[] {
+export function splitIntoChunks(text: string): string[] {
   const chunks: string[] = [];
   const clean = text.replaceAll('\r\n', '\n').trim();
   let start = 0;
   while (start < clean.length) {
-    const end = clean.length - start <= LARGEST ? clean.length : start + cutOf(clean.slice(start, start + LARGEST));
+    const end = clean.length - start <= LARGEST ? clean.length : start + findCut(clean.slice(start, start + LARGEST));
     const chunk = clean.slice(start, end).trim();
     if (chunk) chunks.push(chunk);
     if (end === clean.length) break;
@@ -21,7 +21,7 @@ export function chunksOf(text: string): string[] {
 
 const BREAKS = ['\n\n', '\n', '. ', ' '];
 
-function cutOf(window: string): number {
+function findCut(window: string): number {
   for (const mark of BREAKS) {
     const at = window.lastIndexOf(mark);
     if (at > LARGEST / 2) return at + mark.length;

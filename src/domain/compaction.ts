@@ -1,4 +1,4 @@
-import { MESSAGE_TOKENS, tokensOf } from './context-window.ts';
+import { estimateTokens, MESSAGE_TOKENS } from './context-window.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
 /** The position of a summary among the messages of the last step it covers: after its reminder. */
@@ -12,10 +12,10 @@ export function sinceSummary(messages: readonly TranscriptMessage[]): Transcript
 }
 
 export const transcriptSize = (messages: readonly TranscriptMessage[]): number =>
-  messages.reduce((sum, { content, tool_calls }) => sum + MESSAGE_TOKENS + tokensOf(content) + callTokens(tool_calls), 0);
+  messages.reduce((sum, { content, tool_calls }) => sum + MESSAGE_TOKENS + estimateTokens(content) + callTokens(tool_calls), 0);
 
 const callTokens = (calls: TranscriptMessage['tool_calls']) =>
-  (calls ?? []).reduce((sum, { name, arguments: args }) => sum + tokensOf(name) + tokensOf(args) + MESSAGE_TOKENS, 0);
+  (calls ?? []).reduce((sum, { name, arguments: args }) => sum + estimateTokens(name) + estimateTokens(args) + MESSAGE_TOKENS, 0);
 
 export interface Cut {
   /** What the summary is to cover. */
@@ -27,7 +27,7 @@ export interface Cut {
 }
 
 /** Splits what the model reads between two rounds, so that about `keep_tokens` remain; the latest round always remains. Null: nothing is older. */
-export function cutOf(read: readonly TranscriptMessage[], keep_tokens: number): Cut | null {
+export function findCompactionCut(read: readonly TranscriptMessage[], keep_tokens: number): Cut | null {
   const steps = [...new Set(read.filter(isOfRound).map(({ step }) => step))].sort((a, b) => b - a);
   let first = steps[0];
   if (first === undefined) return null;
@@ -55,16 +55,16 @@ export const SUMMARY_INSTRUCTIONS =
 const LONGEST = 8_000;
 
 /** The part of a conversation that is summarised, as one text. */
-export function renderedFor(older: readonly TranscriptMessage[]): string {
+export function formatForSummary(older: readonly TranscriptMessage[]): string {
   return older
     .map(({ role, kind, content, tool_calls }) => {
-      const calls = (tool_calls ?? []).map(({ name, arguments: args }) => `calls ${name}(${shortened(args)})`);
+      const calls = (tool_calls ?? []).map(({ name, arguments: args }) => `calls ${name}(${truncate(args)})`);
       const who = kind === 'summary' ? 'notes so far' : role === 'tool' ? 'tool result' : role;
-      return [`${who}: ${shortened(content)}`, ...calls].join('\n');
+      return [`${who}: ${truncate(content)}`, ...calls].join('\n');
     })
     .join('\n\n');
 }
 
-const shortened = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)} […]` : text);
+const truncate = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)} […]` : text);
 
 export const summaryMessage = (text: string) => `Notes on the work so far, which replace its older messages:\n\n${text}`;

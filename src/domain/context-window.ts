@@ -1,14 +1,14 @@
 import { KNOWN_MODELS, type KnownModel } from './known-models.ts';
 
 /** The window of one model: the provider's setting, else that of the known model with this or the most similar name, else the fallback. */
-export function contextWindowOf(model: string | null, { set, fallback }: { set: number | null; fallback: number }): number {
+export function resolveContextWindow(model: string | null, { set, fallback }: { set: number | null; fallback: number }): number {
   if (set !== null) return set;
   if (!model) return fallback;
-  return knownModel(model)?.context_window ?? usualWindow(plainName(model)) ?? fallback;
+  return findKnownModel(model)?.context_window ?? usualWindow(plainName(model)) ?? fallback;
 }
 
 /** The catalogue's entry of a model, ignoring any release, date or address around its name: `openai/gpt-4o-2024-08-06` is `gpt-4o`. */
-export function knownModel(model: string): KnownModel | null {
+export function findKnownModel(model: string): KnownModel | null {
   const name = plainName(model);
   const named = KNOWN_MODELS.filter(([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)));
   return (
@@ -49,7 +49,7 @@ const BYTES_PER_TOKEN = 4;
 export const MESSAGE_TOKENS = 4;
 
 /** About how many tokens a text has. The model's tokenizer is not available here, so four bytes count as one. */
-export function tokensOf(text: string): number {
+export function estimateTokens(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
@@ -63,7 +63,7 @@ export function latestThatFit<M extends { role: string; content: string }>(messa
   let left = tokens;
   let from = messages.length - 1;
   for (let index = from; index >= 0; index -= 1) {
-    left -= tokensOf(messages[index]!.content) + MESSAGE_TOKENS;
+    left -= estimateTokens(messages[index]!.content) + MESSAGE_TOKENS;
     if (left < 0) break;
     if (messages[index]!.role === 'user') from = index;
   }

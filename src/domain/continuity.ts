@@ -1,5 +1,5 @@
 import type { CallStatus } from './effects.ts';
-import { eventsOf } from './events.ts';
+import { createTaskEvents } from './events.ts';
 
 /** What a person decided about a run whose record is older than its execution. */
 export type ContinuityDecision = 'resume' | 'fail';
@@ -20,7 +20,7 @@ interface StepPlace {
 const DEFINITION = 'its definition';
 
 /** What the record lacks for this step. Null: the record is as far as the engine. */
-export function missingFor({ step, denied }: { step: number; denied: string[] }, place: StepPlace): string | null {
+export function findStepGap({ step, denied }: { step: number; denied: string[] }, place: StepPlace): string | null {
   if (!place.defined) return DEFINITION;
   if (!place.follows) return `step ${step - 1}`;
   // Calls over the turn limit are answered when the step begins.
@@ -43,7 +43,7 @@ interface CallOnRecord {
 }
 
 /** What the record lacks for a call. Everything that the engine can have seen of it was on record before. */
-export function missingForCall(
+export function findCallGap(
   call_id: string,
   { known, defined, status, attempts }: CallOnRecord,
   seen: CallSeen | null = null,
@@ -79,6 +79,6 @@ export const behindSentence = (missing: string) =>
 
 /** What the stream of a run says when the run is parked. */
 export function behindEvents(task_id: string, { missing, turns, now }: { missing: string; turns: number; now: () => string }) {
-  const { log, status } = eventsOf(task_id, now);
+  const { log, status } = createTaskEvents(task_id, now);
   return [log(RECORD_BEHIND, behindSentence(missing), { missing }), status('waiting', turns)];
 }

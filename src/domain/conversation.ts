@@ -11,7 +11,7 @@ export interface SaidMessage {
 /** The messages that a prompt was made of: the role and the length of each, and the number of its files if it has any. */
 export type PromptParts = [role: string, length: number, files?: number][];
 
-const opening = ({ role, files }: Pick<NumberedMessage, 'role' | 'files'>) =>
+const formatOpening = ({ role, files }: Pick<NumberedMessage, 'role' | 'files'>) =>
   `<message role="${role === INSTRUCTIONS ? 'system' : role}"${files.length > 0 ? ` files="${files.join(' ')}"` : ''}>\n`;
 const CLOSING = '\n</message>';
 const BETWEEN = '\n';
@@ -26,18 +26,18 @@ interface NumberedMessage {
 }
 
 /** Numbers the files of a conversation, from 1. */
-function numbered<M extends { role: string; files?: number | undefined }>(messages: readonly M[]) {
+function numberFiles<M extends { role: string; files?: number | undefined }>(messages: readonly M[]) {
   let last = 0;
   return messages.map(({ files = 0, ...message }) => ({ ...message, files: Array.from({ length: files }, () => ++last) }));
 }
 
 /** Turns a conversation into one prompt: the last message, with the earlier ones as context. */
-export function promptOfConversation(said: readonly SaidMessage[]): { prompt: string; parts: PromptParts } {
+export function buildPrompt(said: readonly SaidMessage[]): { prompt: string; parts: PromptParts } {
   const parts = said.map(({ role, text, files }): PromptParts[number] =>
     files ? [role, text.length, files] : [role, text.length],
   );
   const last = said.at(-1)?.text ?? '';
-  const before = numbered(said.slice(0, -1)).map((message) => `${opening(message)}${message.text}${CLOSING}`);
+  const before = numberFiles(said.slice(0, -1)).map((message) => `${formatOpening(message)}${message.text}${CLOSING}`);
   return { prompt: before.length > 0 ? `${before.join(BETWEEN)}${BEFORE_LAST}${last}` : last, parts };
 }
 
@@ -49,22 +49,22 @@ interface PromptRecord {
 }
 
 /** The conversation that a prompt was made of, without instructions. A prompt that has no parts on record is one message. */
-export function conversationIn(prompt: string, { parts, files = 0 }: PromptRecord): SaidMessage[] {
+export function parseConversation(prompt: string, { parts, files = 0 }: PromptRecord): SaidMessage[] {
   const said: SaidMessage[] = [];
   let at = 0;
-  const listed = numbered((parts ?? []).map(([role, length, files]) => ({ role, length, files })));
+  const listed = numberFiles((parts ?? []).map(([role, length, files]) => ({ role, length, files })));
   for (const [index, part] of listed.entries()) {
     const is_last = index === listed.length - 1;
-    const start = at + (is_last ? 0 : opening(part).length);
-    said.push({ role: part.role, text: prompt.slice(start, start + part.length), ...filesOf(part.files.length) });
+    const start = at + (is_last ? 0 : formatOpening(part).length);
+    said.push({ role: part.role, text: prompt.slice(start, start + part.length), ...toFilesField(part.files.length) });
     const after = index === listed.length - 2 ? BEFORE_LAST : BETWEEN;
     at = start + part.length + (is_last ? 0 : CLOSING.length + after.length);
   }
   const whole = said.length > 0 && at === prompt.length;
-  return whole ? said.filter(({ role }) => role !== INSTRUCTIONS) : [{ role: 'user', text: prompt, ...filesOf(files) }];
+  return whole ? said.filter(({ role }) => role !== INSTRUCTIONS) : [{ role: 'user', text: prompt, ...toFilesField(files) }];
 }
 
-const filesOf = (files: number) => (files > 0 ? { files } : {});
+const toFilesField = (files: number) => (files > 0 ? { files } : {});
 
 export const conversationLocked = () =>
   conflict(

@@ -62,7 +62,7 @@ export function parseCron(text: string): Cron {
   if (/^(CRON_)?TZ=/.test(expression)) throw new CronFault('Name the time zone in time_zone instead');
   if (parts.length !== FIELDS.length)
     throw new CronFault('Write five fields: minute, hour, day of month, month, day of week, such as 30 7 * * MON-FRI');
-  const [minutes, hours, days, months, weekdays] = FIELDS.map((rule, index) => valuesOf(parts[index]!, rule));
+  const [minutes, hours, days, months, weekdays] = FIELDS.map((rule, index) => parseValues(parts[index]!, rule));
   if (![...months!].some((month) => [...days!].some((day) => day <= LONGEST[month - 1]!)))
     throw new CronFault('No month that it names has such a day');
   return {
@@ -79,15 +79,15 @@ const LONGEST = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 const RANGE = /^(\*|[a-z\d]+)(?:-([a-z\d]+))?(?:\/(\d+))?$/i;
 
-function valuesOf(text: string, rule: FieldRule): Set<number> {
+function parseValues(text: string, rule: FieldRule): Set<number> {
   const found = new Set<number>();
   for (const part of text.split(',')) {
     const [, from = '', to, step] = RANGE.exec(part) ?? [];
     const every = Number(step ?? 1);
     if (from === '' || every < 1 || (from === '*' && to !== undefined))
       throw new CronFault(`The ${rule.name} ${part} is none of the forms *, 5, 1-5, */10, 1-30/5 or a list of them`);
-    const first = from === '*' ? rule.min : readValue(from, rule);
-    const last = to === undefined ? (from === '*' || step !== undefined ? rule.max : first) : readValue(to, rule);
+    const first = from === '*' ? rule.min : parseValue(from, rule);
+    const last = to === undefined ? (from === '*' || step !== undefined ? rule.max : first) : parseValue(to, rule);
     if (last < first) throw new CronFault(`The ${rule.name} ${part} ends before it begins`);
     for (let value = first; value <= last; value += every) found.add(value);
   }
@@ -95,7 +95,7 @@ function valuesOf(text: string, rule: FieldRule): Set<number> {
 }
 
 /** A number, or a name by at least its first three letters. */
-function readValue(text: string, { name, min, max, names = [] }: FieldRule): number {
+function parseValue(text: string, { name, min, max, names = [] }: FieldRule): number {
   const named = text.length < 3 ? -1 : names.findIndex((full) => full.startsWith(text.toLowerCase()));
   const value = named < 0 ? Number(text) : min + named;
   if (!Number.isInteger(value) || value < min || value > max)
@@ -128,12 +128,12 @@ const LAST_YEAR = 2100;
  * not occur, and one that it shows twice occurs twice.
  */
 export function* cronTimes(cron: Cron, time_zone: string, after: number): Generator<number> {
-  const offsetAt = offsetsOf(time_zone);
+  const getOffset = getOffsetLookup(time_zone);
   let quarter = Math.floor(after / QUARTER_MS) * QUARTER_MS;
   for (;;) {
-    const wall = new Date(quarter + offsetAt(quarter));
+    const wall = new Date(quarter + getOffset(quarter));
     if (wall.getUTCFullYear() > LAST_YEAR) return;
-    if (!isDayOf(cron, wall)) {
+    if (!isMatchingDay(cron, wall)) {
       const rest = nextPossibleDay(cron, wall) - wall.getTime() - SHIFT_MS;
       quarter += Math.max(QUARTER_MS, Math.floor(rest / QUARTER_MS) * QUARTER_MS);
       continue;
@@ -155,12 +155,12 @@ const nextPossibleDay = ({ months }: Cron, wall: Date): number =>
 
 /** Whether a clock in the zone then shows what the expression names. */
 export function isCronTime(cron: Cron, time_zone: string, time: number): boolean {
-  const wall = new Date(time + offsetsOf(time_zone)(time));
+  const wall = new Date(time + getOffsetLookup(time_zone)(time));
   const in_minute = time % MINUTE_MS === 0 && cron.minutes.has(wall.getUTCMinutes());
-  return in_minute && cron.hours.has(wall.getUTCHours()) && isDayOf(cron, wall);
+  return in_minute && cron.hours.has(wall.getUTCHours()) && isMatchingDay(cron, wall);
 }
 
-const isDayOf = ({ days, months, weekdays }: Cron, wall: Date): boolean =>
+const isMatchingDay = ({ days, months, weekdays }: Cron, wall: Date): boolean =>
   months.has(wall.getUTCMonth() + 1) && days.has(wall.getUTCDate()) && weekdays.has(wall.getUTCDay());
 
 const WEEK_MS = 7 * DAY_MS;
@@ -168,28 +168,28 @@ const MOST_LOOKED_UP = 10_000;
 const zones = new Map<string, (time: number) => number>();
 
 /** What a zone's clocks are ahead of UTC, in milliseconds. A week in which they are not set is looked up once. */
-function offsetsOf(time_zone: string): (time: number) => number {
+function getOffsetLookup(time_zone: string): (time: number) => number {
   const known = zones.get(time_zone);
   if (known) return known;
-  const lookUp = offsetLookUp(time_zone);
+  const lookUp = createOffsetLookup(time_zone);
   const looked_up = new Map<number, number>();
-  const offsetAtEdge = (time: number): number => {
+  const getEdgeOffset = (time: number): number => {
     const offset = looked_up.get(time) ?? lookUp(time);
     if (looked_up.size >= MOST_LOOKED_UP) looked_up.clear();
     looked_up.set(time, offset);
     return offset;
   };
-  const offsetOfSpan = (time: number, length: number): number | null => {
+  const findSpanOffset = (time: number, length: number): number | null => {
     const first = Math.floor(time / length) * length;
-    const offset = offsetAtEdge(first);
-    return offset === offsetAtEdge(first + length) ? offset : null;
+    const offset = getEdgeOffset(first);
+    return offset === getEdgeOffset(first + length) ? offset : null;
   };
-  const offsetAt = (time: number) => offsetOfSpan(time, WEEK_MS) ?? offsetOfSpan(time, DAY_MS) ?? lookUp(time);
-  zones.set(time_zone, offsetAt);
-  return offsetAt;
+  const getOffset = (time: number) => findSpanOffset(time, WEEK_MS) ?? findSpanOffset(time, DAY_MS) ?? lookUp(time);
+  zones.set(time_zone, getOffset);
+  return getOffset;
 }
 
-function offsetLookUp(time_zone: string): (time: number) => number {
+function createOffsetLookup(time_zone: string): (time: number) => number {
   const clock = new Intl.DateTimeFormat('en-US', {
     timeZone: time_zone,
     hourCycle: 'h23',
@@ -211,16 +211,16 @@ function offsetLookUp(time_zone: string): (time: number) => number {
 const YEAR_MS = 365 * DAY_MS;
 
 /** The offsets that a zone's clocks have in the years around a time. A change that lasts for less than a week is not seen. */
-export function offsetsAround(time_zone: string, now: number): number[] {
-  const offsetAt = offsetsOf(time_zone);
+export function listOffsets(time_zone: string, now: number): number[] {
+  const getOffset = getOffsetLookup(time_zone);
   const found = new Set<number>();
   const first = Math.floor(now / WEEK_MS) * WEEK_MS - YEAR_MS;
-  for (let time = first; time < first + 4 * YEAR_MS; time += WEEK_MS) found.add(offsetAt(time));
+  for (let time = first; time < first + 4 * YEAR_MS; time += WEEK_MS) found.add(getOffset(time));
   return [...found].sort((one, other) => one - other);
 }
 
 /** The IANA name of a time zone in its own spelling; null if there is none. */
-export function timeZoneOf(text: string): string | null {
+export function findTimeZone(text: string): string | null {
   // Offsets such as +02:00 are zones to Intl, and not to Temporal.
   if (!/^[a-z]/i.test(text)) return null;
   try {

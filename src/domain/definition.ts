@@ -42,7 +42,10 @@ export interface ExchangeLimits {
 }
 
 /** The narrower setting wins; undefined where neither says anything. */
-export function exchangeLimitsOf(workflow: ExchangeLimits | null, provider: ExchangeLimits | null): ExchangeLimits | undefined {
+export function mergeExchangeLimits(
+  workflow: ExchangeLimits | null,
+  provider: ExchangeLimits | null,
+): ExchangeLimits | undefined {
   const model_total_seconds = workflow?.model_total_seconds ?? provider?.model_total_seconds ?? null;
   const model_silence_seconds = workflow?.model_silence_seconds ?? provider?.model_silence_seconds ?? null;
   return model_total_seconds === null && model_silence_seconds === null
@@ -157,7 +160,7 @@ export interface OfferedTool extends ToolSpec {
 }
 
 /** The part that a model is given. */
-export const specOf = ({ origin: _, ...spec }: OfferedTool): ToolSpec => spec;
+export const toToolSpec = ({ origin: _, ...spec }: OfferedTool): ToolSpec => spec;
 
 /** A tool in the words of the vendor that runs it. */
 export interface HostedTool {
@@ -184,13 +187,13 @@ export type PinnedTool =
   /** Of the client that asked for the run: it executes the calls and sends their results. */
   | (ToolSpec & { kind: 'client' });
 
-export const clientToolsOf = ({ tools }: Pick<Definition, 'tools'>): string[] =>
+export const listClientTools = ({ tools }: Pick<Definition, 'tools'>): string[] =>
   tools.flatMap((tool) => (tool.kind === 'client' ? [tool.name] : []));
 
 const MEMORY_TOOLS = ['store_memory', 'search_memory'];
 
 /** A run that bypasses memory has no memory tools. */
-export const pinnedBuiltins = (names: string[], { bypass_memory }: Pick<RunSettings, 'bypass_memory'>): PinnedTool[] =>
+export const pinBuiltins = (names: string[], { bypass_memory }: Pick<RunSettings, 'bypass_memory'>): PinnedTool[] =>
   names.filter((name) => !(bypass_memory && MEMORY_TOOLS.includes(name))).map((name) => ({ kind: 'builtin', name }));
 
 /** US dollars per million tokens. */

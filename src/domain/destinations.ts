@@ -1,4 +1,4 @@
-import { tokensIn } from './secrets.ts';
+import { listTokenNames } from './secrets.ts';
 
 /** Where stored tokens may go: resources that name them. */
 export const SECRET_HOLDERS = ['provider', 'custom_tool', 'mcp_server', 'knowledge_source', 'workflow'] as const;
@@ -46,7 +46,7 @@ interface ProviderFacts extends Named {
 export function providerDestination(provider: ProviderFacts): Destination {
   const { id, name, provider_type, base_url, auth_type, azure_api_version, azure_deployment } = provider;
   const facts = { provider_type, base_url, auth_type, azure_api_version, azure_deployment };
-  return { kind: 'provider', id, name, facts, label: base_url ? hostIn(base_url) : `the address of ${provider_type} itself` };
+  return { kind: 'provider', id, name, facts, label: base_url ? formatHost(base_url) : `the address of ${provider_type} itself` };
 }
 
 interface McpFacts extends Named {
@@ -60,7 +60,7 @@ interface McpFacts extends Named {
 export function mcpDestination({ id, name, transport_type, connection_config, network, paths }: McpFacts): Destination {
   const facts = { transport_type, connection_config, network, paths };
   const { url, command } = connection_config as { url?: unknown; command?: unknown };
-  const label = transport_type === 'stdio' ? `the command ${String(command)}` : hostIn(url);
+  const label = transport_type === 'stdio' ? `the command ${String(command)}` : formatHost(url);
   return { kind: 'mcp_server', id, name, facts, label };
 }
 
@@ -72,7 +72,7 @@ interface SourceFacts extends Named {
 
 export function sourceDestination({ id, name, source_type, connection_config }: SourceFacts): Destination {
   const { url, host } = connection_config as { url?: unknown; host?: unknown };
-  const label = typeof host === 'string' ? host : hostIn(url);
+  const label = typeof host === 'string' ? host : formatHost(url);
   return { kind: 'knowledge_source', id, name, facts: { source_type, connection_config }, label };
 }
 
@@ -92,17 +92,17 @@ interface WorkflowPlace {
   title: string | null;
 }
 
-const titled = ({ id, title }: WorkflowPlace) => ({ kind: 'workflow' as const, id, name: title ?? id });
+const identifyWorkflow = ({ id, title }: WorkflowPlace) => ({ kind: 'workflow' as const, id, name: title ?? id });
 
 export const repositoryDestination = (workflow: WorkflowPlace, repo_url: string): Destination => ({
-  ...titled(workflow),
+  ...identifyWorkflow(workflow),
   facts: { repo_url },
-  label: `the repository at ${hostIn(repo_url)}`,
+  label: `the repository at ${formatHost(repo_url)}`,
 });
 
 /** The destination of a variable whose token the workflow overrides. A tool that the agent gets later is another destination. */
 export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, variable: string): Destination => ({
-  ...titled(workflow),
+  ...identifyWorkflow(workflow),
   facts: { tool: tool.id, ...(toolDestination(tool, variable).facts as object) },
   label: `${variable} of the tool ${tool.name}`,
 });
@@ -114,9 +114,9 @@ export const asked = {
   provider: (provider: ProviderFacts & { api_key_token_name: string | null }): Asked[] =>
     provider.api_key_token_name ? [{ token: provider.api_key_token_name, destination: providerDestination(provider) }] : [],
   mcp_server: (server: McpFacts): Asked[] =>
-    tokensIn(server.connection_config).map((token) => ({ token, destination: mcpDestination(server) })),
+    listTokenNames(server.connection_config).map((token) => ({ token, destination: mcpDestination(server) })),
   knowledge_source: (source: SourceFacts): Asked[] =>
-    tokensIn(source.connection_config).map((token) => ({ token, destination: sourceDestination(source) })),
+    listTokenNames(source.connection_config).map((token) => ({ token, destination: sourceDestination(source) })),
   custom_tool: (tool: ToolFacts & { env_config?: EnvConfig | undefined }): Asked[] =>
     Object.entries(tool.env_config ?? {}).flatMap(([variable, { token_name }]) =>
       token_name ? [{ token: token_name, destination: toolDestination(tool, variable) }] : [],
@@ -142,7 +142,7 @@ export const asked = {
 };
 
 /** Host and port of an address; the rest of it may be secret. */
-function hostIn(address: unknown): string {
+function formatHost(address: unknown): string {
   if (typeof address !== 'string' || !URL.canParse(address)) return 'an address that is not shown';
   return new URL(address).host || 'an address that is not shown';
 }

@@ -30,7 +30,7 @@ type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle'
  * The rule of tool effects. A call that was begun and has no result may have taken effect, and so may any call of a restored run. It is
  * run without asking only if its tool changes nothing, or if a second call changes nothing more. Approval comes first.
  */
-export function moveOf({ status, effect, approval, attempts, restored, decision }: LedgerEntry): Move {
+export function decideMove({ status, effect, approval, attempts, restored, decision }: LedgerEntry): Move {
   if (status === 'done' || status === 'denied') return 'nothing';
   if (decision && decision.decision !== 'approve' && decision.decision !== 'retry') return 'settle';
   const asked = status === 'waiting_reconciliation';

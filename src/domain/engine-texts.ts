@@ -1,5 +1,5 @@
 /** As JSON, how many bytes a character takes in the engine. Half a surrogate pair is escaped. */
-function bytesOf(character: string): number {
+function countEngineBytes(character: string): number {
   const escaped = JSON.stringify(character).length - 2;
   const code = character.codePointAt(0) as number;
   if (escaped > character.length) return escaped;
@@ -11,12 +11,12 @@ function bytesOf(character: string): number {
 const CUT = '…';
 
 /** A text that fits into so many bytes of the engine, which refuses a run whose texts are larger. What is cut off ends in `…`. */
-export function fitting(text: string, most_bytes: number): string {
-  const room = most_bytes - bytesOf(CUT);
+export function truncateToBytes(text: string, most_bytes: number): string {
+  const room = most_bytes - countEngineBytes(CUT);
   let bytes = 0;
   let kept = '';
   for (const character of text) {
-    bytes += bytesOf(character);
+    bytes += countEngineBytes(character);
     if (bytes > most_bytes) return `${kept}${CUT}`;
     if (bytes <= room) kept += character;
   }

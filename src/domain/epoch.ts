@@ -43,11 +43,11 @@ export const isShorter = (record: Mark, other: Mark): boolean =>
 export const isMoved = ({ server, log }: { server?: ServerPlace; log?: ServerPlace }): boolean =>
   server !== undefined && log !== undefined && !isSameServer(server, log);
 
-export const textOfMark = ({ installation, epoch, beat, log }: Mark): string =>
+export const formatMark = ({ installation, epoch, beat, log }: Mark): string =>
   JSON.stringify({ installation, epoch, beat, log });
 
 /** Null for any other text. */
-export function parsedMark(text: string | undefined): Mark | null {
+export function parseMark(text: string | undefined): Mark | null {
   try {
     const { installation, epoch, beat, log } = JSON.parse(text ?? '') as Partial<Mark>;
     if (typeof installation !== 'string' || !Number.isInteger(epoch) || !Number.isInteger(beat)) return null;

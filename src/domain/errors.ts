@@ -86,7 +86,7 @@ export const secretRefusal = (error: unknown): string | null => {
 };
 
 /** A refusal inside another sentence, with its code if only a person can resolve it. */
-export const refusalIn = (error: Error): string => {
+export const formatRefusal = (error: Error): string => {
   const code = secretRefusal(error);
   return code ? `${code}: ${error.message}` : error.message;
 };
@@ -96,12 +96,12 @@ export const overLimit = (message: string, { code, retry_after_s = 5 }: { code: 
   new AppError('too_many', message, { code, retry_after_s });
 
 /** Adds no path to a message that already names its field. */
-const sentenceOf = ({ path, message }: FieldError) =>
+const formatFieldError = ({ path, message }: FieldError) =>
   path && !message.includes(`\`${path}\``) ? `${path}: ${message}` : message;
 
 /** 422 about named fields. */
 export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
-  new AppError('unprocessable', errors.map(sentenceOf).join('; '), {
+  new AppError('unprocessable', errors.map(formatFieldError).join('; '), {
     code,
     errors,
   });

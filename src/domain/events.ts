@@ -35,7 +35,7 @@ export interface EventExtent {
 export const DEFAULT_MODEL = 'default model';
 
 /** Makes the events of one task; the clock is an argument, so that domain code needs none. */
-export function eventsOf(task_id: string, now: () => string) {
+export function createTaskEvents(task_id: string, now: () => string) {
   const event = (type: NewEvent['type'], data: Record<string, unknown>): NewEvent => ({ type, data, timestamp: now() });
   return {
     log: (name: string, detail: string, more: Record<string, unknown> = {}) => event('log', { event: name, detail, ...more }),

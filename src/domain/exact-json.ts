@@ -28,28 +28,28 @@ export const parseExact = (text: string): unknown =>
 
 export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRawJSON(value);
 
-const fieldsOf = (value: unknown): [string, unknown][] =>
+const listFields = (value: unknown): [string, unknown][] =>
   typeof value === 'object' && value !== null && !isExactNumber(value) ? Object.entries(value) : [];
 
 /** Where a value of `parseExact` has integers that a double cannot hold, such as `metadata.ids.0`, and their doubles. */
-function lossesIn(value: unknown, place = ''): { place: string; double: number }[] {
-  if (isExactNumber(value)) return [{ place, double: rounded<unknown>(value) as number }];
-  return fieldsOf(value).flatMap(([key, part]) => lossesIn(part, place ? `${place}.${key}` : key));
+function listLosses(value: unknown, place = ''): { place: string; double: number }[] {
+  if (isExactNumber(value)) return [{ place, double: toDoubles<unknown>(value) as number }];
+  return listFields(value).flatMap(([key, part]) => listLosses(part, place ? `${place}.${key}` : key));
 }
 
 /** Parses JSON with doubles only, for code that calculates, and says which integers that changes. Throws as `JSON.parse` does. */
 export function parseRounded(text: string): { value: unknown; losses: { place: string; double: number }[] } {
   if (!LONG_INTEGER.test(text)) return { value: JSON.parse(text), losses: [] };
   const exact = parseExact(text);
-  return { value: rounded(exact), losses: lossesIn(exact) };
+  return { value: toDoubles(exact), losses: listLosses(exact) };
 }
 
 /** A value of `parseExact` with doubles only, for code that calculates. */
-export function rounded<T>(value: T): T {
+export function toDoubles<T>(value: T): T {
   if (isExactNumber(value)) return Number(value.rawJSON) as T;
-  if (Array.isArray(value)) return value.map(rounded) as T;
+  if (Array.isArray(value)) return value.map(toDoubles) as T;
   return typeof value === 'object' && value !== null
-    ? (Object.fromEntries(fieldsOf(value).map(([key, part]) => [key, rounded(part)])) as T)
+    ? (Object.fromEntries(listFields(value).map(([key, part]) => [key, toDoubles(part)])) as T)
     : value;
 }
 
@@ -61,18 +61,18 @@ export function exactly<T>(converted: T, written: unknown): T {
     if (typeof converted === 'string' && isExactNumber(written)) return source as T;
   }
   if (typeof converted !== 'object' || converted === null) return converted;
-  const originals = new Map(fieldsOf(written));
+  const originals = new Map(listFields(written));
   if (Array.isArray(converted)) return converted.map((part, index) => exactly(part, originals.get(String(index)))) as T;
-  return Object.fromEntries(fieldsOf(converted).map(([key, part]) => [key, exactly(part, originals.get(key))])) as T;
+  return Object.fromEntries(listFields(converted).map(([key, part]) => [key, exactly(part, originals.get(key))])) as T;
 }
 
 /** The pieces of a valid JSON text: strings, brackets, separators, and numbers and words as they are written. */
 const PIECES = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-const piecesOf = (text: string): string[] => text.match(PIECES) ?? [];
+const splitPieces = (text: string): string[] => text.match(PIECES) ?? [];
 
 /** The first name that an object in a valid JSON text has twice; null if there is none. Readers differ in which of the two values counts. */
-export function repeatedName(text: string): string | null {
-  const pieces = piecesOf(text);
+export function findRepeatedName(text: string): string | null {
+  const pieces = splitPieces(text);
   const open: Set<string>[] = [];
   for (const [at, piece] of pieces.entries()) {
     if (piece === '{' || piece === '[') open.push(new Set());
@@ -91,7 +91,7 @@ const DEEPEST_INDENT = 40;
 /** Formats JSON for people with each number and each repeated name as it is written. Throws as `JSON.parse` does. */
 export function indentExactly(text: string): string {
   JSON.parse(text);
-  const pieces = piecesOf(text);
+  const pieces = splitPieces(text);
   const line = (depth: number) => `\n${'  '.repeat(Math.min(depth, DEEPEST_INDENT))}`;
   let depth = 0;
   return pieces

@@ -1,4 +1,4 @@
-import { type CallSettings, callSettings, setCallSettings, withoutCallSettings } from './call-settings.ts';
+import { type CallSettings, callSettings, pickSetCallSettings, withoutCallSettings } from './call-settings.ts';
 import { canonicalJson } from './canonical-json.ts';
 import {
   type Definition,
@@ -6,7 +6,7 @@ import {
   isVendor,
   type PinnedProvider,
   type PinnedTool,
-  pinnedBuiltins,
+  pinBuiltins,
 } from './definition.ts';
 import { type FieldError, unprocessable } from './errors.ts';
 import { hostedToolsOf, runsHosted, whoRuns } from './hosted-tools.ts';
@@ -36,7 +36,7 @@ type Optional<T> = { [K in keyof T]?: T[K] | undefined };
 export type DefinitionChanges = Optional<PinnedFields> & { messages?: MessageEdit[] | undefined };
 
 /** What a definition has in the fields that a fork can change. */
-export function pinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): PinnedFields {
+export function toPinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): PinnedFields {
   const { output_format, reasoning_effort } = settings;
   return {
     system_prompt: agent.system_prompt,
@@ -65,8 +65,8 @@ export interface ForkParts {
 }
 
 /** The ids to read before a definition can be changed. */
-export function partsAsked(source: Definition, { provider_id, custom_tool_ids = [] }: DefinitionChanges) {
-  const pinned = pinnedFields(source);
+export function listMissingParts(source: Definition, { provider_id, custom_tool_ids = [] }: DefinitionChanges) {
+  const pinned = toPinnedFields(source);
   return {
     provider_id: provider_id && provider_id !== pinned.provider_id ? provider_id : null,
     custom_tool_ids: custom_tool_ids.filter((id) => !pinned.custom_tool_ids.includes(id)),
@@ -74,7 +74,7 @@ export function partsAsked(source: Definition, { provider_id, custom_tool_ids = 
 }
 
 /** The definition of a fork: the source's if nothing differs. Refuses what the fork cannot have. */
-export function changedDefinition(source: Definition, changes: DefinitionChanges, parts: ForkParts): Definition {
+export function changeDefinition(source: Definition, changes: DefinitionChanges, parts: ForkParts): Definition {
   const faults = changeFaults(source, changes, parts);
   if (faults.length > 0) throw unprocessable(faults);
   const { agent, settings } = source;
@@ -82,13 +82,13 @@ export function changedDefinition(source: Definition, changes: DefinitionChanges
   const { output_format = settings.output_format, reasoning_effort = settings.reasoning_effort } = changes;
   const changed: Definition = {
     ...withModel(source, changes, parts),
-    ...changedTools(source, changes, parts),
+    ...changeTools(source, changes, parts),
     agent: { ...agent, system_prompt },
     settings: {
       ...withoutCallSettings(settings),
       output_format,
       reasoning_effort,
-      ...setCallSettings({ ...settings, ...defined(changes) }),
+      ...pickSetCallSettings({ ...settings, ...omitUndefined(changes) }),
     },
   };
   if (changed.provider && isVendor(changed.provider))
@@ -99,14 +99,14 @@ export function changedDefinition(source: Definition, changes: DefinitionChanges
   return canonicalJson(changed) === canonicalJson(source) ? source : changed;
 }
 
-const defined = (changes: object) => Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+const omitUndefined = (changes: object) => Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 
 const KEPT_THERE =
   'This provider keeps conversations in its own sessions, which cannot start in the middle of one; choose another provider';
 
 function changeFaults(source: Definition, changes: DefinitionChanges, parts: ForkParts): FieldError[] {
-  const asked = partsAsked(source, changes);
-  const { mcp_server_ids } = pinnedFields(source);
+  const asked = listMissingParts(source, changes);
+  const { mcp_server_ids } = toPinnedFields(source);
   const faults: FieldError[] = [];
   const fault = (field: string, message: string) => faults.push({ path: `changes.${field}`, message });
   if (asked.provider_id && !parts.provider) fault('provider_id', `No provider with id ${asked.provider_id}`);
@@ -134,7 +134,7 @@ function withModel(source: Definition, { provider_id, model }: DefinitionChanges
 }
 
 /** Tools of the source stay as they are pinned. Custom tools pinned without an id, by early versions, cannot be left out. */
-function changedTools(
+function changeTools(
   { tools, mcp_servers, settings, tools_left_out }: Definition,
   { custom_tool_ids, builtin_tools, mcp_server_ids }: DefinitionChanges,
   parts: ForkParts,
@@ -144,7 +144,7 @@ function changedTools(
   const known = [...of('custom'), ...parts.tools];
   const chosen = custom_tool_ids?.flatMap((wanted) => known.find(({ id }) => id === wanted) ?? []);
   const custom = chosen ? [...of('custom').filter(({ id }) => id === undefined), ...chosen] : of('custom');
-  const builtin = builtin_tools ? pinnedBuiltins(builtin_tools, settings) : of('builtin');
+  const builtin = builtin_tools ? pinBuiltins(builtin_tools, settings) : of('builtin');
   return {
     ...(custom_tool_ids || builtin_tools
       ? { tools: [...custom, ...builtin, ...of('definition'), ...of('hosted'), ...of('client')] }

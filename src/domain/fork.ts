@@ -1,4 +1,4 @@
-import { readArguments } from './arguments.ts';
+import { parseArguments } from './arguments.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { ToolEffect } from './effects.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
@@ -36,14 +36,18 @@ export interface ForkAnswer {
 export const FORK_PROMPT_POSITION = 150_000;
 
 /** The state of a run's loop before one of its steps, derived from the recorded calls of earlier steps. */
-export async function stateBefore(step: number, rules: RunRules, callsOf: (step: number) => PlannedCall[]): Promise<LoopState> {
+export async function rebuildLoopState(
+  step: number,
+  rules: RunRules,
+  listCalls: (step: number) => PlannedCall[],
+): Promise<LoopState> {
   if (step <= START.step) return START;
   let at = 0;
   const { state } = await runLoop(
     {
       async exchange(order) {
         at = order.step;
-        const calls = callsOf(at);
+        const calls = listCalls(at);
         // A step without calls that another one follows was an answer that was rejected.
         return calls.length > 0 ? calls : 'repair';
       },
@@ -78,12 +82,12 @@ export function forkAnswer(call: ForkedCall, { effects, recorded, earlier, evalu
   const equal = recorded.filter((other) => isSameCall(other, call));
   const found = equal[earlier.filter((other) => isSameCall(other, call)).length] ?? equal.at(-1);
   if (found) return { content: found.content, failed: found.failed, answered_by: 'recorded' };
-  if (effects === 'stub') return { content: stubOf(call.name, evaluated), failed: false, answered_by: 'stub' };
+  if (effects === 'stub') return { content: formatStub(call.name, evaluated), failed: false, answered_by: 'stub' };
   return call.effect === 'write' ? { content: unknownEffect(call.name, evaluated), failed: true, answered_by: 'refused' } : null;
 }
 
 const NOTHING_ON_RECORD = 'no result on record for these arguments';
-const stubOf = (name: string, evaluated: boolean) =>
+const formatStub = (name: string, evaluated: boolean) =>
   `Stub: ${name} was not called. ${evaluated ? 'No tool is called in this evaluation, and its item' : 'No tool is called in this fork, and its source'} has ${NOTHING_ON_RECORD}.`;
 const unknownEffect = (name: string, evaluated: boolean) =>
   `Not called: ${name} changes things outside, and the ${evaluated ? 'item that this run evaluates' : 'run that this one was forked from'} has ${NOTHING_ON_RECORD}.`;
@@ -94,6 +98,6 @@ function isSameCall(a: AskedCall, b: AskedCall): boolean {
 }
 
 function canonicalJsonText(text: string): string {
-  const read = readArguments(text);
+  const read = parseArguments(text);
   return 'refusal' in read ? text : canonicalJson(read.arguments);
 }

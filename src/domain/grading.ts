@@ -1,14 +1,14 @@
 import { canonicalJson } from './canonical-json.ts';
 
 /** The answer as the text that patterns and schemas are applied to. */
-export const gradedText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer ?? null));
+export const toGradedText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer ?? null));
 
 /** Why an answer is not the expected one; null if it is. Texts are compared without the space around them. */
 export function difference(answer: unknown, expected: unknown, { ignore_case }: { ignore_case: boolean }): string | null {
   if (expected === null || expected === undefined)
     return 'The item has no expected answer; delete it and add it again with `expected`';
   const [given, wanted] = [answer, expected].map((value) => {
-    const plain = unwrapped(value);
+    const plain = unwrapResponse(value);
     const text = typeof plain === 'string' ? plain.trim() : canonicalJson(plain);
     return ignore_case ? text.toLowerCase() : text;
   });
@@ -16,7 +16,7 @@ export function difference(answer: unknown, expected: unknown, { ignore_case }: 
 }
 
 /** The text of an answer that was to be JSON and was not: `responseOf` has put it into an object. */
-function unwrapped(value: unknown): unknown {
+function unwrapResponse(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'response') return value;
   const { response } = value as { response?: unknown };
   return typeof response === 'string' ? response : value;

@@ -1,5 +1,5 @@
 import type { Definition, HostedTool, PinnedProvider } from './definition.ts';
-import { type ApprovalGuard, fitsTool, guardsOf, PREFIXES, type StoredGuards, toolIdentity } from './tool-guards.ts';
+import { type ApprovalGuard, fitsTool, listGuards, PREFIXES, type StoredGuards, toolIdentity } from './tool-guards.ts';
 
 /** A stored tool definition is a function, or a tool in the words of the vendor that runs it. */
 export const isHosted = (tool: object): tool is HostedTool => !('function' in tool);
@@ -26,7 +26,7 @@ export function unkeptGuard(tools: readonly HostedTool[], agent: Guarding): { fi
   const [first] = tools;
   if (!first) return null;
   const advice = 'which its vendor runs without asking. Remove one of the two; a tool of `builtin_tools` can be guarded';
-  const named = tools.flatMap((tool) => guardsOf(agent).filter((guard) => guards(guard, tool)));
+  const named = tools.flatMap((tool) => listGuards(agent).filter((guard) => guards(guard, tool)));
   if (named[0])
     return {
       field: 'approval_tools',

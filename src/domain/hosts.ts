@@ -12,10 +12,10 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 export function hostRule({ listening, names = [] }: HostNames): HostRule {
   const everywhere = listening === '0.0.0.0' || listening === '::';
-  const own = [...LOOPBACK, bracketed(listening), ...names].map((name) => name.toLowerCase());
+  const own = [...LOOPBACK, bracketAddress(listening), ...names].map((name) => name.toLowerCase());
   const below = own.filter((name) => name.startsWith('*.')).map((name) => name.slice(1));
   return (host) => {
-    const name = nameIn(host);
+    const name = parseHostName(host);
     if (name === null) return false;
     return own.includes(name) || below.some((suffix) => name.endsWith(suffix)) || (everywhere && isAddress(name));
   };
@@ -28,11 +28,11 @@ export const originRule =
     origin === undefined || (URL.canParse(origin) && allowed(new URL(origin).host));
 
 /** Without its port and a final dot, as the URL standard spells it. */
-function nameIn(host: string | undefined): string | null {
+function parseHostName(host: string | undefined): string | null {
   const url = `http://${host}`;
   if (!host || /[/?#@\\\s]/.test(host) || !URL.canParse(url)) return null;
   return new URL(url).hostname.replace(/\.$/, '');
 }
 
 const isAddress = (name: string) => name.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(name);
-const bracketed = (address: string) => (address.includes(':') && !address.startsWith('[') ? `[${address}]` : address);
+const bracketAddress = (address: string) => (address.includes(':') && !address.startsWith('[') ? `[${address}]` : address);

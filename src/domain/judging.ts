@@ -82,7 +82,7 @@ export function judgeDefinition(
 /** Reads a judge's reply. */
 export function verdictOfJudge(response: unknown, pass_at: number | undefined): GradingOutcome {
   const { pass, score, reason } = asRecord(response);
-  const why = reasonIn(reason);
+  const why = parseReason(reason);
   if (why === undefined) return { fault: notAVerdict(response, pass_at) };
   if (pass_at === undefined)
     return typeof pass === 'boolean' ? { verdict: { passed: pass, reason: why } } : { fault: notAVerdict(response, pass_at) };
@@ -101,7 +101,7 @@ export function verdictOfTool(result: unknown): GradingOutcome {
   const value = 'result' in returned ? returned.result : result;
   if (typeof value === 'boolean') return { verdict: { passed: value, reason: value ? null : 'The tool returned false' } };
   const { pass, reason } = asRecord(value);
-  const why = reasonIn(reason);
+  const why = parseReason(reason);
   if (typeof pass !== 'boolean' || why === undefined)
     return { fault: `The tool should return true, false or {"pass", "reason"} and returned ${excerpt(value)}` };
   return { verdict: { passed: pass, reason: why } };
@@ -111,10 +111,10 @@ const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
 /** Undefined if it is neither a text nor left out. */
-function reasonIn(reason: unknown): string | null | undefined {
+function parseReason(reason: unknown): string | null | undefined {
   if (reason === undefined || reason === null) return null;
-  return typeof reason === 'string' ? cut(reason, LONGEST_REASON) : undefined;
+  return typeof reason === 'string' ? truncate(reason, LONGEST_REASON) : undefined;
 }
 
-const excerpt = (value: unknown) => cut(JSON.stringify(value ?? null), EXCERPT);
-const cut = (text: string, most: number) => storable(text.length > most ? `${text.slice(0, most)}…` : text);
+const excerpt = (value: unknown) => truncate(JSON.stringify(value ?? null), EXCERPT);
+const truncate = (text: string, most: number) => storable(text.length > most ? `${text.slice(0, most)}…` : text);

@@ -19,7 +19,7 @@ const BUDGET = 8_000;
 const LEAST_RESEMBLANCE = 0.25;
 
 /** The passages worth giving to a run, best first, as far as the budget goes. */
-export function worthQuoting(passages: readonly Passage[]): Passage[] {
+export function pickPassages(passages: readonly Passage[]): Passage[] {
   const chosen: Passage[] = [];
   let spent = 0;
   for (const passage of passages) {
@@ -32,7 +32,7 @@ export function worthQuoting(passages: readonly Passage[]): Passage[] {
 }
 
 /** Passages as the model reads them, each under the name to cite. */
-export function quoted(passages: readonly Passage[]): string {
+export function quotePassages(passages: readonly Passage[]): string {
   const names = [...new Set(passages.map(({ name }) => name))];
   const parts = passages.map(({ name, content }) => `[${name}]\n${content}`);
   return [
@@ -44,7 +44,7 @@ export function quoted(passages: readonly Passage[]): string {
 const STOP_WORDS = 3;
 
 /** The words of a question that carry meaning: short ones only if there are no others. */
-export function tellingWords(text: string): string[] {
+export function extractKeywords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
   const long = words.filter((word) => word.length > STOP_WORDS);
   return (long.length > 0 ? long : words).slice(0, 64);

@@ -1,13 +1,13 @@
 interface Capacity<T> {
   /** How much is kept for a slow reader, in the unit of `sizeOf`. */
   most: number;
-  sizeOf(item: T): number;
+  getSize(item: T): number;
   /** Replaces all items if they would exceed `most`. Until the reader has received it, further items are dropped. */
   instead: T;
   /** The reader receives `instead` when it has waited for so long. */
   idle_ms?: number;
   /** Called with each change of the kept size. */
-  counted?(change: number): void;
+  onSizeChange?(change: number): void;
 }
 
 /** A queue with one reader; the writer never waits for it. After `end` the reader receives what is left, and nothing more. */
@@ -18,10 +18,10 @@ export function mailbox<T>(capacity?: Capacity<T>) {
   let wake = () => {};
   const count = (change: number) => {
     kept += change;
-    capacity?.counted?.(change);
+    capacity?.onSizeChange?.(change);
   };
   /** Resolves when something has come, or with true when nothing has for so long. */
-  async function woken(idle_ms?: number): Promise<boolean> {
+  async function waitForItem(idle_ms?: number): Promise<boolean> {
     let idle = false;
     let timer: NodeJS.Timeout | undefined;
     const rest = () => {
@@ -36,7 +36,7 @@ export function mailbox<T>(capacity?: Capacity<T>) {
     return idle;
   }
   function keep(item: T): void {
-    const size = capacity?.sizeOf(item) ?? 0;
+    const size = capacity?.getSize(item) ?? 0;
     if (capacity && waiting.at(-1) === capacity.instead) return;
     if (capacity && kept + size > capacity.most) {
       waiting = [capacity.instead];
@@ -46,9 +46,9 @@ export function mailbox<T>(capacity?: Capacity<T>) {
       count(size);
     }
   }
-  function taken(): T {
+  function takeItem(): T {
     const item = waiting.shift() as T;
-    count(-(item === capacity?.instead ? 0 : (capacity?.sizeOf(item) ?? 0)));
+    count(-(item === capacity?.instead ? 0 : (capacity?.getSize(item) ?? 0)));
     return item;
   }
   return {
@@ -62,9 +62,9 @@ export function mailbox<T>(capacity?: Capacity<T>) {
     },
     async *read(): AsyncGenerator<T> {
       while (true) {
-        while (waiting.length > 0) yield taken();
+        while (waiting.length > 0) yield takeItem();
         if (ended) return;
-        const idle = await woken(capacity?.idle_ms);
+        const idle = await waitForItem(capacity?.idle_ms);
         if (idle && capacity && waiting.length === 0 && !ended) yield capacity.instead;
       }
     },

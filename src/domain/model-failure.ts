@@ -1,5 +1,5 @@
 import { normalCharge } from './normalise.ts';
-import { shortened } from './outside.ts';
+import { truncate } from './outside.ts';
 import { storable } from './transcript.ts';
 import type { Answered } from './usage.ts';
 
@@ -23,7 +23,7 @@ export class ModelFailure extends Error {
   readonly answer: Answered | undefined;
 
   constructor(message: string, { code, recoverable, retry_after_ms, status, answer }: FailureFacts) {
-    super(storable(shortened(message)));
+    super(storable(truncate(message)));
     this.name = 'ModelFailure';
     this.code = code;
     this.recoverable = recoverable;

@@ -96,14 +96,14 @@ function normalMadeThere<C extends NonNullable<Reply['made_there']>[number]>(cal
     ...call,
     id: storable(id.slice(0, CALL_ID_CHARACTERS)),
     name: word(name),
-    arguments: isTooDeepText(args) ? '' : cut(args, RESULT_CHARACTERS),
-    result: result && { ...result, content: cut(result.content, RESULT_CHARACTERS) },
+    arguments: isTooDeepText(args) ? '' : truncate(args, RESULT_CHARACTERS),
+    result: result && { ...result, content: truncate(result.content, RESULT_CHARACTERS) },
   };
 }
 
 const word = (text: string) => storable(text.slice(0, WORD_CHARACTERS));
 
-const cut = (text: string, most: number) =>
+const truncate = (text: string, most: number) =>
   text.length <= most ? storable(text) : `${storable(text.slice(0, most))}\n[cut here: ${text.length - most} more characters]`;
 
 /** The text of a value that an endpoint sent instead of its JSON. */
@@ -146,24 +146,24 @@ export function isTooDeep(value: unknown, most = DEEPEST): boolean {
 /** The value with every text of it storable, keys included. */
 export function storableValue<T>(value: T, code: string): T {
   if (isTooDeep(value)) throw new OutsideRefused(`A value is nested deeper than ${DEEPEST} levels`, code);
-  return UNSTORABLE.test(JSON.stringify(value) ?? '') ? (walked(value) as T) : value;
+  return UNSTORABLE.test(JSON.stringify(value) ?? '') ? (makeStorable(value) as T) : value;
 }
 
 /** How JSON spells the characters that cannot be stored. A text that spells them itself is only looked at more closely. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 
-function walked(value: unknown): unknown {
+function makeStorable(value: unknown): unknown {
   if (typeof value === 'string') return storable(value);
-  if (Array.isArray(value)) return value.map(walked);
+  if (Array.isArray(value)) return value.map(makeStorable);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), walked(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), makeStorable(inner)]));
 }
 
 /**
  * The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. Parsing brings back
  * characters that JSON spells and the database cannot hold.
  */
-export function responseOf(text: string, output_format: string): unknown {
+export function parseResponse(text: string, output_format: string): unknown {
   if (output_format !== 'json') return text;
   try {
     return storableValue(JSON.parse(withoutFence(text)), 'model_answer_too_large');

@@ -26,7 +26,7 @@ export class OutageError extends Error {
   readonly [MARK]: Outage;
 
   constructor(outage: Outage, cause?: unknown) {
-    super(`${outage.sentence}${reasonIn(cause, outage.sentence)}`, cause === undefined ? undefined : { cause });
+    super(`${outage.sentence}${formatReason(cause, outage.sentence)}`, cause === undefined ? undefined : { cause });
     this.code = outage.code;
     this[MARK] = outage;
   }
@@ -42,12 +42,12 @@ export const asOutage = <E extends Error>(error: E, outage: Outage): E =>
   Object.defineProperty(error, MARK, { value: outage, enumerable: false });
 
 /** An attempt at several addresses has no message. */
-function reasonIn(cause: unknown, sentence: string): string {
-  const text = cause instanceof AggregateError ? cause.errors.map(messageOf).join('; ') : messageOf(cause);
+function formatReason(cause: unknown, sentence: string): string {
+  const text = cause instanceof AggregateError ? cause.errors.map(getMessage).join('; ') : getMessage(cause);
   return text && !sentence.includes(text) ? `: ${text}` : '';
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '');
+const getMessage = (error: unknown): string => (error instanceof Error ? error.message : '');
 
 const DISK: Outage = {
   code: 'disk_full',
@@ -86,12 +86,12 @@ interface Facts {
 const DEEPEST = 20;
 
 /** What an error, or one of its causes, says about the installation. Null: it is about something else. */
-export function outageOf(error: unknown, depth = 0): Outage | null {
+export function findOutage(error: unknown, depth = 0): Outage | null {
   if (typeof error !== 'object' || error === null || depth > DEEPEST) return null;
   const { [MARK]: marked, code, syscall, cause, meta } = error as Facts;
   if (marked) return marked;
   if (meta?.outage instanceof OutageError) return meta.outage[MARK];
-  return ofCode(code, syscall) ?? outageOf(cause, depth + 1);
+  return findOutageByCode(code, syscall) ?? findOutage(cause, depth + 1);
 }
 
 /**
@@ -99,7 +99,7 @@ export function outageOf(error: unknown, depth = 0): Outage | null {
  * call has used.
  */
 export function asLack(error: unknown, place?: string): unknown {
-  const lack = outageOf(error);
+  const lack = findOutage(error);
   if (!LACKS.has(lack)) return error;
   const named = place && lack === DISK;
   return new OutageError(
@@ -107,7 +107,7 @@ export function asLack(error: unknown, place?: string): unknown {
   );
 }
 
-function ofCode(code: unknown, syscall: unknown): Outage | null {
+function findOutageByCode(code: unknown, syscall: unknown): Outage | null {
   if (typeof code !== 'string') return null;
   // From any other call it only means that there is nothing to read yet.
   if (code === 'EAGAIN' && typeof syscall === 'string' && syscall.startsWith('spawn')) return PROCESSES;

@@ -10,15 +10,15 @@ const MOST_PARTS = 1_000;
 
 function hasFewParts(value: unknown): boolean {
   let left = MOST_PARTS;
-  const counted = (part: unknown): boolean => {
+  const countParts = (part: unknown): boolean => {
     left -= 1;
     if (left < 0) return false;
     if (typeof part !== 'object' || part === null) return true;
     // Ends early, which a list of all names would not.
-    for (const name in part) if (!counted((part as Schema)[name])) return false;
+    for (const name in part) if (!countParts((part as Schema)[name])) return false;
     return true;
   };
-  return counted(value);
+  return countParts(value);
 }
 
 const TYPES: Record<string, (value: unknown) => boolean> = {
@@ -34,7 +34,7 @@ const TYPES: Record<string, (value: unknown) => boolean> = {
 /** What each of these keywords asks of a value. `fits` applies another schema to a part of it. */
 type Rule = (asked: unknown, value: unknown, fits: (schema: unknown, part: unknown) => boolean, schema: Schema) => boolean;
 
-const partsOf = (value: unknown): [string, unknown][] => (TYPES.object!(value) ? Object.entries(value as object) : []);
+const listFields = (value: unknown): [string, unknown][] => (TYPES.object!(value) ? Object.entries(value as object) : []);
 
 const RULES: Record<string, Rule> = {
   type: (type, value) =>
@@ -44,12 +44,12 @@ const RULES: Record<string, Rule> = {
     Array.isArray(names) && (!TYPES.object!(value) || names.every((name) => Object.hasOwn(value as object, name))),
   properties: (known, value, fits) =>
     TYPES.object!(known) &&
-    partsOf(value).every(([name, part]) => !Object.hasOwn(known as object, name) || fits((known as Schema)[name], part)),
+    listFields(value).every(([name, part]) => !Object.hasOwn(known as object, name) || fits((known as Schema)[name], part)),
   additionalProperties: (allowed, value, _fits, { properties = {} }) =>
     allowed === true ||
     (allowed === false &&
       TYPES.object!(properties) &&
-      partsOf(value).every(([name]) => Object.hasOwn(properties as object, name))),
+      listFields(value).every(([name]) => Object.hasOwn(properties as object, name))),
   items: (schema, value, fits) => !Array.isArray(value) || value.every((item) => fits(schema, item)),
 };
 

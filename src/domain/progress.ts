@@ -9,7 +9,7 @@ export interface TodoItem {
 const STATUSES = ['not-started', 'in-progress', 'done'];
 
 /** Reads a model's to-do list, as it can be stored; null when it is not one. `completed` is read as `done`. */
-export function todosOf(value: unknown): TodoItem[] | null {
+export function parseTodos(value: unknown): TodoItem[] | null {
   if (!Array.isArray(value)) return null;
   const todos: TodoItem[] = [];
   for (const [index, item] of value.entries()) {
@@ -21,7 +21,7 @@ export function todosOf(value: unknown): TodoItem[] | null {
   return todos;
 }
 
-export function progressOf(todos: TodoItem[]) {
+export function toProgress(todos: TodoItem[]) {
   const done = todos.filter(({ status }) => status === 'done').length;
   return {
     todos,

@@ -157,14 +157,14 @@ interface Endpoint {
 }
 
 /** The vendor whose own address this is. The Region of Bedrock is part of its host. */
-const vendorAt = ({ provider_type, base_url }: Endpoint): KnownVendor | undefined =>
+const findVendor = ({ provider_type, base_url }: Endpoint): KnownVendor | undefined =>
   VENDORS.find((vendor) =>
     base_url === null
       ? vendor.base_url === null && vendor.provider_type === provider_type
-      : vendor.base_url !== null && placeOf(vendor.base_url) === placeOf(base_url),
+      : vendor.base_url !== null && toVendorHost(vendor.base_url) === toVendorHost(base_url),
   );
 
-const placeOf = (url: string) => URL.parse(url)?.host.replace(/^bedrock-runtime\.[^.]+\./, 'bedrock-runtime.');
+const toVendorHost = (url: string) => URL.parse(url)?.host.replace(/^bedrock-runtime\.[^.]+\./, 'bedrock-runtime.');
 
 /** Models of this family check ids and order wherever they are served. */
 const STRICT_MODELS = /(^|\/)(open-)?(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i;
@@ -173,10 +173,10 @@ const STRICT_MODELS = /(^|\/)(open-)?(mistral|mixtral|ministral|magistral|codest
 const SIGNING_MODELS = /^(models\/)?gemini-([3-9]|[1-9]\d)/i;
 
 /** How the endpoint wants requests for a model. Null: the default runtime. */
-export function dialectOf(provider: Endpoint | null, model: string): Dialect {
+export function getDialect(provider: Endpoint | null, model: string): Dialect {
   if (!provider) return COMPATIBLE;
   const native = provider.provider_type === 'openai' || provider.provider_type === 'azure_openai';
-  const vendor = vendorAt(provider);
+  const vendor = findVendor(provider);
   return {
     ...(native ? OPENAI : COMPATIBLE),
     strict_calls: STRICT_MODELS.test(model),
@@ -186,7 +186,7 @@ export function dialectOf(provider: Endpoint | null, model: string): Dialect {
 }
 
 /** The name of a provider's vendor in the table of known models, if its list prices hold: the provider is the vendor itself. */
-export function catalogueOf(provider: Endpoint): string | null {
+export function findCatalogue(provider: Endpoint): string | null {
   if (provider.base_url === null && provider.provider_type === 'anthropic') return 'anthropic';
-  return vendorAt(provider)?.catalogue ?? null;
+  return findVendor(provider)?.catalogue ?? null;
 }

@@ -100,12 +100,12 @@ export function questionFault({ message, schema }: Omit<FormQuestion, 'asked_by'
 }
 
 /** Values and titles that a field offers; null if it takes any. */
-export function choicesOf(field: QuestionField): { value: string; label: string }[] | null {
-  if (field.type === 'array') return offered(field.items.anyOf, field.items.enum);
-  return field.type === 'string' ? offered(field.oneOf, field.enum, field.enumNames) : null;
+export function findChoices(field: QuestionField): { value: string; label: string }[] | null {
+  if (field.type === 'array') return toChoices(field.items.anyOf, field.items.enum);
+  return field.type === 'string' ? toChoices(field.oneOf, field.enum, field.enumNames) : null;
 }
 
-function offered(titled?: Choice[], values?: string[], names: string[] = []) {
+function toChoices(titled?: Choice[], values?: string[], names: string[] = []) {
   if (titled) return titled.map(({ const: value, title }) => ({ value, label: title }));
   return values?.map((value, index) => ({ value, label: names[index] ?? value })) ?? null;
 }
@@ -149,7 +149,7 @@ function numberFault({ type, minimum, maximum }: NumberField, value: unknown): s
 function textFault(field: Extract<QuestionField, { type: 'string' }>, value: unknown): string | null {
   if (typeof value !== 'string') return 'Must be text';
   const { minLength = 0, maxLength = ANSWER_CHARACTERS, format } = field;
-  const choices = choicesOf(field);
+  const choices = findChoices(field);
   if (choices) return isAmong(choices, value) ? null : notAmong(choices);
   const characters = [...value].length;
   if (characters < minLength) return `Must have at least ${minLength} characters`;
@@ -161,7 +161,7 @@ function textFault(field: Extract<QuestionField, { type: 'string' }>, value: unk
 function listFault(field: Extract<QuestionField, { type: 'array' }>, value: unknown): string | null {
   if (!Array.isArray(value)) return 'Must be a list';
   const { minItems = 0, maxItems } = field;
-  const choices = choicesOf(field) ?? [];
+  const choices = findChoices(field) ?? [];
   if (!value.every((item) => isAmong(choices, item)) || new Set(value).size < value.length) return notAmong(choices);
   if (value.length < minItems) return `Choose at least ${minItems}`;
   return maxItems !== undefined && value.length > maxItems ? `Choose at most ${maxItems}` : null;

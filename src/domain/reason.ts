@@ -17,7 +17,7 @@ const NATIVE = [TypeError, RangeError, ReferenceError];
  */
 export function sentenceOfError(error: unknown): string {
   const { message = '', code, issues } = (error ?? {}) as { message?: string; code?: string; issues?: unknown };
-  if (Array.isArray(issues)) return faultIn(issues);
+  if (Array.isArray(issues)) return formatFirstIssue(issues);
   if (code === undefined && error instanceof SyntaxError) return 'it is not valid JSON';
   if (code === undefined && NATIVE.some((kind) => error instanceof kind)) return 'it does not have the documented form';
   // What OpenSSL says ends with a line break.
@@ -32,7 +32,7 @@ export function readably(error: Error, what: string): Error {
 }
 
 /** The first fault that zod has found. */
-function faultIn([first]: unknown[]): string {
+function formatFirstIssue([first]: unknown[]): string {
   const { path = [], message = '' } = Object(first) as { path?: PropertyKey[]; message?: string };
   const said = message.replace('received undefined', 'received nothing');
   return path.length > 0 ? `${path.map(String).join('.')}: ${said}` : said;
@@ -44,11 +44,11 @@ const LINE_CHARACTERS = 500;
 export const inOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, LINE_CHARACTERS);
 
 /** What the innermost cause says: it names the host or the port, where the outer ones only say `fetch failed`. */
-export const reasonOf = (error: unknown): string => sentenceOfError(innermost(error));
+export const getReason = (error: unknown): string => sentenceOfError(innermost(error));
 
 /** What an error says, and its reason where it keeps that for itself. */
 export function textWithReason(error: Error): string {
-  const reason = reasonOf(error);
+  const reason = getReason(error);
   const said = error.cause ? error.message : sentenceOfError(error);
   return said.includes(reason) ? said : `${said}: ${reason}`;
 }

@@ -35,11 +35,11 @@ export function redactor(values: Iterable<string> = [], base?: Redactor): Redact
   const secrets = new Set<string>();
   let index: Index | null = null;
   const own = () => {
-    index ??= indexOf(secrets);
+    index ??= buildIndex(secrets);
     return index;
   };
   const indexes = (): Index[] => [...(secrets.size > 0 ? [own()] : []), ...(base?.indexes() ?? [])];
-  const text = (input: string) => replaced(input, indexes(), false).out;
+  const text = (input: string) => replaceSecrets(input, indexes(), false).out;
   const know = (...more: string[]) => {
     for (const value of more) {
       if (value === '' || secrets.has(value)) continue;
@@ -63,8 +63,8 @@ export function redactor(values: Iterable<string> = [], base?: Redactor): Redact
       const plain = text(input);
       return bytes > Buffer.byteLength(input) ? withoutPiece(plain, indexes()) : plain;
     },
-    error: (error) => cleaned(error, text),
-    stream: (emit) => streamed(indexes, emit),
+    error: (error) => redactError(error, text),
+    stream: (emit) => createRedactedStream(indexes, emit),
   };
 }
 
@@ -76,22 +76,22 @@ interface Index {
   longest: number;
 }
 
-const keyAt = (text: string, at: number) => (text.charCodeAt(at) << 16) | text.charCodeAt(at + 1);
+const toIndexKey = (text: string, at: number) => (text.charCodeAt(at) << 16) | text.charCodeAt(at + 1);
 
-function indexOf(secrets: Iterable<string>): Index {
+function buildIndex(secrets: Iterable<string>): Index {
   const all = [...new Set([...secrets].flatMap(secretSpellings))].sort((a, b) => b.length - a.length);
   const firsts = new Set(all.filter(({ length }) => length > 1).map((spelling) => spelling.charCodeAt(0)));
-  return { spellings: Map.groupBy(all, (spelling) => keyAt(spelling, 0)), firsts, longest: all[0]?.length ?? 0 };
+  return { spellings: Map.groupBy(all, (spelling) => toIndexKey(spelling, 0)), firsts, longest: all[0]?.length ?? 0 };
 }
 
 /** The text without secrets. If more may follow, a possible beginning of a secret is returned as `rest`. */
-function replaced(input: string, indexes: readonly Index[], more: boolean): { out: string; rest: string } {
+function replaceSecrets(input: string, indexes: readonly Index[], more: boolean): { out: string; rest: string } {
   if (indexes.length === 0) return { out: input, rest: '' };
-  const held = more ? heldFrom(input, indexes) : input.length;
+  const held = more ? findPartialSecret(input, indexes) : input.length;
   let out = '';
   let copied = 0;
   for (let at = 0; at < held; ) {
-    const length = lengthAt(input, at, indexes);
+    const length = measureSecret(input, at, indexes);
     if (length === 0) at += 1;
     else {
       out += input.slice(copied, at) + MARK;
@@ -104,8 +104,8 @@ function replaced(input: string, indexes: readonly Index[], more: boolean): { ou
 }
 
 /** How long the longest secret is that begins here. */
-function lengthAt(input: string, at: number, indexes: readonly Index[]): number {
-  const key = keyAt(input, at);
+function measureSecret(input: string, at: number, indexes: readonly Index[]): number {
+  const key = toIndexKey(input, at);
   let length = 0;
   for (const { spellings } of indexes) {
     const found = spellings.get(key)?.find((spelling) => input.startsWith(spelling, at));
@@ -115,40 +115,41 @@ function lengthAt(input: string, at: number, indexes: readonly Index[]): number 
 }
 
 /** The index from which the end of a text may be the beginning of a secret. */
-function heldFrom(input: string, indexes: readonly Index[]): number {
+function findPartialSecret(input: string, indexes: readonly Index[]): number {
   const longest = Math.max(...indexes.map((index) => index.longest));
-  for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1) if (begins(input, at, indexes)) return at;
+  for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1)
+    if (isSecretStart(input, at, indexes)) return at;
   return input.length;
 }
 
 /** Every token of every stream is asked this for each of its characters: most are answered by the first one. */
-function begins(input: string, at: number, indexes: readonly Index[]): boolean {
+function isSecretStart(input: string, at: number, indexes: readonly Index[]): boolean {
   const first = input.charCodeAt(at);
   if (!indexes.some(({ firsts }) => firsts.has(first))) return false;
   const piece = input.slice(at);
   if (piece.length === 1) return true;
   const longer = (spelling: string) => spelling.length > piece.length && spelling.startsWith(piece);
-  return indexes.some(({ spellings }) => spellings.get(keyAt(piece, 0))?.some(longer));
+  return indexes.some(({ spellings }) => spellings.get(toIndexKey(piece, 0))?.some(longer));
 }
 
 function withoutPiece(text: string, indexes: readonly Index[]): string {
-  const at = heldFrom(text, indexes);
+  const at = findPartialSecret(text, indexes);
   return text.length - at < SHORTEST_PIECE ? text : text.slice(0, at) + MARK;
 }
 
-function streamed(indexes: () => readonly Index[], emit: (piece: string) => void): RedactedStream {
+function createRedactedStream(indexes: () => readonly Index[], emit: (piece: string) => void): RedactedStream {
   let waiting = '';
   const send = (piece: string) => {
     if (piece !== '') emit(piece);
   };
   return {
     push(piece) {
-      const { out, rest } = replaced(waiting + piece, indexes(), true);
+      const { out, rest } = replaceSecrets(waiting + piece, indexes(), true);
       waiting = rest;
       send(out);
     },
     end({ cut }) {
-      const { out } = replaced(waiting, indexes(), false);
+      const { out } = replaceSecrets(waiting, indexes(), false);
       waiting = '';
       send(cut && indexes().length > 0 ? withoutPiece(out, indexes()) : out);
     },
@@ -164,7 +165,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function cleaned<E>(error: E, text: (input: string) => string): E {
+function redactError<E>(error: E, text: (input: string) => string): E {
   for (let inner: unknown = error; inner instanceof Error; inner = inner.cause) {
     const { message, stack } = inner;
     if (text(message) !== message) inner.message = text(message);
@@ -174,7 +175,7 @@ function cleaned<E>(error: E, text: (input: string) => string): E {
 }
 
 function walk(value: unknown, text: (input: string) => string): unknown {
-  if (value instanceof Error) return cleaned(value, text);
+  if (value instanceof Error) return redactError(value, text);
   if (value instanceof Date) return value;
   if (Array.isArray(value)) return value.map((item) => walk(item, text));
   if (value && typeof value === 'object' && !isExactNumber(value))

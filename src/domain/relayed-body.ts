@@ -14,16 +14,16 @@ const sources = new WeakMap<Body, ByteSource>();
  * Takes a body over from everybody else. A relayed body is read at its source: each stream in between would cost several times as much
  * as parsing a token. Keep the body while reading: the client that asked for it may have tied the end of the request to it.
  */
-export function sourceOf(body: Body): ByteSource {
+export function takeSource(body: Body): ByteSource {
   const reader = body.getReader() as ByteSource;
   return sources.get(body) ?? reader;
 }
 
 /** The same body with another source. */
-export const relayedBody = (body: Body, relay: (source: ByteSource) => ByteSource): Body => bodyOf(relay(sourceOf(body)));
+export const relayBody = (body: Body, relay: (source: ByteSource) => ByteSource): Body => toBody(relay(takeSource(body)));
 
 /** A body that reads its source no faster than its reader reads it. */
-export function bodyOf(source: ByteSource): Body {
+export function toBody(source: ByteSource): Body {
   const body: Body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

@@ -30,9 +30,9 @@ export function postgresPlace(text: string): PostgresPlace {
       `The URL must have one host, as a name or address; sockets and lists of hosts are not supported. Write ${SHAPE}`,
     );
   if (url.port === '0' || url.hash) throw new Error(`The URL has port 0 or a part after #. Write ${SHAPE}`);
-  const [user, password] = [decoded('user', url.username), decoded('password', url.password)];
+  const [user, password] = [decodePart('user', url.username), decodePart('password', url.password)];
   if (user === '') throw new Error(`The URL has no user. Write ${SHAPE}`);
-  const database = decoded('database', url.pathname.slice(1));
+  const database = decodePart('database', url.pathname.slice(1));
   if (url.pathname.slice(1).includes('/')) throw new Error(`The URL must have one database. Write ${SHAPE}`);
   return {
     host: url.hostname,
@@ -40,11 +40,11 @@ export function postgresPlace(text: string): PostgresPlace {
     user,
     password,
     database: database || user,
-    tls: tlsOf(url),
+    tls: parseTls(url),
   };
 }
 
-function tlsOf({ searchParams }: URL): PostgresPlace['tls'] {
+function parseTls({ searchParams }: URL): PostgresPlace['tls'] {
   const unknown = [...new Set(searchParams.keys())].filter((name) => name !== 'sslmode');
   if (unknown.length > 0) throw new Error(`The parameter ${unknown.join(', ')} is not supported; only sslmode is`);
   const modes = searchParams.getAll('sslmode');
@@ -55,7 +55,7 @@ function tlsOf({ searchParams }: URL): PostgresPlace['tls'] {
 }
 
 /** A control character could start another connection parameter. */
-function decoded(name: string, text: string): string {
+function decodePart(name: string, text: string): string {
   let value: string;
   try {
     value = decodeURIComponent(text);

@@ -1,4 +1,4 @@
-import { choicesOf, type FormQuestion, type QuestionField } from './questions.ts';
+import { type FormQuestion, findChoices, type QuestionField } from './questions.ts';
 import { namesSecret } from './secrets.ts';
 
 /** Words that hold a word for a secret and mean none. */
@@ -16,7 +16,7 @@ const IN_NUMBERS = /pass(?:word|code)|\bpin\b|\botp\b|one[ _-]?time|[2m]fa|\bcv[
 const bare = (text = '') => text.normalize('NFKD').replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cf}\p{M}]/gu, '');
 
 function asksForSecret(name: string, field: QuestionField): boolean {
-  if (field.type === 'boolean' || choicesOf(field)) return false;
+  if (field.type === 'boolean' || findChoices(field)) return false;
   const names = [name, field.title].map(bare);
   const description = bare(field.description);
   if (field.type !== 'string') return [...names, description].some((text) => IN_NUMBERS.test(text.replaceAll('_', ' ')));
@@ -30,13 +30,13 @@ function asksForSecret(name: string, field: QuestionField): boolean {
   );
 }
 
-const takesText = (field: QuestionField) => field.type === 'string' && !choicesOf(field);
+const takesText = (field: QuestionField) => field.type === 'string' && !findChoices(field);
 
 /**
  * Where a question asks a person for a password, an access token or the like, by the words in it; null if nowhere. A person who is asked
  * within a run cannot know which server gets the answer, and a page of the server is the place for secrets.
  */
-export function secretAskedIn({ message, schema: { properties } }: Omit<FormQuestion, 'asked_by'>): string | null {
+export function findSecretRequest({ message, schema: { properties } }: Omit<FormQuestion, 'asked_by'>): string | null {
   const field = Object.entries(properties).find(([name, one]) => asksForSecret(name, one));
   if (field) return `its field ${JSON.stringify(field[0])}`;
   return IN_PROSE.test(bare(message)) && Object.values(properties).some(takesText) ? 'its message' : null;

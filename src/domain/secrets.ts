@@ -58,7 +58,7 @@ const queryName = (before: string) => {
 const afterFlag = (before: unknown) => typeof before === 'string' && namesSecret(/^--?([\w-]*)$/.exec(before)?.[1] ?? '');
 
 /** Names of stored tokens that a configuration refers to, each once. */
-export function tokensIn(config: unknown): string[] {
+export function listTokenNames(config: unknown): string[] {
   const names = new Set<string>();
   mapTexts(config, (text) => {
     for (const [, name] of text.matchAll(NAMED)) names.add(name as string);
@@ -68,7 +68,7 @@ export function tokensIn(config: unknown): string[] {
 }
 
 /** Puts the values of stored tokens where a configuration names them. */
-export function filled(text: string, values: ReadonlyMap<string, string>): string {
+export function fillTokens(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(NAMED, (whole, name: string) => values.get(name) ?? whole);
 }
 
@@ -79,7 +79,7 @@ const PLAIN_PART = /^(?:[A-Z]?[a-z]{1,14}(?:[-_.][A-Z]?[a-z]{1,14}){0,3}|v\d{1,2
  * The address of a webhook as others may read it: services put the key that allows to post into the path or the query, so all of it but
  * the host is masked unless it plainly holds no key.
  */
-export function maskedWebhook(url: string, mask: string): string {
+export function maskWebhook(url: string, mask: string): string {
   if (!URL.canParse(url)) return mask;
   const { origin, pathname, search, hash, username, password } = new URL(url);
   const is_plain =

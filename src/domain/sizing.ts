@@ -61,12 +61,12 @@ export const LOAD_LIMITS: Record<keyof Load, readonly [least: number, most: numb
 
 const SECONDS_PER_DAY = 86_400;
 const ms_to_cores = (ms_per_second: number) => ms_per_second / 1_000 / cost.USED_SHARE;
-const rounded = (value: number, digits = 1) => Math.max(0, Math.ceil(value * 10 ** digits - 1e-9)) / 10 ** digits;
-const processesFor = (cores: number, others: readonly number[]) =>
+const roundUp = (value: number, digits = 1) => Math.max(0, Math.ceil(value * 10 ** digits - 1e-9)) / 10 ** digits;
+const countProcesses = (cores: number, others: readonly number[]) =>
   Math.max(1, Math.ceil(cores / cost.CORES_PER_PROCESS - 1e-9), ...others.map(Math.ceil));
 
 /** How often each of the streams of so many workers writes its text, and how many rows that makes. */
-export function textRowsOf({
+export function estimateTextRows({
   streams,
   workers,
   tokens_per_second,
@@ -78,55 +78,55 @@ export function textRowsOf({
 }
 
 /** What rows of text cost Postgres in a second: each worker writes those of its runs at the same moments, in as few statements as it can. */
-export function textWriting({ rows, workers }: { rows: number; workers: number }): { statements: number; ms: number } {
+export function estimateTextWriting({ rows, workers }: { rows: number; workers: number }): { statements: number; ms: number } {
   const moments = (workers * 1_000) / cost.PAUSE_MS.least;
   const statements = Math.max(rows / cost.TEXTS_PER_STATEMENT, Math.min(rows, moments));
   return { statements, ms: rows * cost.TEXT_POSTGRES_MS + statements * cost.STATEMENT_POSTGRES_MS };
 }
 
 /** Workers, and the rows of text that they write each second. */
-function speaking({ streams, tokens_per_second }: Load, run_ms: number) {
-  const coresFor = (rows: number) =>
+function sizeWorkers({ streams, tokens_per_second }: Load, run_ms: number) {
+  const estimateCores = (rows: number) =>
     ms_to_cores(run_ms + streams * tokens_per_second * cost.TOKEN_WORKER_MS + rows * cost.TEXT_WORKER_MS);
   // With the most rows, so that more workers, whose texts are shorter, do not need more again.
-  const { rows_per_second: most } = textRowsOf({ streams, workers: streams || 1, tokens_per_second });
-  const processes = processesFor(coresFor(most), [streams / cost.STREAMS_PER_WORKER]);
-  const { rows_per_second: rows } = textRowsOf({ streams, workers: processes, tokens_per_second });
-  return { rows, processes, cores: coresFor(rows) };
+  const { rows_per_second: most } = estimateTextRows({ streams, workers: streams || 1, tokens_per_second });
+  const processes = countProcesses(estimateCores(most), [streams / cost.STREAMS_PER_WORKER]);
+  const { rows_per_second: rows } = estimateTextRows({ streams, workers: processes, tokens_per_second });
+  return { rows, processes, cores: estimateCores(rows) };
 }
 
 /** What a run has in common with others of the same steps and calls, by a cost of each. */
-const ofRun = ({ steps, calls }: Load, { run, step, call }: { run: number; step: number; call: number }) =>
+const sumRunCosts = ({ steps, calls }: Load, { run, step, call }: { run: number; step: number; call: number }) =>
   run + steps * step + calls * call;
 
-function postgresOf(load: Load, { rows, workers, api }: { rows: number; workers: number; api: number }): Sizing['postgres'] {
+function sizePostgres(load: Load, { rows, workers, api }: { rows: number; workers: number; api: number }): Sizing['postgres'] {
   const { runs_per_second: rate, retention_days, parked, readers } = load;
-  const run_ms = ofRun(load, { run: cost.RUN_POSTGRES_MS, step: cost.STEP_POSTGRES_MS, call: cost.CALL_POSTGRES_MS });
-  const run_events = ofRun(load, { run: cost.RUN_EVENTS, step: cost.STEP_EVENTS, call: cost.CALL_EVENTS });
-  const run_statements = ofRun(load, { run: cost.RUN_STATEMENTS, step: cost.STEP_STATEMENTS, call: cost.CALL_STATEMENTS });
+  const run_ms = sumRunCosts(load, { run: cost.RUN_POSTGRES_MS, step: cost.STEP_POSTGRES_MS, call: cost.CALL_POSTGRES_MS });
+  const run_events = sumRunCosts(load, { run: cost.RUN_EVENTS, step: cost.STEP_EVENTS, call: cost.CALL_EVENTS });
+  const run_statements = sumRunCosts(load, { run: cost.RUN_STATEMENTS, step: cost.STEP_STATEMENTS, call: cost.CALL_STATEMENTS });
   const kept = rate * SECONDS_PER_DAY * retention_days + parked;
   const bytes = kept * run_events * cost.EVENT_BYTES + rows * SECONDS_PER_DAY * cost.TEXT_DAYS * cost.TEXT_BYTES;
   const connections = (workers + api) * cost.CONNECTIONS_PER_PROCESS;
   return {
-    cores: rounded(
-      ms_to_cores(rate * run_ms + textWriting({ rows, workers }).ms + rows * readers * cost.TEXT_READER_POSTGRES_MS),
+    cores: roundUp(
+      ms_to_cores(rate * run_ms + estimateTextWriting({ rows, workers }).ms + rows * readers * cost.TEXT_READER_POSTGRES_MS),
     ),
     connections,
     memory_mb: 1_024 + connections * cost.CONNECTION_MB,
-    disk_gb: rounded(bytes / 1e9),
-    statements_per_second: Math.ceil(rate * run_statements + textWriting({ rows, workers }).statements),
+    disk_gb: roundUp(bytes / 1e9),
+    statements_per_second: Math.ceil(rate * run_statements + estimateTextWriting({ rows, workers }).statements),
   };
 }
 
-function temporalOf({ runs_per_second: rate, steps, calls, parked }: Load, workers: number): Sizing['temporal'] {
+function sizeTemporal({ runs_per_second: rate, steps, calls, parked }: Load, workers: number): Sizing['temporal'] {
   const activities = steps + calls;
   const transitions = rate * (cost.RUN_TRANSITIONS + activities * cost.ACTIVITY_TRANSITIONS);
   const least = workers > 1 ? cost.SHARDS.of_a_fleet : cost.SHARDS.least;
   const runs = rate * SECONDS_PER_DAY * cost.ENGINE_DAYS + parked;
   return {
-    cores: rounded(ms_to_cores(rate * (cost.RUN_TEMPORAL_MS + activities * cost.ACTIVITY_TEMPORAL_MS))),
+    cores: roundUp(ms_to_cores(rate * (cost.RUN_TEMPORAL_MS + activities * cost.ACTIVITY_TEMPORAL_MS))),
     history_shards: Math.max(least, 2 ** Math.ceil(Math.log2(Math.max(1, transitions / cost.TRANSITIONS_PER_SHARD)))),
-    disk_gb: rounded((runs * (cost.RUN_TEMPORAL_BYTES + activities * cost.ACTIVITY_TEMPORAL_BYTES)) / 1e9),
+    disk_gb: roundUp((runs * (cost.RUN_TEMPORAL_BYTES + activities * cost.ACTIVITY_TEMPORAL_BYTES)) / 1e9),
   };
 }
 
@@ -138,30 +138,30 @@ function nextSplit({ postgres, temporal, redis }: Pick<Sizing, 'postgres' | 'tem
     redis: redis.cores / cost.CORES_PER_PROCESS,
   };
   const part = PARTS.reduce((first, other) => (shares[other] > shares[first] ? other : first));
-  return { part, share: rounded(shares[part], 2), how: HOW[part] };
+  return { part, share: roundUp(shares[part], 2), how: HOW[part] };
 }
 
 /** What a load within LOAD_LIMITS needs. A larger load never needs less. */
-export function sizingOf(load: Load): Sizing {
+export function estimateSizing(load: Load): Sizing {
   const { runs_per_second: rate, streams, readers, parked } = load;
-  const run_ms = ofRun(load, { run: cost.RUN_WORKER_MS, step: cost.STEP_WORKER_MS, call: cost.CALL_WORKER_MS });
-  const { rows, processes: workers, cores } = speaking(load, rate * run_ms);
+  const run_ms = sumRunCosts(load, { run: cost.RUN_WORKER_MS, step: cost.STEP_WORKER_MS, call: cost.CALL_WORKER_MS });
+  const { rows, processes: workers, cores } = sizeWorkers(load, rate * run_ms);
   const api_cores = ms_to_cores(rate * cost.RUN_API_MS + rows * readers * cost.TEXT_READER_API_MS);
   const open = streams * readers;
-  const api = processesFor(api_cores, [open / cost.READERS_PER_API]);
+  const api = countProcesses(api_cores, [open / cost.READERS_PER_API]);
   const needs_redis = streams > cost.STREAMS_WITHOUT_REDIS || api > 2;
   const parts = {
-    postgres: postgresOf(load, { rows, workers, api }),
-    temporal: temporalOf(load, workers),
+    postgres: sizePostgres(load, { rows, workers, api }),
+    temporal: sizeTemporal(load, workers),
     redis: needs_redis
-      ? { servers: 1 as const, cores: rounded(ms_to_cores(rows * cost.TEXT_REDIS_MS), 2) }
+      ? { servers: 1 as const, cores: roundUp(ms_to_cores(rows * cost.TEXT_REDIS_MS), 2) }
       : { servers: 0 as const, cores: 0 },
   };
   return {
-    api: { processes: api, cores: rounded(api_cores), memory_mb: Math.ceil(cost.API_MB + (open / api) * cost.READER_MB) },
+    api: { processes: api, cores: roundUp(api_cores), memory_mb: Math.ceil(cost.API_MB + (open / api) * cost.READER_MB) },
     worker: {
       processes: workers,
-      cores: rounded(cores),
+      cores: roundUp(cores),
       memory_mb: Math.ceil(cost.WORKER_MB + (parked / workers) * cost.PARKED_WORKER_MB),
     },
     ...parts,

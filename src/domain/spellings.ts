@@ -7,12 +7,12 @@ const WORD_CHARACTERS = 15;
 
 /** All texts under which a secret may come back: the value, its parts, and both in the usual encodings. */
 export function secretSpellings(value: string): string[] {
-  const texts = [value, value.trim(), ...partsOf(value)].filter((text) => text.length >= SHORTEST);
+  const texts = [value, value.trim(), ...listSecretParts(value)].filter((text) => text.length >= SHORTEST);
   return [...new Set([...new Set(texts)].flatMap(spell))].filter((text) => text.length >= SHORTEST);
 }
 
 /** Parts of a composite value that are secrets by themselves: after `Bearer`, in an address, in a cookie, in JSON, in lines. */
-function partsOf(value: string): string[] {
+function listSecretParts(value: string): string[] {
   const text = value.trim();
   const scheme = /^([\w-]+)[ =:]+([^\s=:]\S*)$/.exec(text);
   if (scheme?.[1]?.toLowerCase() === 'basic') return basicParts(scheme[2] as string);
@@ -36,7 +36,7 @@ function addressParts(text: string): string[] {
   const address = URL.canParse(text) ? new URL(text) : null;
   if (!address) return [];
   const queried = [...address.searchParams].flatMap(([name, part]) => (namesSecret(name) ? [part] : []));
-  return [address.password, decoded(address.password), ...queried];
+  return [address.password, decodeIfEncoded(address.password), ...queried];
 }
 
 function jsonParts(text: string): string[] {
@@ -52,7 +52,7 @@ function jsonParts(text: string): string[] {
   return parts;
 }
 
-function decoded(text: string): string {
+function decodeIfEncoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -86,8 +86,8 @@ function spell(text: string): string[] {
   const html = text.replaceAll(/[&<>"']/g, (found) => HTML[found] as string);
   return [
     text,
-    ...nested(once),
-    ...nested(inAscii(once)),
+    ...listJsonNestings(once),
+    ...listJsonNestings(inAscii(once)),
     text.replaceAll("'", "\\'"),
     html,
     html.replaceAll('&#39;', '&#x27;'),
@@ -95,14 +95,14 @@ function spell(text: string): string[] {
     ...[quoted, strict, quoted.replaceAll('%20', '+'), encodeURI(well)].flatMap((url) => [url, lowerEscapes(url)]),
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
-    ...base64Of(bytes).flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(form)]),
+    ...listBase64Forms(bytes).flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(form)]),
   ];
 }
 
 /** JSON is quoted in JSON: in the arguments of a call, in an event. Each time the backslashes double. */
 const DEEPEST = 5;
 
-function nested(text: string): string[] {
+function listJsonNestings(text: string): string[] {
   const forms = [text];
   for (let depth = 1; depth < DEEPEST; depth += 1) forms.push(inJson(forms.at(-1) as string));
   return forms;
@@ -111,7 +111,7 @@ function nested(text: string): string[] {
 const lowerEscapes = (url: string) => url.replaceAll(/%[0-9A-F]{2}/g, (found) => found.toLowerCase());
 
 /** Encoded as a whole, and the characters that depend on it alone when it is encoded with text before and after it. */
-function base64Of(bytes: Buffer): string[] {
+function listBase64Forms(bytes: Buffer): string[] {
   const inside = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
     return encoded.slice(before === 0 ? 0 : before + 1, Math.floor(((before + bytes.length) * 8) / 6));

@@ -62,7 +62,7 @@ interface RunTimes {
   events: TimedEvent[];
 }
 
-/** Log events that `timelineOf` reads, in addition to changes of status. */
+/** Log events that `buildTimeline` reads, in addition to changes of status. */
 export const TIMED_LOGS = [
   'tool_call',
   'retry',
@@ -81,20 +81,20 @@ export const TIMED_LOGS = [
 ];
 
 /** The spans of a run in the order of its record, each one followed by those that belong to it. */
-export function timelineOf({ task, steps, calls, events }: RunTimes): TimelineSpan[] {
-  const pauses = Map.groupBy(pausesOf({ task, steps, calls, events }), ({ parent }) => parent);
-  const callsOf = Map.groupBy(calls, ({ step }) => step);
-  const firstStarts = firstStartsIn(events);
+export function buildTimeline({ task, steps, calls, events }: RunTimes): TimelineSpan[] {
+  const pauses = Map.groupBy(listPauses({ task, steps, calls, events }), ({ parent }) => parent);
+  const callsByStep = Map.groupBy(calls, ({ step }) => step);
+  const firstStarts = findFirstStarts(events);
   const withPauses = (span: TimelineSpan) => [span, ...(pauses.get(span.id) ?? [])];
   const spans = steps.flatMap((step) => [
     ...withPauses(modelSpan(step, task)),
-    ...(callsOf.get(step.step) ?? []).flatMap((call) => withPauses(callSpan(call, task, firstStarts.get(call.call_id)))),
+    ...(callsByStep.get(step.step) ?? []).flatMap((call) => withPauses(callSpan(call, task, firstStarts.get(call.call_id)))),
   ]);
   return [...spans, ...(pauses.get(null) ?? [])];
 }
 
 const isCopied = (step: number, { fork_step }: TimedTask) => step < (fork_step ?? 0);
-const endOf = (at: Date | null, { completed_at }: TimedTask) => (at ?? completed_at)?.toISOString() ?? null;
+const findEndTime = (at: Date | null, { completed_at }: TimedTask) => (at ?? completed_at)?.toISOString() ?? null;
 
 function modelSpan({ step, model, attempts, error, started_at, ended_at }: TimedStep, task: TimedTask): TimelineSpan {
   return {
@@ -108,7 +108,7 @@ function modelSpan({ step, model, attempts, error, started_at, ended_at }: Timed
     detail: ended_at ? null : error,
     copied: isCopied(step, task),
     start: started_at.toISOString(),
-    end: endOf(ended_at, task),
+    end: findEndTime(ended_at, task),
   };
 }
 
@@ -133,7 +133,7 @@ function callSpan(call: TimedCall, task: TimedTask, firstStart: string | undefin
     copied: isCopied(step, task),
     // The record of a call keeps the start of its last attempt only.
     start: (attempts > 1 ? firstStart : null) ?? start,
-    end: start === null && ended_at === null ? null : endOf(ended_at, task),
+    end: start === null && ended_at === null ? null : findEndTime(ended_at, task),
   };
 }
 
@@ -146,7 +146,7 @@ function callStatus({ status, failed, step, ended_at }: TimedCall, task: TimedTa
   return status === 'started' ? 'running' : 'planned';
 }
 
-function firstStartsIn(events: readonly TimedEvent[]): Map<string, string> {
+function findFirstStarts(events: readonly TimedEvent[]): Map<string, string> {
   const starts = new Map<string, string>();
   for (const { data, timestamp } of events) {
     const call_id = data.call_id as string;
@@ -173,7 +173,7 @@ const WAITS_FOR: Record<string, string> = {
   budget_exhausted: 'budget',
 };
 
-function pausesOf({ task, steps, events }: RunTimes): TimelineSpan[] {
+function listPauses({ task, steps, events }: RunTimes): TimelineSpan[] {
   return events.flatMap((event, index) => {
     const name = String(event.data.event);
     if (name === 'retry' || name === 'rate_limited') return [retrySpan(event, steps, task)];
@@ -181,14 +181,14 @@ function pausesOf({ task, steps, events }: RunTimes): TimelineSpan[] {
     const rest = events.slice(index + 1);
     // With `on_exhausted: halt`, a budget that is used up does not make the run wait.
     if (name === 'budget_exhausted' && nextStatus(rest)?.data.status !== 'waiting') return [];
-    const over = endOfWait(event, rest);
+    const over = findWaitEnd(event, rest);
     return [
       {
-        ...pauseAt(event, steps, task),
+        ...toPauseBase(event, steps, task),
         kind: 'wait' as const,
         name: WAITS_FOR[name]!,
         status: over ? ('completed' as const) : openStatus(task),
-        end: endOf(over?.timestamp ?? null, task),
+        end: findEndTime(over?.timestamp ?? null, task),
       },
     ];
   });
@@ -196,7 +196,7 @@ function pausesOf({ task, steps, events }: RunTimes): TimelineSpan[] {
 
 const nextStatus = (events: readonly TimedEvent[]) => events.find(({ type }) => type === 'status');
 
-function endOfWait({ data }: TimedEvent, later: readonly TimedEvent[]): TimedEvent | undefined {
+function findWaitEnd({ data }: TimedEvent, later: readonly TimedEvent[]): TimedEvent | undefined {
   const decided = DECIDED[String(data.event)];
   if (decided) return later.find((event) => event.data.event === decided && event.data.call_id === data.call_id);
   return later.find(({ type, data: change }) => type === 'status' && change.status !== 'waiting');
@@ -207,7 +207,7 @@ function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTa
   const due = event.timestamp.getTime() + Number(wait_ms ?? 0);
   const end = new Date(Math.min(due, task.completed_at?.getTime() ?? due));
   return {
-    ...pauseAt(event, steps, task),
+    ...toPauseBase(event, steps, task),
     kind: 'retry',
     name: String(error_code ?? (name === 'rate_limited' ? 'rate_limited' : 'retry')),
     status: 'completed',
@@ -216,10 +216,10 @@ function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTa
 }
 
 /** What all pauses have in common; one without a call or step belongs to the step in progress. */
-function pauseAt({ seq, data, timestamp }: TimedEvent, steps: readonly TimedStep[], task: TimedTask) {
+function toPauseBase({ seq, data, timestamp }: TimedEvent, steps: readonly TimedStep[], task: TimedTask) {
   const call_id = typeof data.call_id === 'string' ? data.call_id : null;
-  const begun = steps.findLast(({ started_at }) => started_at <= timestamp)?.step ?? 0;
-  const step = call_id ? Number.parseInt(call_id, 10) : Number(data.step ?? begun);
+  const current_step = steps.findLast(({ started_at }) => started_at <= timestamp)?.step ?? 0;
+  const step = call_id ? Number.parseInt(call_id, 10) : Number(data.step ?? current_step);
   const known = call_id !== null || steps.some((other) => other.step === step);
   return {
     id: `${call_id ?? step}.${seq}`,
@@ -233,7 +233,7 @@ function pauseAt({ seq, data, timestamp }: TimedEvent, steps: readonly TimedStep
 }
 
 /** How long the run was in the status `waiting`, of the time from its start to `until`. */
-export function waitedMs(changes: readonly Pick<TimedEvent, 'data' | 'timestamp'>[], until: Date): number {
+export function sumWaitingMs(changes: readonly Pick<TimedEvent, 'data' | 'timestamp'>[], until: Date): number {
   return changes.reduce((sum, { data, timestamp }, index) => {
     if (data.status !== 'waiting') return sum;
     const end = changes[index + 1]?.timestamp ?? until;

@@ -14,7 +14,7 @@ export interface ToolChoices {
 export type ResultExtra = Required<Pick<ToolChoices, 'forced_tools'>>;
 
 /** What the results of a step ask of the exchange after it; undefined: nothing. */
-export const forcedAfter = (messages: readonly TranscriptMessage[], step: number): string[] | undefined =>
+export const findForcedTools = (messages: readonly TranscriptMessage[], step: number): string[] | undefined =>
   messages
     .filter((message) => message.step === step && message.role === 'tool')
     .map(({ extra }) => (extra as Partial<ResultExtra> | null)?.forced_tools)

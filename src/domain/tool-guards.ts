@@ -1,5 +1,5 @@
 import type { ToolEffect } from './effects.ts';
-import { isNumbered, modelName, prefixedName } from './tool-names.ts';
+import { isNumbered, modelName, prefixName } from './tool-names.ts';
 
 /**
  * A tool's source and its own name there: `custom:<id>`, `mcp:<server id>:<name>`, `builtin:bash`. Names that a model sees can be taken or
@@ -41,7 +41,7 @@ export const PREFIXES = {
 } as const;
 
 /** The tools behind identities. Those of a source that was deleted are missing. */
-export function toolsBehind(identities: readonly ToolIdentity[], { custom, mcp }: PresentNames): Map<ToolIdentity, AgentTool> {
+export function resolveTools(identities: readonly ToolIdentity[], { custom, mcp }: PresentNames): Map<ToolIdentity, AgentTool> {
   const found = identities.flatMap((tool): AgentTool[] => {
     const [kind = '', first = '', ...rest] = tool.split(':');
     if (kind === 'mcp') {
@@ -55,12 +55,12 @@ export function toolsBehind(identities: readonly ToolIdentity[], { custom, mcp }
 }
 
 export const namesOfTool = ({ own, prefix }: Pick<AgentTool, 'own' | 'prefix'>): string[] => [
-  ...new Set([own, modelName(own), prefixedName(prefix, modelName(own))]),
+  ...new Set([own, modelName(own), prefixName(prefix, modelName(own))]),
 ];
 
 /** Whether a listed name means this tool: its own name, or one under which a run may offer it. */
 export const fitsTool = (name: string, tool: AgentTool): boolean =>
-  namesOfTool(tool).includes(name) || isNumbered(name, prefixedName(tool.prefix, modelName(tool.own)));
+  namesOfTool(tool).includes(name) || isNumbered(name, prefixName(tool.prefix, modelName(tool.own)));
 
 /** A listed name, and the tool that it was pinned to. Null: none yet, so it guards any tool that it fits. */
 export interface ApprovalGuard {
@@ -75,26 +75,26 @@ export interface StoredGuards {
 }
 
 /** All guards of an agent. A listed name without a pin, such as one of an MCP server that has not been listed yet, is a guard as well. */
-export function guardsOf({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
+export function listGuards({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
   const pinned = approval_guards ?? [];
   const bare = approval_tools.filter((name) => !pinned.some((guard) => guard.name === name));
   return [...pinned, ...bare.map((name) => ({ name, tool: null }))];
 }
 
-export const guardedBy = (guards: readonly ApprovalGuard[]): ToolIdentity[] => [
+export const listGuardedTools = (guards: readonly ApprovalGuard[]): ToolIdentity[] => [
   ...new Set(guards.flatMap(({ tool }) => tool ?? [])),
 ];
 
 /** The name under which a guard is shown: the listed one as long as it fits, else the tool's present one. */
-function shownGuard({ name, tool }: ApprovalGuard, known: ReadonlyMap<ToolIdentity, AgentTool>): string {
+function getGuardName({ name, tool }: ApprovalGuard, known: ReadonlyMap<ToolIdentity, AgentTool>): string {
   const found = tool === null ? undefined : known.get(tool);
   if (!found || fitsTool(name, found)) return name;
-  return found.tool.startsWith('mcp:') ? prefixedName(found.prefix, modelName(found.own)) : found.own;
+  return found.tool.startsWith('mcp:') ? prefixName(found.prefix, modelName(found.own)) : found.own;
 }
 
 /** The names of all guards, each once. */
-export const shownGuards = (guards: readonly ApprovalGuard[], known: ReadonlyMap<ToolIdentity, AgentTool>): string[] => [
-  ...new Set(guards.map((guard) => shownGuard(guard, known))),
+export const listGuardNames = (guards: readonly ApprovalGuard[], known: ReadonlyMap<ToolIdentity, AgentTool>): string[] => [
+  ...new Set(guards.map((guard) => getGuardName(guard, known))),
 ];
 
 interface Pinning {
@@ -118,7 +118,7 @@ export interface PinnedGuards {
 export function pinGuards(names: readonly string[], { before, tools, known }: Pinning): PinnedGuards {
   const pinned: PinnedGuards = { guards: [], unfit: [], added: [] };
   for (const name of new Set(names)) {
-    const kept = before.filter((guard) => shownGuard(guard, known) === name);
+    const kept = before.filter((guard) => getGuardName(guard, known) === name);
     const fits = tools.filter((tool) => fitsTool(name, tool) && !kept.some((guard) => guard.tool === tool.tool));
     const pins = [...kept.filter(({ tool }) => tool !== null), ...fits.map(({ tool }) => ({ name, tool }))];
     pinned.guards.push(...(pins.length > 0 ? pins : [{ name, tool: null }]));
@@ -141,12 +141,12 @@ export interface RunGuards {
 
 /** What a run of the agent is pinned with. */
 export function runGuards(agent: StoredGuards & { approve_effects?: readonly string[] | null }, names: PresentNames): RunGuards {
-  const guards = guardsOf(agent);
-  const guarded_tools = guardedBy(guards);
-  const known = toolsBehind(guarded_tools, names);
+  const guards = listGuards(agent);
+  const guarded_tools = listGuardedTools(guards);
+  const known = resolveTools(guarded_tools, names);
   const approve_effects = (agent.approve_effects ?? []) as ToolEffect[];
   return {
-    approval_tools: [...new Set([...agent.approval_tools, ...guards.map(({ name }) => name), ...shownGuards(guards, known)])],
+    approval_tools: [...new Set([...agent.approval_tools, ...guards.map(({ name }) => name), ...listGuardNames(guards, known)])],
     ...(guarded_tools.length > 0 ? { guarded_tools } : {}),
     ...(approve_effects.length > 0 ? { approve_effects } : {}),
   };

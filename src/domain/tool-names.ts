@@ -5,14 +5,14 @@ const NUMBER_CHARACTERS = 4;
 export const modelName = (name: string) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS);
 
 /** A tool's name after that of its source, for a tool whose own name is taken. */
-export const prefixedName = (prefix: string, name: string) => `${prefix}_${name}`.slice(0, NAME_CHARACTERS);
+export const prefixName = (prefix: string, name: string) => `${prefix}_${name}`.slice(0, NAME_CHARACTERS);
 
 const stem = (prefixed: string) => prefixed.slice(0, NAME_CHARACTERS - NUMBER_CHARACTERS);
 
 /** The name itself, else after that of its source, else with a number; always unused. */
 export function freeToolName(name: string, prefix: string, taken: Pick<Map<string, unknown>, 'has'>): string {
   if (!taken.has(name)) return name;
-  const base = prefixedName(prefix, name);
+  const base = prefixName(prefix, name);
   for (let shownName = base, number = 2; ; number += 1) {
     if (!taken.has(shownName)) return shownName;
     shownName = `${stem(base)}_${number}`;

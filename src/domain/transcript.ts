@@ -48,11 +48,11 @@ export const DENIAL = 'Denied: the turn limit of this run is reached, no further
 export const OUTCOME_UNKNOWN = 'The run ended before the result of this call was recorded; the tool may have run.';
 export const NOT_CALLED = 'The run ended before this tool was called.';
 
-export const reminderOf = (prompt: string) =>
+export const formatReminder = (prompt: string) =>
   `Reminder: more than half of the allowed tool calls are used. The goal is: ${[...prompt].slice(0, GOAL_CHARACTERS).join('')}`;
 
 /** Perdura's id of a call: stable, unique in the task and short, independent of the model's id. */
-export const callIdOf = (step: number, index: number) => `${step}-${index + 1}`;
+export const toCallId = (step: number, index: number) => `${step}-${index + 1}`;
 
 /** Text that the database can hold: without null characters and halves of surrogate pairs. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');

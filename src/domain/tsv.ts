@@ -4,19 +4,19 @@ type Scalar = string | number | boolean | null | ReturnType<typeof JSON.rawJSON>
 
 /** A tool's result as shown to the model: an array of flat objects becomes tab-separated values if that is shorter. */
 export function shorterAsTsv(result: string): string {
-  const rows = rowsOf(result);
+  const rows = parseRows(result);
   if (!rows) return result;
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0 || columns.some((name) => /[\t\n\r]/.test(name))) return result;
   // The separators alone would be longer. Without this check, rows without a common column would fill the memory.
   if (rows.length * columns.length > result.length) return result;
-  const lines = rows.map((row) => columns.map((name) => cellOf(row[name])).join('\t'));
+  const lines = rows.map((row) => columns.map((name) => formatCell(row[name])).join('\t'));
   const table = [columns.join('\t'), ...lines].join('\n');
   return table.length < result.length ? table : result;
 }
 
 /** The rows of a result that is an array of flat objects, either directly or as a tool's wrapped `result`. */
-function rowsOf(text: string): Record<string, Scalar>[] | null {
+function parseRows(text: string): Record<string, Scalar>[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
     const value = parseExact(text);
@@ -33,7 +33,7 @@ const isFlat = (value: unknown): value is Record<string, Scalar> =>
   isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null || isExactNumber(cell));
 
 /** Escapes what would break the table. A missing value, null and the empty text stay distinct. */
-function cellOf(value: Scalar | undefined): string {
+function formatCell(value: Scalar | undefined): string {
   if (value === undefined) return '';
   if (isExactNumber(value)) return value.rawJSON;
   if (typeof value !== 'string') return String(value);

@@ -5,6 +5,6 @@ const NUMBER_DIGITS = 4;
 
 /** A text for a person who decides about it: what would not be seen is shown by its number, such as `‹U+202E›`. */
 export const showUnseen = (text: string): string =>
-  text.replaceAll(UNSEEN, (character) => `‹U+${hexOf(character).padStart(NUMBER_DIGITS, '0')}›`);
+  text.replaceAll(UNSEEN, (character) => `‹U+${toHex(character).padStart(NUMBER_DIGITS, '0')}›`);
 
-const hexOf = (character: string) => (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+const toHex = (character: string) => (character.codePointAt(0) ?? 0).toString(16).toUpperCase();

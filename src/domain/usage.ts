@@ -32,7 +32,7 @@ export interface Usage extends ExchangeUsage {
 export const MOST_COUNTED = 2_147_483_647;
 
 /** What a run has used of its budget of tokens. A count that has reached its end may stand for any number. */
-export const countedTokens = ({ total_in, total_out }: Pick<Usage, 'total_in' | 'total_out'>): number =>
+export const sumTokens = ({ total_in, total_out }: Pick<Usage, 'total_in' | 'total_out'>): number =>
   Math.max(total_in, total_out) < MOST_COUNTED ? total_in + total_out : Number.POSITIVE_INFINITY;
 
 export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 };
@@ -44,12 +44,12 @@ const PER_MILLION = 1_000_000;
  * model (`gpt-4o-2024-08-06`) while people ask for, and write down the price of, its short name (`gpt-4o`): give the name that answered
  * and then the name that was asked for.
  */
-export const priceOf = (names: readonly (string | null)[], prices: ModelPrices): ModelPrice | undefined =>
+export const findPrice = (names: readonly (string | null)[], prices: ModelPrices): ModelPrice | undefined =>
   prices[names.find((name) => name !== null && Object.hasOwn(prices, name)) ?? '*'];
 
-/** US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `priceOf`. */
-export function costOf(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
-  const price = priceOf(names, prices);
+/** US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `findPrice`. */
+export function calculateCost(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
+  const price = findPrice(names, prices);
   if (!price) return 0;
   const fresh = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
   const dollars =
@@ -62,9 +62,9 @@ export function costOf(usage: ExchangeUsage, names: readonly (string | null)[], 
 }
 
 /** What an answer cost; `asked` is the model that was asked for. */
-export const spentOn = ({ model, usage }: Answered, { asked, prices }: { asked: string | null; prices: ModelPrices }): Usage => ({
+export const toUsage = ({ model, usage }: Answered, { asked, prices }: { asked: string | null; prices: ModelPrices }): Usage => ({
   ...usage,
-  cost: costOf(usage, [model, asked], prices),
+  cost: calculateCost(usage, [model, asked], prices),
   premium_requests: 0,
 });
 
@@ -79,22 +79,22 @@ export interface UsageSoFar {
 }
 
 /** The usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
-export function usageSoFar({ sent, reported, unreported }: UsageSoFar, tokensOf: (text: string) => number) {
+export function usageSoFar({ sent, reported, unreported }: UsageSoFar, estimateTokens: (text: string) => number) {
   const known = reported?.usage ?? { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
   const total_in = known.total_in > 0 ? known.total_in : sent;
-  const usage = { ...known, total_in, total_out: known.total_out + tokensOf(unreported) };
+  const usage = { ...known, total_in, total_out: known.total_out + estimateTokens(unreported) };
   const estimated = usage.total_in !== known.total_in || usage.total_out !== known.total_out;
   return { model: reported?.model ?? null, usage, estimated };
 }
 
-const counted = (sum: number, more: number) => Math.min(sum + more, MOST_COUNTED);
+const addCapped = (sum: number, more: number) => Math.min(sum + more, MOST_COUNTED);
 
 /** As the database adds them. */
 export const addUsage = (sum: Usage, more: Usage): Usage => ({
-  total_in: counted(sum.total_in, more.total_in),
-  total_out: counted(sum.total_out, more.total_out),
-  cache_read: counted(sum.cache_read, more.cache_read),
-  cache_write: counted(sum.cache_write, more.cache_write),
+  total_in: addCapped(sum.total_in, more.total_in),
+  total_out: addCapped(sum.total_out, more.total_out),
+  cache_read: addCapped(sum.cache_read, more.cache_read),
+  cache_write: addCapped(sum.cache_write, more.cache_write),
   cost: sum.cost + more.cost,
   premium_requests: sum.premium_requests + more.premium_requests,
 });

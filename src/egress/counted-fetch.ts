@@ -1,5 +1,5 @@
 import { ANSWER_TOO_LARGE, OutsideRefused } from '../domain/outside.ts';
-import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
+import { type ByteSource, relayBody } from '../domain/relayed-body.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -21,7 +21,7 @@ const MIB = 1_024 * KIB;
 export const BYTE_LIMITS: ByteLimits = { message: 16 * MIB, stream: 64 * MIB, error: 64 * KIB, headers: 32 * KIB };
 
 /** A fetch that counts the bytes of bodies as they are read, before parsing. Beyond a limit the body fails with `OutsideRefused`. */
-export function countedFetch(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS): Fetch {
+export function limitFetchBytes(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init).catch((error: unknown) => {
       throw headersOverflowed(error) ? tooLarge('headers', limits.headers) : error;
@@ -29,9 +29,9 @@ export function countedFetch(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS): Fe
     const { body, url, redirected } = response;
     if (!body) return response;
     const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
-    const admit = admissionOf(response, { method, limits });
+    const admit = chooseAdmission(response, { method, limits });
     const counted = new Response(
-      relayedBody(body, (source) => admitted(source, admit)),
+      relayBody(body, (source) => limitSource(source, admit)),
       response,
     );
     return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
@@ -45,20 +45,20 @@ const headersOverflowed = (error: unknown): boolean =>
 /** Counts a chunk. Returns the part to pass on, and whether to read more. Throws `OutsideRefused`. */
 type Admission = (chunk: Uint8Array) => { passed: Uint8Array; more: boolean };
 
-function admissionOf({ ok, headers }: Response, { method, limits }: { method: string; limits: ByteLimits }): Admission {
-  if (!ok) return cutAt(limits.error);
-  if (!headers.get('content-type')?.includes('text/event-stream')) return upTo(limits.message, 'an answer');
-  const events = eventsUpTo(limits.message);
+function chooseAdmission({ ok, headers }: Response, { method, limits }: { method: string; limits: ByteLimits }): Admission {
+  if (!ok) return truncateBytes(limits.error);
+  if (!headers.get('content-type')?.includes('text/event-stream')) return limitBytes(limits.message, 'an answer');
+  const events = limitEventBytes(limits.message);
   // An event stream opened with GET has no end and is not buffered.
   if (method === 'GET') return events;
-  const whole = upTo(limits.stream, 'a stream');
+  const whole = limitBytes(limits.stream, 'a stream');
   return (chunk) => {
     whole(chunk);
     return events(chunk);
   };
 }
 
-function cutAt(most: number): Admission {
+function truncateBytes(most: number): Admission {
   let left = most;
   return (chunk) => {
     const passed = chunk.subarray(0, left);
@@ -67,7 +67,7 @@ function cutAt(most: number): Admission {
   };
 }
 
-function upTo(most: number, what: string): Admission {
+function limitBytes(most: number, what: string): Admission {
   let bytes = 0;
   return (passed) => {
     bytes += passed.length;
@@ -79,7 +79,7 @@ function upTo(most: number, what: string): Admission {
 const LINE_FEED = 10;
 
 /** Events end with an empty line. */
-function eventsUpTo(most: number): Admission {
+function limitEventBytes(most: number): Admission {
   let event = 0;
   let line = 0;
   return (passed) => {
@@ -97,19 +97,19 @@ function eventsUpTo(most: number): Admission {
   };
 }
 
-const sizeOf = (bytes: number) => (bytes >= MIB ? `${Math.round(bytes / MIB)} MiB` : `${Math.ceil(bytes / KIB)} KiB`);
+const formatSize = (bytes: number) => (bytes >= MIB ? `${Math.round(bytes / MIB)} MiB` : `${Math.ceil(bytes / KIB)} KiB`);
 
 export const tooLarge = (what: string, most: number) =>
-  new OutsideRefused(`${what} of more than ${sizeOf(most)} is not read`, ANSWER_TOO_LARGE);
+  new OutsideRefused(`${what} of more than ${formatSize(most)} is not read`, ANSWER_TOO_LARGE);
 
 /** Passes on the bytes that the limits admit. */
-function admitted(source: ByteSource, admit: Admission): ByteSource {
+function limitSource(source: ByteSource, admit: Admission): ByteSource {
   let ended = false;
   const end = () => {
     ended = true;
     source.cancel().catch(() => {});
   };
-  const judged = (chunk: Uint8Array) => {
+  const admitOrEnd = (chunk: Uint8Array) => {
     try {
       return admit(chunk);
     } catch (error) {
@@ -122,7 +122,7 @@ function admitted(source: ByteSource, admit: Admission): ByteSource {
       while (!ended) {
         const { done, value } = await source.read();
         if (done) break;
-        const { passed, more } = judged(value);
+        const { passed, more } = admitOrEnd(value);
         if (!more) end();
         if (passed.length > 0) return { done: false, value: passed };
       }

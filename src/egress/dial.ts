@@ -24,7 +24,7 @@ const TIMEOUT_MS = 10_000;
 const ATTEMPT_MS = 500;
 
 /** The allowed addresses of a name, in the resolver's order. Throws `EgressDenied` if there is none, or the resolver's error. */
-export async function judgedAddresses(
+export async function resolveAllowedAddresses(
   target: DialTarget,
   rules: EgressRules,
   resolve: Resolve = lookupAll,
@@ -52,7 +52,7 @@ export async function dialEgress(
   rules: EgressRules,
   { resolve, timeout_ms = TIMEOUT_MS }: DialOptions = {},
 ): Promise<Socket> {
-  const addresses = await judgedAddresses(target, rules, resolve);
+  const addresses = await resolveAllowedAddresses(target, rules, resolve);
   const [first] = addresses as [LookupAddress];
   const socket = connect({
     // Node gets an already checked address, so it resolves nothing itself.
@@ -68,15 +68,15 @@ export async function dialEgress(
     return socket;
   } catch (error) {
     socket.destroy();
-    throw error instanceof AggregateError ? namedFailure(error) : error;
+    throw error instanceof AggregateError ? toSingleError(error) : error;
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** For clients that dial themselves: the first allowed address of a name that accepts a connection. */
-export async function answeringAddress(target: DialTarget, rules: EgressRules): Promise<string> {
-  const addresses = await judgedAddresses(target, rules);
+export async function findAnsweringAddress(target: DialTarget, rules: EgressRules): Promise<string> {
+  const addresses = await resolveAllowedAddresses(target, rules);
   if (addresses.length === 1) return addresses[0]!.address;
   const socket = await dialEgress(target, rules, { resolve: async () => addresses });
   const address = socket.remoteAddress;
@@ -85,7 +85,7 @@ export async function answeringAddress(target: DialTarget, rules: EgressRules): 
 }
 
 /** Node's AggregateError has no message. */
-function namedFailure({ errors, ...facts }: AggregateError): Error {
+function toSingleError({ errors, ...facts }: AggregateError): Error {
   const message = errors.map((error: Error) => error.message).join('; ');
   return Object.assign(new Error(message), { code: (facts as { code?: string }).code ?? errors[0]?.code });
 }

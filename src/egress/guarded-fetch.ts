@@ -1,7 +1,7 @@
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import { BYTE_LIMITS, type ByteLimits, countedFetch, tooLarge } from './counted-fetch.ts';
+import { BYTE_LIMITS, type ByteLimits, limitFetchBytes, tooLarge } from './counted-fetch.ts';
 import { dialEgress, EgressDenied } from './dial.ts';
-import { followingRedirects } from './redirects.ts';
+import { followRedirects } from './redirects.ts';
 import { requestFetch } from './request-fetch.ts';
 import { type EgressRules, egressRules } from './rules.ts';
 
@@ -23,7 +23,7 @@ const CONNECT_MS = 10_000;
  * Fetches addresses that users may set. Each connection resolves its host once, checks the result and dials only that, so DNS
  * rebinding cannot redirect it.
  */
-export function guardedFetch(
+export function createGuardedFetch(
   allow: readonly string[],
   own_ports?: ReadonlySet<number>,
   limits: ByteLimits = BYTE_LIMITS,
@@ -39,14 +39,14 @@ export function guardedFetch(
         (socket) => {
           socket.setNoDelay(true).setKeepAlive(true, 60_000);
           if (protocol !== 'https:') return done(null, socket);
-          secure({ ...options, httpSocket: socket, servername: options.servername ?? nameOf(hostname) }, done);
+          secure({ ...options, httpSocket: socket, servername: options.servername ?? toServerName(hostname) }, done);
         },
         (error: Error) => done(error instanceof EgressDenied ? Object.assign(error, { code: EGRESS_DENIED }) : error, null),
       );
     },
   });
-  const dispatcher = agent.compose(patientWithStreams, rawBytesUpTo(limits.stream));
-  return { rules, fetch: countedFetch(followingRedirects(requestFetch(dispatcher)), limits), close: () => agent.destroy() };
+  const dispatcher = agent.compose(patientWithStreams, limitRawBytes(limits.stream));
+  return { rules, fetch: limitFetchBytes(followRedirects(requestFetch(dispatcher)), limits), close: () => agent.destroy() };
 }
 
 /** An event stream may be silent for as long as its reader waits, as when an MCP server asks a person. Readers have limits. */
@@ -56,7 +56,7 @@ const patientWithStreams: Dispatcher.DispatcherComposeInterceptor = (dispatch) =
 };
 
 /** Limits the compressed bytes of a body: they may unpack to nothing, and would then be counted nowhere else. */
-const rawBytesUpTo =
+const limitRawBytes =
   (most: number): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) => {
@@ -81,7 +81,7 @@ const rawBytesUpTo =
 type Handler = Dispatcher.DispatchHandler;
 
 /** The TLS server name: the requested host name; none for an IP address. */
-const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
+const toServerName = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
 /** Whether a request failed because it was denied, at any depth of the cause chain. */
 export function isDenied(error: unknown): boolean {

@@ -10,7 +10,7 @@ const OF_THE_BODY = ['content-type', 'content-length', 'content-encoding', 'cont
  * A fetch that follows redirects as the standard says, but sends no possible credential to another origin: the standard drops only
  * `authorization` and `cookie`, not `x-api-key`. A body that is resent (307, 308) does not leave its origin.
  */
-export function followingRedirects(fetch: Fetch): Fetch {
+export function followRedirects(fetch: Fetch): Fetch {
   return async (input, init = {}) => {
     if (input instanceof Request || (init.redirect ?? 'follow') !== 'follow') return fetch(input, init);
     let url = new URL(input);
@@ -21,15 +21,15 @@ export function followingRedirects(fetch: Fetch): Fetch {
       if (!REDIRECTS.has(response.status) || location === null) return response;
       await response.body?.cancel();
       const next = new URL(location, url);
-      request = redirected(request, { status: response.status, from: url, to: next });
+      request = redirectRequest(request, { status: response.status, from: url, to: next });
       url = next;
     }
-    throw failed(`more than ${MOST} redirects`);
+    throw createFetchError(`more than ${MOST} redirects`);
   };
 }
 
-function redirected(request: RequestInit, { status, from, to }: { status: number; from: URL; to: URL }): RequestInit {
-  if (!/^https?:$/.test(to.protocol)) throw failed(`a redirect to ${to.protocol} is not followed`);
+function redirectRequest(request: RequestInit, { status, from, to }: { status: number; from: URL; to: URL }): RequestInit {
+  if (!/^https?:$/.test(to.protocol)) throw createFetchError(`a redirect to ${to.protocol} is not followed`);
   const headers = new Headers(request.headers);
   const method = (request.method ?? 'GET').toUpperCase();
   const { body: _, ...bare } = request;
@@ -37,9 +37,9 @@ function redirected(request: RequestInit, { status, from, to }: { status: number
   if (asGet) for (const name of OF_THE_BODY) headers.delete(name);
   const resent = asGet ? { ...bare, method: 'GET' } : request;
   if (from.origin === to.origin) return { ...resent, headers };
-  if (resent.body) throw failed(`a redirect to another origin, ${to.origin}, is not followed with a body`);
+  if (resent.body) throw createFetchError(`a redirect to another origin, ${to.origin}, is not followed with a body`);
   for (const name of [...headers.keys()]) if (!HARMLESS.has(name)) headers.delete(name);
   return { ...resent, headers };
 }
 
-const failed = (reason: string) => new TypeError('fetch failed', { cause: new Error(reason) });
+const createFetchError = (reason: string) => new TypeError('fetch failed', { cause: new Error(reason) });

@@ -1,8 +1,8 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
-import { Misshapen, reasonOf } from '../domain/reason.ts';
-import { type ByteSource, bodyOf } from '../domain/relayed-body.ts';
+import { getReason, Misshapen } from '../domain/reason.ts';
+import { type ByteSource, toBody } from '../domain/relayed-body.ts';
 import { REDIRECTS } from './redirects.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -36,13 +36,13 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
     const asked = input instanceof Request ? new Request(input, init) : { ...init, url: input };
     const { method = 'GET', signal, redirect, headers, body } = asked;
     signal?.throwIfAborted();
-    const url = addressOf(asked.url);
-    const sent = { ...(await contentOf({ headers, body })), method: method.toUpperCase() as Dispatcher.HttpMethod };
+    const url = toRequestUrl(asked.url);
+    const sent = { ...(await encodeRequest({ headers, body })), method: method.toUpperCase() as Dispatcher.HttpMethod };
     const answer = await request(url, { ...sent, signal: signal ?? null, dispatcher }).catch((error: Error) => {
-      throw signal?.aborted ? signal.reason : new TypeError(reasonOf(error), { cause: error });
+      throw signal?.aborted ? signal.reason : new TypeError(getReason(error), { cause: error });
     });
     try {
-      return responseOf(answer, { url, signal, redirect });
+      return toResponse(answer, { url, signal, redirect });
     } catch (error) {
       answer.body.destroy();
       throw error;
@@ -51,7 +51,7 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
 }
 
 /** As it is asked: without what is behind `#`. */
-function addressOf(address: string | URL): string {
+function toRequestUrl(address: string | URL): string {
   const url = new URL(address);
   if (!/^https?:$/.test(url.protocol)) throw new Misshapen(`an address of ${url.protocol} is not asked`);
   if (url.username || url.password) throw new Misshapen('an address with a user name or password is not asked');
@@ -60,7 +60,7 @@ function addressOf(address: string | URL): string {
 }
 
 /** Headers and body as they are sent. */
-async function contentOf({ headers, body }: Pick<RequestInit, 'headers' | 'body'>) {
+async function encodeRequest({ headers, body }: Pick<RequestInit, 'headers' | 'body'>) {
   const given = { ...DEFAULTS, ...Object.fromEntries(new Headers(headers)) };
   if (body == null) return { headers: given };
   // A transcript is long, and sent as it is.
@@ -70,7 +70,7 @@ async function contentOf({ headers, body }: Pick<RequestInit, 'headers' | 'body'
   return { headers: { ...(type ? { 'content-type': type } : {}), ...given }, body: await carrier.bytes() };
 }
 
-function responseOf(
+function toResponse(
   answer: Answer,
   { url, signal, redirect }: Pick<RequestInit, 'signal' | 'redirect'> & { url: string },
 ): Response {
@@ -80,17 +80,17 @@ function responseOf(
   if (redirect === 'error' && headers.location !== undefined && REDIRECTS.has(status))
     throw new Misshapen('a redirect is not followed');
   if (status > LARGEST_STATUS) throw new Misshapen(`the answer has the status ${status}, which does not exist`);
-  const source = sourceIn(unpacked(body, headers['content-encoding']), signal);
+  const source = toByteSource(unpack(body, headers['content-encoding']), signal);
   const statusText = REASON.test(answer.statusText) ? answer.statusText : '';
-  const response = new Response(BARE.has(status) ? null : bodyOf(source), { status, statusText, headers: headersOf(headers) });
+  const response = new Response(BARE.has(status) ? null : toBody(source), { status, statusText, headers: toHeaders(headers) });
   return Object.defineProperty(response, 'url', { value: url });
 }
 
-const headersOf = (headers: Answer['headers']): [string, string][] =>
+const toHeaders = (headers: Answer['headers']): [string, string][] =>
   Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]));
 
 /** The body itself if one of its packings is not known. */
-function unpacked(body: Readable, packings: string | string[] | undefined): Readable {
+function unpack(body: Readable, packings: string | string[] | undefined): Readable {
   if (packings === undefined) return body;
   const names = String(packings)
     .toLowerCase()
@@ -105,7 +105,7 @@ function unpacked(body: Readable, packings: string | string[] | undefined): Read
 }
 
 /** A body that breaks off fails as that of fetch does. */
-function sourceIn(body: Readable, signal: AbortSignal | null | undefined): ByteSource {
+function toByteSource(body: Readable, signal: AbortSignal | null | undefined): ByteSource {
   const chunks: AsyncIterator<Uint8Array, undefined> = body[Symbol.asyncIterator]();
   return {
     async read() {

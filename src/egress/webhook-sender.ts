@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { reasonOf } from '../domain/reason.ts';
+import { getReason } from '../domain/reason.ts';
 import { isDenied } from './guarded-fetch.ts';
 
 interface WebhookMessage {
@@ -23,7 +23,7 @@ export type SendWebhook = (message: WebhookMessage, signal: AbortSignal) => Prom
 interface SenderOptions {
   fetch: typeof globalThis.fetch;
   /** The signing secrets of an owner, each `whsec_` and the key in base64; receivers accept any of the signatures. */
-  secretsOf(owner: string): Promise<string[]>;
+  listSecrets(owner: string): Promise<string[]>;
   now?: () => number;
   /** How long a receiver may take to answer. */
   timeout_ms?: number;
@@ -33,11 +33,11 @@ const TIMEOUT_MS = 15_000;
 const GONE = 410;
 
 /** Standard Webhooks: the id, the time and the body are signed together, so none of them can be changed or replayed alone. */
-export function webhookSender({ fetch, secretsOf, now = Date.now, timeout_ms = TIMEOUT_MS }: SenderOptions): SendWebhook {
+export function webhookSender({ fetch, listSecrets, now = Date.now, timeout_ms = TIMEOUT_MS }: SenderOptions): SendWebhook {
   return async ({ id, url, payload, owner }, signal) => {
     const body = JSON.stringify(payload);
     const timestamp = new Date(now());
-    const signatures = (await secretsOf(owner)).map((secret) => new Webhook(secret).sign(id, timestamp, body));
+    const signatures = (await listSecrets(owner)).map((secret) => new Webhook(secret).sign(id, timestamp, body));
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Perdura-Webhooks/1',
@@ -58,7 +58,7 @@ export function webhookSender({ fetch, secretsOf, now = Date.now, timeout_ms = T
       };
     } catch (error) {
       signal.throwIfAborted();
-      return { delivered: false, response_status: null, error: reasonOf(error), retry: !isDenied(error) };
+      return { delivered: false, response_status: null, error: getReason(error), retry: !isDenied(error) };
     }
   };
 }

@@ -26,15 +26,15 @@ export async function pack(file: string, members: Members[], signal: AbortSignal
 }
 
 /** Reads a packed file to its end, which compares its checksum. Returns the first part of each path in it. */
-export async function topLevelOf(file: string): Promise<Set<string>> {
-  const { code, output, errors } = await reading(file, ['-tzf', '-']);
+export async function listTopLevel(file: string): Promise<Set<string>> {
+  const { code, output, errors } = await runTarOnFile(file, ['-tzf', '-']);
   if (code !== 0) throw new Error(lastLine(errors));
   return new Set(output.split('\n').map((path) => path.replace(/^\.\//, '').split('/')[0] ?? ''));
 }
 
 /** The text of a file in a packed one; nothing if it is not there. */
-export async function memberOf(file: string, path: string): Promise<string | undefined> {
-  const { output } = await reading(file, ['-xzOf', '-', path]);
+export async function readMember(file: string, path: string): Promise<string | undefined> {
+  const { output } = await runTarOnFile(file, ['-xzOf', '-', path]);
   return output || undefined;
 }
 
@@ -48,12 +48,12 @@ export async function unpackAsOwn(file: string, folder: string): Promise<void> {
 }
 
 async function extract(file: string, args: string[]): Promise<void> {
-  const { code, errors } = await reading(file, args);
+  const { code, errors } = await runTarOnFile(file, args);
   if (code !== 0) throw new Error(lastLine(errors));
 }
 
 /** Through standard input, because tar takes a name with a colon for a file on another machine. */
-async function reading(file: string, args: string[]): Promise<Result> {
+async function runTarOnFile(file: string, args: string[]): Promise<Result> {
   const input = await open(file);
   try {
     return await tar(args, { input });

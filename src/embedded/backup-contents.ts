@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { memberOf, topLevelOf } from './archive.ts';
+import { listTopLevel, readMember } from './archive.ts';
 
 /** What describes a backup, as its first file. */
 const Manifest = z.object({
@@ -29,17 +29,17 @@ export const LEFT_OUT = [/^(bin|cache)$/, /^(ready|epoch)\.json/, /\.log$/, /\.l
 
 /** Reads a backup to its end, which compares its checksum. Throws a sentence for a file that is none, or not a whole one. */
 export async function readBackup(file: string): Promise<Manifest> {
-  const entries = await topLevelOf(file).catch((error: NodeJS.ErrnoException) => {
+  const entries = await listTopLevel(file).catch((error: NodeJS.ErrnoException) => {
     throw new Error(
       error.code ? `${file} cannot be read: ${error.message}` : `${file} is damaged or incomplete: ${error.message}`,
     );
   });
-  const manifest = Manifest.safeParse(parsed((await memberOf(file, MANIFEST)) ?? ''));
+  const manifest = Manifest.safeParse(tryParseJson((await readMember(file, MANIFEST)) ?? ''));
   if (manifest.success && [ENGINE_COPY, CLUSTER_COPY].every((name) => entries.has(name))) return manifest.data;
   throw new Error(`${file} is not a backup that this version of Perdura can read`);
 }
 
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

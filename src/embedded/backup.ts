@@ -1,8 +1,8 @@
 import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
-import { connectionTo } from '../store/database/database.ts';
-import { appliedMigrations } from '../store/database/migrations.ts';
+import { buildClientConfig } from '../store/database/database.ts';
+import { listAppliedMigrations } from '../store/database/migrations.ts';
 import { pack } from './archive.ts';
 import { CLUSTER_COPY, ENGINE_COPY, KEPT, KEY, MANIFEST, type Manifest, readBackup } from './backup-contents.ts';
 import { copyCluster } from './cluster-copy.ts';
@@ -33,7 +33,7 @@ export async function backUp(options: BackupOptions): Promise<number> {
   await requireOwnServers(home);
   const lock = await takeLock(join(home, 'backup.lock'));
   if (!lock.held) throw new Error(`Process ${lock.holder.pid} is making a backup of ${home}. Wait for it, then try again.`);
-  const draft = draftOf(file);
+  const draft = toDraftPath(file);
   try {
     // What a backup that was killed has left.
     await rm(draft, { recursive: true, force: true });
@@ -42,7 +42,7 @@ export async function backUp(options: BackupOptions): Promise<number> {
     await rename(join(draft, ARCHIVE), file);
     return (await stat(file)).size;
   } catch (error) {
-    throw inPlainWords(error as NodeJS.ErrnoException, file);
+    throw toPlainError(error as NodeJS.ErrnoException, file);
   } finally {
     await rm(draft, { recursive: true, force: true });
     await lock.release();
@@ -120,12 +120,12 @@ async function runningDatabase(home: string, pid: number): Promise<string> {
 }
 
 async function describeDatabase(url: string): Promise<Pick<Manifest, 'postgres' | 'migrations'>> {
-  const client = new pg.Client(connectionTo(url, 'perdura backup'));
+  const client = new pg.Client(buildClientConfig(url, 'perdura backup'));
   await client.connect();
   try {
     const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
     const postgres = rows[0]?.server_version.split('.')[0] ?? '';
-    const migrations = await appliedMigrations(client);
+    const migrations = await listAppliedMigrations(client);
     return { postgres, migrations: migrations.map(({ migration_name, logs }) => ({ migration_name, logs })) };
   } finally {
     await client.end();
@@ -143,11 +143,11 @@ async function seal(file: string): Promise<void> {
   }
 }
 
-const draftOf = (file: string) => `${file}.perdura-part`;
+const toDraftPath = (file: string) => `${file}.perdura-part`;
 
 const FULL = /ENOSPC|EDQUOT|no space left|disk is full|quota exceeded/i;
 
-function inPlainWords(error: NodeJS.ErrnoException, file: string): Error {
+function toPlainError(error: NodeJS.ErrnoException, file: string): Error {
   const place = dirname(file);
   if (error.name === 'AbortError') return new Error('Stopped: no backup was written');
   if (FULL.test(error.message))
@@ -157,6 +157,6 @@ function inPlainWords(error: NodeJS.ErrnoException, file: string): Error {
   // 57P: Postgres was shut down.
   if (error.code?.startsWith('57P') || /^Connection terminated/.test(error.message))
     return new Error('Perdura was stopped while its database was copied, and no backup was written. Try again.');
-  if (error.path?.startsWith(draftOf(file))) return new Error(`${place} cannot be written to: ${error.message}`);
+  if (error.path?.startsWith(toDraftPath(file))) return new Error(`${place} cannot be written to: ${error.message}`);
   return error;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import pg from 'pg';
-import { connectionTo } from '../store/database/database.ts';
+import { buildClientConfig } from '../store/database/database.ts';
 
 /** What is used of the connection and the messages that `pg` hands to a query. */
 interface Wire {
@@ -22,7 +22,7 @@ const PIECE = 'd'.charCodeAt(0);
  * server. The write-ahead log is included: a server that starts on the copy recovers to the moment at which the copy ended.
  */
 export async function copyCluster(url: string, file: string, signal: AbortSignal): Promise<void> {
-  const client = new pg.Client({ ...connectionTo(url, 'perdura backup'), replication: 'true' } as pg.ClientConfig);
+  const client = new pg.Client({ ...buildClientConfig(url, 'perdura backup'), replication: 'true' } as pg.ClientConfig);
   // The query in progress fails too and reports it.
   client.on('error', () => {});
   const output = createWriteStream(file, { flags: 'wx', mode: 0o600, signal });

@@ -27,7 +27,7 @@ const QUOTED = /"([^"]*)"|“([^“”]*)”|`([^`]*)`|(?<!\w)'([^']*)'(?!\w)/g;
 const NUMBER = /(?<![\w.-])-?\d+(?:\.\d+)?(?!\w)/g;
 const TEXT_LENGTH = 200;
 
-export function piecesOf(prompt: string): Pieces {
+export function extractPieces(prompt: string): Pieces {
   const quotes = [...prompt.matchAll(QUOTED)].map(([, ...groups]) => groups.find((group) => group !== undefined) ?? '');
   const numbers = (prompt.replace(QUOTED, ' ').match(NUMBER) ?? []).map(Number);
   return { quotes, numbers, text: [...prompt.trim()].slice(0, TEXT_LENGTH).join('') };
@@ -44,11 +44,11 @@ export function fill(schema: Schema, pieces: Pieces, root: Schema = schema): unk
 }
 
 function fillType(schema: Schema, pieces: Pieces, root: Schema): unknown {
-  const type = typeOf(schema);
+  const type = findType(schema);
   if (type === 'object') return fillObject(schema, pieces, root);
   if (type === 'array') return fillArray(schema, pieces, root);
   if (type === 'boolean') return schema.default ?? true;
-  if (type === 'string') return pieces.quotes.shift() ?? schema.default ?? wellFormed(schema.format, pieces.text);
+  if (type === 'string') return pieces.quotes.shift() ?? schema.default ?? toFormat(schema.format, pieces.text);
   if (type !== 'number' && type !== 'integer') return schema.default ?? null;
   const number = pieces.numbers.shift() ?? schema.default ?? schema.minimum ?? 1;
   return type === 'integer' ? Math.trunc(Number(number)) : number;
@@ -58,33 +58,33 @@ function fillObject({ properties = {}, required = [] }: Schema, pieces: Pieces, 
   const wanted = Object.entries(properties).filter(([name]) => required.includes(name));
   const filled = Object.fromEntries(wanted.map(([name, schema]) => [name, fill(schema, pieces, root)]));
   for (const [name, schema] of Object.entries(properties)) {
-    if (!(name in filled) && hasPieceFor(schema, pieces)) filled[name] = fill(schema, pieces, root);
+    if (!(name in filled) && hasMatchingPiece(schema, pieces)) filled[name] = fill(schema, pieces, root);
   }
   return filled;
 }
 
 function fillArray({ items = {}, default: preset }: Schema, pieces: Pieces, root: Schema): unknown {
-  const type = typeOf(items);
+  const type = findType(items);
   const filled: unknown[] = [];
-  while (hasPieceFor(items, pieces)) filled.push(fill(items, pieces, root));
+  while (hasMatchingPiece(items, pieces)) filled.push(fill(items, pieces, root));
   if (filled.length > 0) return filled;
   return preset ?? (type === 'object' || items.$ref ? [fill(items, pieces, root)] : []);
 }
 
 /** Optional arguments get only values that are left from the prompt. */
-function hasPieceFor(schema: Schema, { numbers, quotes }: Pieces): boolean {
+function hasMatchingPiece(schema: Schema, { numbers, quotes }: Pieces): boolean {
   if (schema.enum || schema.const !== undefined) return false;
-  const type = typeOf(schema);
+  const type = findType(schema);
   if (type === 'string') return quotes.length > 0;
   return (type === 'number' || type === 'integer') && numbers.length > 0;
 }
 
-function typeOf({ type, properties, anyOf }: Schema): string | undefined {
+function findType({ type, properties, anyOf }: Schema): string | undefined {
   if (Array.isArray(type)) return type.find((option) => option !== 'null');
-  return type ?? (properties ? 'object' : (anyOf?.map(typeOf).find((option) => option !== 'null') as string | undefined));
+  return type ?? (properties ? 'object' : (anyOf?.map(findType).find((option) => option !== 'null') as string | undefined));
 }
 
-function wellFormed(format: string | undefined, text: string): string {
+function toFormat(format: string | undefined, text: string): string {
   if (format === 'uri' || format === 'url') return /https?:\/\/\S+/.exec(text)?.[0] ?? 'https://example.com';
   if (format === 'date-time') return '2025-01-01T00:00:00Z';
   if (format === 'date') return '2025-01-01';

@@ -18,7 +18,7 @@ export interface Turn {
 }
 
 /** A word with its trailing blanks counts as a token, here and in the usage. */
-const tokensOf = (text: string): string[] => text.match(/\S+\s*|\s+/g) ?? [];
+const splitTokens = (text: string): string[] => text.match(/\S+\s*|\s+/g) ?? [];
 
 interface Outcome {
   tokens: string[];
@@ -27,12 +27,12 @@ interface Outcome {
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
 }
 
-export async function completion({ request, reply, delivery }: Turn) {
-  const { tokens, calls, finish_reason, usage } = demoOutcome(request, reply);
+export async function createCompletion({ request, reply, delivery }: Turn) {
+  const { tokens, calls, finish_reason, usage } = toOutcome(request, reply);
   await sleep(delivery.ttft_ms);
   const message = { role: 'assistant', content: calls.length > 0 ? null : tokens.join(''), refusal: null };
   return {
-    ...headOf(request, 'chat.completion'),
+    ...buildHead(request, 'chat.completion'),
     choices: [
       { index: 0, message: { ...message, ...(calls.length > 0 && { tool_calls: calls }) }, logprobs: null, finish_reason },
     ],
@@ -46,7 +46,7 @@ export async function streamCompletion({ request, reply, delivery }: Turn, respo
   response.once('close', () => gone.abort());
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders();
-  const frames = framesOf(request, reply).map((frame) => `data: ${JSON.stringify(frame)}\n\n`);
+  const frames = buildFrames(request, reply).map((frame) => `data: ${JSON.stringify(frame)}\n\n`);
   try {
     if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: gone.signal });
     await write(response, delivery.cut ? frames.slice(0, frames.length / 2) : frames, { ...delivery, signal: gone.signal });
@@ -70,31 +70,31 @@ async function write(
   }
 }
 
-function framesOf(request: DemoRequest, reply: DemoReply): object[] {
-  const { tokens, calls, finish_reason, usage } = demoOutcome(request, reply);
+function buildFrames(request: DemoRequest, reply: DemoReply): object[] {
+  const { tokens, calls, finish_reason, usage } = toOutcome(request, reply);
   const with_usage = request.stream_options?.include_usage === true;
-  const head = { ...headOf(request, 'chat.completion.chunk'), ...(with_usage && { usage: null }) };
+  const head = { ...buildHead(request, 'chat.completion.chunk'), ...(with_usage && { usage: null }) };
   const frame = (delta: object, finish: string | null = null) => ({
     ...head,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   });
-  const deltas = calls.length > 0 ? calls.flatMap(callDeltas) : tokens.map((content) => ({ content }));
+  const deltas = calls.length > 0 ? calls.flatMap(toCallDeltas) : tokens.map((content) => ({ content }));
   const opening = { role: 'assistant', content: calls.length > 0 ? null : '' };
   const closing = with_usage ? [{ ...head, choices: [], usage }] : [];
   return [frame(opening), ...deltas.map((delta) => frame(delta)), frame({}, finish_reason), ...closing];
 }
 
 /** Arguments come in pieces, as they do from a real model. */
-function callDeltas(call: Outcome['calls'][number], index: number): object[] {
+function toCallDeltas(call: Outcome['calls'][number], index: number): object[] {
   const { name, arguments: text } = call.function;
   const opening = { index, ...call, function: { name, arguments: '' } };
   const pieces = (text.match(/.{1,16}/gsu) ?? []).map((piece) => ({ index, function: { arguments: piece } }));
   return [opening, ...pieces].map((part) => ({ tool_calls: [part] }));
 }
 
-function demoOutcome(request: DemoRequest, { calls, text }: DemoReply): Outcome {
+function toOutcome(request: DemoRequest, { calls, text }: DemoReply): Outcome {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
-  const all = tokensOf(text);
+  const all = splitTokens(text);
   const tokens = all.slice(0, limit);
   const prompt_tokens = Math.ceil(JSON.stringify(request.messages).length / 4);
   const completion_tokens =
@@ -110,7 +110,7 @@ function demoOutcome(request: DemoRequest, { calls, text }: DemoReply): Outcome 
 }
 
 /** A constant time, so that replies do not depend on the clock. */
-const headOf = ({ model }: DemoRequest, object: string) => ({
+const buildHead = ({ model }: DemoRequest, object: string) => ({
   id: `chatcmpl-${randomUUID()}`,
   object,
   created: 1_735_689_600,

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { type HostRule, hostRule, originRule } from '../domain/hosts.ts';
-import { completion, type Delivery, streamCompletion } from './demo-completion.ts';
+import { createCompletion, type Delivery, streamCompletion } from './demo-completion.ts';
 import { embed, inBase64 } from './demo-embedding.ts';
-import { replyTo } from './demo-reply.ts';
+import { createReply } from './demo-reply.ts';
 import { DemoRequest, EmbeddingRequest } from './demo-request.ts';
 import type { Scenario } from './demo-scenario.ts';
 
@@ -72,15 +72,15 @@ async function answer(request: IncomingMessage, response: ServerResponse, memory
   const route = `${request.method} ${request.url?.split('?')[0]?.replace(/^\/v1/, '')}`;
   if (route === 'GET /models') return send(response, { object: 'list', data: [MODEL] });
   if (route === `GET /models/${DEMO_MODEL}`) return send(response, MODEL);
-  if (route === 'POST /embeddings') return send(response, embeddings(await bodyOf(request, EmbeddingRequest)));
-  if (route === 'POST /chat/completions') return chat(await bodyOf(request, DemoRequest), response, memory);
+  if (route === 'POST /embeddings') return send(response, embeddings(await parseBody(request, EmbeddingRequest)));
+  if (route === 'POST /chat/completions') return chat(await parseBody(request, DemoRequest), response, memory);
   throw new Refusal(404, 'not_found', `The demo model has no ${request.method} ${request.url}`);
 }
 
 const MODEL = { id: DEMO_MODEL, object: 'model', created: 1_735_689_600, owned_by: 'perdura', name: NAME };
 
 async function chat(request: DemoRequest, response: ServerResponse, { token_delay_ms, seen }: Memory): Promise<void> {
-  const reply = replyTo(request);
+  const reply = createReply(request);
   const { scenario } = reply;
   const first = scenario ? failOrCount(scenario, seen) : false;
   const delivery: Delivery = {
@@ -89,7 +89,7 @@ async function chat(request: DemoRequest, response: ServerResponse, { token_dela
     cut: first && scenario?.cut === 1,
   };
   if (request.stream) return streamCompletion({ request, reply, delivery }, response);
-  return send(response, await completion({ request, reply, delivery }));
+  return send(response, await createCompletion({ request, reply, delivery }));
 }
 
 /** Whether this is the first call with the scenario's key; throws while it is one of those meant to fail. */
@@ -111,7 +111,7 @@ function embeddings({ model, input, encoding_format }: z.output<typeof Embedding
   return { object: 'list', model, data, usage: { prompt_tokens: tokens, total_tokens: tokens } };
 }
 
-async function bodyOf<S extends z.ZodType>(request: IncomingMessage, schema: S): Promise<z.output<S>> {
+async function parseBody<S extends z.ZodType>(request: IncomingMessage, schema: S): Promise<z.output<S>> {
   const body = await json(request).catch(() => {
     throw new Refusal(400, 'invalid_json', 'The body is not JSON');
   });

@@ -1,6 +1,6 @@
-import { fill, piecesOf, type Schema } from './demo-arguments.ts';
-import { conversationOf, type DemoConversation, type DemoRequest, messageText } from './demo-request.ts';
-import { type Scenario, scenarioIn, scenarioText } from './demo-scenario.ts';
+import { extractPieces, fill, type Schema } from './demo-arguments.ts';
+import { type DemoConversation, type DemoRequest, messageText, toConversation } from './demo-request.ts';
+import { parseScenario, type Scenario, scenarioText } from './demo-scenario.ts';
 
 interface DemoCall {
   name: string;
@@ -19,35 +19,36 @@ type Tool = { name: string; parameters?: Schema | null | undefined };
 const INTRODUCTION = "This is Perdura's demo model: it follows a script and understands nothing.";
 
 /** Decides by rules alone. The same request always has the same reply. */
-export function replyTo(request: DemoRequest): DemoReply {
-  const conversation = conversationOf(request.messages);
+export function createReply(request: DemoRequest): DemoReply {
+  const conversation = toConversation(request.messages);
   const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((it) => it.function);
-  const scenario = scenarioIn(conversation.prompt);
-  if (scenario) return { ...acted(scenario, conversation, tools), scenario };
-  const chosen = chosenTools(request, conversation, tools);
-  if (chosen.length > 0) return { calls: callsOf(chosen, conversation.prompt), text: '' };
+  const scenario = parseScenario(conversation.prompt);
+  if (scenario) return { ...playScenario(scenario, conversation, tools), scenario };
+  const chosen = chooseTools(request, conversation, tools);
+  if (chosen.length > 0) return { calls: buildCalls(chosen, conversation.prompt), text: '' };
   return { calls: [], text: finalText(request, conversation, tools) };
 }
 
-function acted(scenario: Scenario, { prompt, results }: DemoConversation, tools: readonly Tool[]): DemoReply {
+function playScenario(scenario: Scenario, { prompt, results }: DemoConversation, tools: readonly Tool[]): DemoReply {
   if (tools.length === 0 || results.length >= scenario.turns - 1) return { calls: [], text: scenarioText(scenario) };
   const tool = tools.find(({ name }) => name === scenario.tool);
   const q = `q${results.length + 1}`;
-  const fitting = tool?.parameters?.properties && !tool.parameters.properties.q ? fill(tool.parameters, piecesOf(prompt)) : { q };
+  const fitting =
+    tool?.parameters?.properties && !tool.parameters.properties.q ? fill(tool.parameters, extractPieces(prompt)) : { q };
   const extras = { ...(scenario.toolms && { ms: scenario.toolms }), ...(scenario.pad && { pad: 'x'.repeat(scenario.pad) }) };
   return { calls: [{ name: scenario.tool, arguments: JSON.stringify({ ...(fitting as object), ...extras }) }], text: '' };
 }
 
 /** The tools that a request requires, or those whose names the prompt mentions, in that order, until there are results. */
-function chosenTools({ tool_choice }: DemoRequest, { prompt, results }: DemoConversation, tools: readonly Tool[]): Tool[] {
+function chooseTools({ tool_choice }: DemoRequest, { prompt, results }: DemoConversation, tools: readonly Tool[]): Tool[] {
   const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   if (named) return tools.filter(({ name }) => name === named);
-  const mentioned = results.length > 0 ? [] : mentionedIn(prompt, tools);
+  const mentioned = results.length > 0 ? [] : findMentionedTools(prompt, tools);
   return mentioned.length === 0 && tool_choice === 'required' ? tools.slice(0, 1) : mentioned;
 }
 
 /** Long names first, so that `read_file` does not match `read`. */
-function mentionedIn(prompt: string, tools: readonly Tool[]): Tool[] {
+function findMentionedTools(prompt: string, tools: readonly Tool[]): Tool[] {
   let words = ` ${plain(prompt)} `;
   const found: { tool: Tool; at: number }[] = [];
   for (const tool of [...tools].sort((a, b) => b.name.length - a.name.length)) {
@@ -67,11 +68,11 @@ function plain(text: string): string {
 }
 
 /** Each call continues in the prompt where the previous one stopped; at its end, from the beginning again. */
-function callsOf(tools: readonly Tool[], prompt: string): DemoCall[] {
-  const left = piecesOf(prompt);
+function buildCalls(tools: readonly Tool[], prompt: string): DemoCall[] {
+  const left = extractPieces(prompt);
   return tools.map(({ name, parameters }) => {
-    if (left.numbers.length === 0) left.numbers = piecesOf(prompt).numbers;
-    if (left.quotes.length === 0) left.quotes = piecesOf(prompt).quotes;
+    if (left.numbers.length === 0) left.numbers = extractPieces(prompt).numbers;
+    if (left.quotes.length === 0) left.quotes = extractPieces(prompt).quotes;
     return { name, arguments: JSON.stringify(fill({ type: 'object', ...parameters }, left)) };
   });
 }
@@ -80,17 +81,17 @@ function finalText(request: DemoRequest, conversation: DemoConversation, tools: 
   const text = plainText(conversation, tools);
   const { type, json_schema } = request.response_format ?? {};
   if (type === 'json_schema' && json_schema?.schema)
-    return JSON.stringify(fill(json_schema.schema, piecesOf(conversation.prompt)));
+    return JSON.stringify(fill(json_schema.schema, extractPieces(conversation.prompt)));
   return asksForJson(request, conversation) ? JSON.stringify({ answer: text }) : text;
 }
 
 function plainText({ prompt, results }: DemoConversation, tools: readonly Tool[]): string {
   if (results.length > 0) {
-    return [...results.map(({ name, text }) => `The tool ${name} answered: ${shortened(text, 400)}`), INTRODUCTION].join('\n\n');
+    return [...results.map(({ name, text }) => `The tool ${name} answered: ${truncate(text, 400)}`), INTRODUCTION].join('\n\n');
   }
   const names = tools.slice(0, 12).map(({ name }) => name);
   const hint = names.length > 0 ? [`Name a tool in the prompt and it is called: ${names.join(', ')}.`] : [];
-  return [INTRODUCTION, `The prompt was: ${shortened(prompt.trim(), 200)}`, ...hint].join('\n\n');
+  return [INTRODUCTION, `The prompt was: ${truncate(prompt.trim(), 200)}`, ...hint].join('\n\n');
 }
 
 function asksForJson({ response_format, messages }: DemoRequest, { prompt }: DemoConversation): boolean {
@@ -100,7 +101,7 @@ function asksForJson({ response_format, messages }: DemoRequest, { prompt }: Dem
   return [...instructions, prompt].some((text) => /(?<![\w.])json\b/i.test(text));
 }
 
-function shortened(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   const characters = [...text];
   return characters.length > length ? `${characters.slice(0, length).join('')}…` : text;
 }

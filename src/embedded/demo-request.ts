@@ -51,8 +51,8 @@ export interface DemoConversation {
 }
 
 /** The last prompt and what followed it. */
-export function conversationOf(messages: readonly Message[]): DemoConversation {
-  const begin = lastPrompt(messages);
+export function toConversation(messages: readonly Message[]): DemoConversation {
+  const begin = findLastPrompt(messages);
   const later = messages.slice(begin + 1);
   const names = new Map(later.flatMap((it) => it.tool_calls ?? []).map((call) => [call.id, call.function?.name ?? 'unnamed']));
   const answers = later.filter((it) => it.role === 'tool');
@@ -63,7 +63,7 @@ export function conversationOf(messages: readonly Message[]): DemoConversation {
 }
 
 /** A user message right after tool results that quotes the prompt before it is a reminder of the goal, not a new prompt. */
-function lastPrompt(messages: readonly Message[]): number {
+function findLastPrompt(messages: readonly Message[]): number {
   let found = -1;
   for (const [index, message] of messages.entries()) {
     if (message.role !== 'user') continue;

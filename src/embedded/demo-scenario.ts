@@ -33,7 +33,7 @@ const DEFAULTS: Scenario = {
   cut: 0,
 };
 
-export function scenarioIn(text: string): Scenario | undefined {
+export function parseScenario(text: string): Scenario | undefined {
   const fields = /\[\[([\w.:-]+=[\w.:-]*(?:;[\w.:-]+=[\w.:-]*)*);?\]\]/.exec(text)?.[1];
   if (!fields) return undefined;
   const given = Object.fromEntries(fields.split(';').map((field) => field.split('=') as [string, string]));

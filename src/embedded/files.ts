@@ -40,7 +40,7 @@ async function writeDraft(file: string, text: string): Promise<string> {
   return draft;
 }
 
-export async function readIfThere(file: string): Promise<string | undefined> {
+export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
@@ -52,7 +52,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 /** A file from an older version or torn by a crash counts as missing. */
 export async function readJsonFile<T>(file: string): Promise<T | undefined> {
   try {
-    return JSON.parse((await readIfThere(file)) ?? 'null') ?? undefined;
+    return JSON.parse((await readIfExists(file)) ?? 'null') ?? undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -66,8 +66,8 @@ export const exists = (path: string): Promise<boolean> =>
   );
 
 /** The last lines of a server's log, for the error message when it does not start. */
-export async function tailOf(file: string, lines: number): Promise<string> {
-  return ((await readIfThere(file)) ?? '').trimEnd().split('\n').slice(-lines).join('\n');
+export async function readTail(file: string, lines: number): Promise<string> {
+  return ((await readIfExists(file)) ?? '').trimEnd().split('\n').slice(-lines).join('\n');
 }
 
 /** Keeps an append-only log from filling the disk; call it while nothing writes to the log. */

@@ -15,7 +15,7 @@ async function listensOnLinux(pid: number, port: number): Promise<boolean> {
   const rows = tables.flatMap((table) => table.split('\n').map((row) => row.trim().split(/\s+/)));
   const sockets = rows.filter((row) => row[1]?.endsWith(local) && row[3] === LISTENING).map((row) => `socket:[${row[9]}]`);
   if (sockets.length === 0) return false;
-  return (await openedBy(pid)).some(([, target]) => sockets.includes(target));
+  return (await listOpenFiles(pid)).some(([, target]) => sockets.includes(target));
 }
 
 /**
@@ -36,7 +36,7 @@ interface FileIdentity {
 
 async function openOnLinux(pid: number, name: string): Promise<FileIdentity[]> {
   const found: FileIdentity[] = [];
-  const targets = await openedBy(pid);
+  const targets = await listOpenFiles(pid);
   for (const [descriptor, target] of targets) {
     if (!target.endsWith(`/${name}`) && !target.endsWith(`/${name} (deleted)`)) continue;
     const identity = await stat(`/proc/${pid}/fd/${descriptor}`, { bigint: true }).catch(() => null);
@@ -56,7 +56,7 @@ async function openByLsof(pid: number, name: string): Promise<FileIdentity[]> {
 }
 
 /** The open files and sockets of a process by descriptor, as Linux shows them. */
-async function openedBy(pid: number): Promise<[descriptor: string, target: string][]> {
+async function listOpenFiles(pid: number): Promise<[descriptor: string, target: string][]> {
   const directory = `/proc/${pid}/fd`;
   const names = await readdir(directory).catch(() => []);
   return Promise.all(

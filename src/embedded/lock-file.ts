@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createWhole, readIfThere } from './files.ts';
-import { isAlive, markOf, type ProcessMark } from './processes.ts';
+import { createWhole, readIfExists } from './files.ts';
+import { findMark, isAlive, type ProcessMark } from './processes.ts';
 
-type Locked = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
+type LockResult = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
 
 /**
  * Takes a lock that names its holder. A holder that has ended, in whatever way, no longer has the lock.
@@ -14,23 +14,23 @@ type Locked = { held: true; release(): Promise<void> } | { held: false; holder: 
  * removed: of two processes that remove it, the slower one would remove the faster one's lock. Only a holder removes files, and
  * only lower ones, so a process that reuses a number finds a higher one above it.
  */
-export async function takeLock(file: string): Promise<Locked> {
+export async function takeLock(file: string): Promise<LockResult> {
   await mkdir(dirname(file), { recursive: true });
-  const folder = await identityOf(dirname(file));
-  const mine = JSON.stringify({ ...(await markOf(process.pid)), nonce: randomUUID(), folder });
+  const folder = await getIdentity(dirname(file));
+  const mine = JSON.stringify({ ...(await findMark(process.pid)), nonce: randomUUID(), folder });
   for (;;) {
-    const last = (await takings(file)).at(-1) ?? 0;
-    const holder = last > 0 ? holderOf((await readIfThere(taking(file, last))) ?? '', folder) : undefined;
+    const last = (await listNumbers(file)).at(-1) ?? 0;
+    const holder = last > 0 ? parseHolder((await readIfExists(toLockPath(file, last))) ?? '', folder) : undefined;
     if (holder && (await isAlive(holder))) return { held: false, holder };
     const number = last + 1;
-    if (!(await createWhole(taking(file, number), mine))) continue;
-    const others = (await takings(file)).filter((other) => other !== number);
+    if (!(await createWhole(toLockPath(file, number), mine))) continue;
+    const others = (await listNumbers(file)).filter((other) => other !== number);
     if (others.some((other) => other > number)) {
-      await rm(taking(file, number), { force: true });
+      await rm(toLockPath(file, number), { force: true });
       continue;
     }
-    for (const lower of others) await rm(taking(file, lower), { force: true });
-    return { held: true, release: () => release(taking(file, number)) };
+    for (const lower of others) await rm(toLockPath(file, lower), { force: true });
+    return { held: true, release: () => release(toLockPath(file, number)) };
   }
 }
 
@@ -53,10 +53,10 @@ async function release(file: string): Promise<void> {
   }
 }
 
-const taking = (file: string, number: number): string => `${file}.${number}`;
+const toLockPath = (file: string, number: number): string => `${file}.${number}`;
 
 /** Their numbers, ascending. */
-async function takings(file: string): Promise<number[]> {
+async function listNumbers(file: string): Promise<number[]> {
   const prefix = `${basename(file)}.`;
   const names = (await readdir(dirname(file))).filter((name) => name.startsWith(prefix));
   return names
@@ -67,13 +67,13 @@ async function takings(file: string): Promise<number[]> {
 }
 
 /** The same wherever the folder is moved to, another for a copy of it. */
-async function identityOf(folder: string): Promise<string> {
+async function getIdentity(folder: string): Promise<string> {
   const { dev, ino } = await stat(folder, { bigint: true });
   return `${dev}:${ino}`;
 }
 
 /** Nobody, for a lock that was released (an empty file), was copied along with its folder, or is not one of ours. */
-function holderOf(text: string, here: string): ProcessMark | undefined {
+function parseHolder(text: string, here: string): ProcessMark | undefined {
   try {
     const { pid, started, folder = here } = JSON.parse(text) as Partial<ProcessMark & { folder: string }>;
     return pid && started && folder === here ? { pid, started } : undefined;

@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { readIfThere, replaceFile } from './files.ts';
+import { readIfExists, replaceFile } from './files.ts';
 
 const LOOPBACK = '127.0.0.1';
 const SPAN = 100;
 
 /** The first free port from `first` on; with the neighbourhood full, or `first` 0, any port the system has free. */
-export async function freePort(first = 0, host = LOOPBACK): Promise<number> {
+export async function findFreePort(first = 0, host = LOOPBACK): Promise<number> {
   const last = Math.min(first + SPAN, 65_535);
   for (let port = first; port > 0 && port <= last; port += 1) {
     if (await listenOnce(port, host)) return port;
@@ -15,19 +15,19 @@ export async function freePort(first = 0, host = LOOPBACK): Promise<number> {
 }
 
 /** The port a service had at its last start, so that bookmarks hold. */
-export async function rememberedPort(home: string, service: string): Promise<number | undefined> {
-  const port = Number(await readIfThere(join(home, 'ports', service)));
+export async function loadPort(home: string, service: string): Promise<number | undefined> {
+  const port = Number(await readIfExists(join(home, 'ports', service)));
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
-export async function rememberPort(home: string, service: string, port: number): Promise<void> {
-  if ((await rememberedPort(home, service)) !== port) await replaceFile(join(home, 'ports', service), `${port}\n`);
+export async function savePort(home: string, service: string, port: number): Promise<void> {
+  if ((await loadPort(home, service)) !== port) await replaceFile(join(home, 'ports', service), `${port}\n`);
 }
 
 /** A free port for a service: last time's, or else `first` or the next one free after it. It is remembered. */
-export async function stickyPort(home: string, service: string, first: number): Promise<number> {
-  const port = await freePort((await rememberedPort(home, service)) ?? first);
-  await rememberPort(home, service, port);
+export async function reservePort(home: string, service: string, first: number): Promise<number> {
+  const port = await findFreePort((await loadPort(home, service)) ?? first);
+  await savePort(home, service, port);
   return port;
 }
 

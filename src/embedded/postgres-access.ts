@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { connectionTo } from '../store/database/database.ts';
+import { buildClientConfig } from '../store/database/database.ts';
 import { isAlive, type ProcessMark } from './processes.ts';
 
 export interface PostgresAccess {
@@ -40,7 +40,7 @@ export async function ensureDatabase(access: PostgresAccess, name: string): Prom
 
 async function withClient<T>(access: PostgresAccess, database: string, use: (client: pg.Client) => T | Promise<T>): Promise<T> {
   const client = new pg.Client({
-    ...connectionTo(connectionUrl(access, database), 'perdura start'),
+    ...buildClientConfig(connectionUrl(access, database), 'perdura start'),
     connectionTimeoutMillis: 2_000,
     query_timeout: ANSWER_MS,
   });

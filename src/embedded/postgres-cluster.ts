@@ -2,11 +2,11 @@ import { mkdir, open, readdir, readlink, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asAccount } from './account.ts';
-import { exists, readIfThere, trimLog } from './files.ts';
-import { freePort } from './ports.ts';
+import { exists, readIfExists, trimLog } from './files.ts';
+import { findFreePort } from './ports.ts';
 import { USER } from './postgres-access.ts';
 import { give, type Place } from './postgres-place.ts';
-import { commandOf, endProcess, type Finished, isAlive, markOf, type ProcessMark, run } from './processes.ts';
+import { endProcess, findCommand, findMark, isAlive, type ProcessMark, type ProgramResult, run } from './processes.ts';
 
 export interface RunningCluster {
   mark: ProcessMark;
@@ -49,7 +49,7 @@ export async function createCluster(place: Place, password: string, locale: read
   await Promise.all([give(draft, place.account), give(password_file, place.account)]);
   try {
     const access = ['--auth=scram-sha-256', `--username=${USER}`, `--pwfile=${password_file}`];
-    const { code, output } = await program(place, 'initdb', ['-D', draft, '--encoding=UTF8', ...locale, ...access]);
+    const { code, output } = await runProgram(place, 'initdb', ['-D', draft, '--encoding=UTF8', ...locale, ...access]);
     if (code !== 0) throw new Error(`Postgres could not create its database in ${place.data}: ${output.trim()}`);
     await rename(draft, place.data);
   } finally {
@@ -63,11 +63,11 @@ export async function launch(place: Place, first: number, { only = false } = {})
   await trimLog(place.log_file);
   const patience = performance.now() + CRASH_PATIENCE_MS;
   for (let next = first; ; await sleep(300)) {
-    const port = await freePort(next);
+    const port = await findFreePort(next);
     if (only && port !== first) throw new Error(`Postgres cannot be restarted: another process has taken its port ${first}`);
     const begin = (await stat(place.log_file)).size;
     const flags = [...SETTINGS, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
-    const { code, output } = await control(place, 'start', [
+    const { code, output } = await runControl(place, 'start', [
       '-w',
       '-t',
       String(START_LIMIT_S),
@@ -78,7 +78,7 @@ export async function launch(place: Place, first: number, { only = false } = {})
     ]);
     const server = code === 0 ? await runningServer(place) : undefined;
     if (server) return server;
-    const said = await readFrom(place.log_file, begin);
+    const said = await readTail(place.log_file, begin);
     // Somebody else took the port since it was found free; on a slow machine that may be a while.
     if (/could not bind/.test(said)) next = port + 1;
     else if (performance.now() > patience || !/shared memory block|lock file/.test(said)) {
@@ -96,14 +96,14 @@ export async function socketDirectory({ data }: Place, { port }: RunningCluster)
 /** Fast shutdown: open transactions are rolled back, the data is written out. */
 export async function stopServer(place: Place, mark: ProcessMark): Promise<void> {
   if (!(await isAlive(mark))) return;
-  await control(place, 'stop', ['-m', 'fast', '-w', '-t', '30']);
+  await runControl(place, 'stop', ['-m', 'fast', '-w', '-t', '30']);
   await endProcess(mark, 5_000);
 }
 
 /** The server that runs on this data, according to its pid file. */
 export async function runningServer({ data }: Place): Promise<RunningCluster | undefined> {
-  const [pid, , , port] = ((await readIfThere(join(data, 'postmaster.pid'))) ?? '').split('\n').map(Number);
-  const mark = pid ? await markOf(pid) : undefined;
+  const [pid, , , port] = ((await readIfExists(join(data, 'postmaster.pid'))) ?? '').split('\n').map(Number);
+  const mark = pid ? await findMark(pid) : undefined;
   return mark && port && (await isOurs(mark.pid, data)) ? { mark, port } : undefined;
 }
 
@@ -113,29 +113,29 @@ export async function runningServer({ data }: Place): Promise<RunningCluster | u
  */
 async function removeForeignPidFile({ data }: Place): Promise<void> {
   const file = join(data, 'postmaster.pid');
-  const pid = Number(((await readIfThere(file)) ?? '').split('\n')[0]);
-  if (!pid || !(await markOf(pid)) || (await isOurs(pid, data))) return;
-  if (process.platform === 'linux' && (await processesIn(data)).length === 0) await rm(file, { force: true });
+  const pid = Number(((await readIfExists(file)) ?? '').split('\n')[0]);
+  if (!pid || !(await findMark(pid)) || (await isOurs(pid, data))) return;
+  if (process.platform === 'linux' && (await listProcesses(data)).length === 0) await rm(file, { force: true });
 }
 
 async function isOurs(pid: number, data: string): Promise<boolean> {
-  return process.platform === 'linux' ? (await processesIn(data)).includes(pid) : (await commandOf(pid)).includes(data);
+  return process.platform === 'linux' ? (await listProcesses(data)).includes(pid) : (await findCommand(pid)).includes(data);
 }
 
 /** All processes of a Postgres server have its data as their working directory, whatever name it was started under. */
-async function processesIn(directory: string): Promise<number[]> {
+async function listProcesses(directory: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
   return pids.filter((_, index) => places[index] === directory).map(Number);
 }
 
-const control = (place: Place, verb: string, args: string[]): Promise<Finished> =>
-  program(place, 'pg_ctl', [verb, '-D', place.data, ...args]);
+const runControl = (place: Place, verb: string, args: string[]): Promise<ProgramResult> =>
+  runProgram(place, 'pg_ctl', [verb, '-D', place.data, ...args]);
 
-const program = (place: Place, name: string, args: string[]): Promise<Finished> =>
+const runProgram = (place: Place, name: string, args: string[]): Promise<ProgramResult> =>
   run(join(place.binaries, 'bin', name), args, asAccount(place.account));
 
-async function readFrom(file: string, begin: number): Promise<string> {
+async function readTail(file: string, begin: number): Promise<string> {
   const handle = await open(file);
   try {
     const { size } = await handle.stat();

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Account, canUse, isRoot, serverAccount } from './account.ts';
-import { exists, type Log, readIfThere } from './files.ts';
-import { postgresBinaries } from './postgres-binaries.ts';
+import { exists, type Log, readIfExists } from './files.ts';
+import { preparePostgresBinaries } from './postgres-binaries.ts';
 import { run } from './processes.ts';
 
 /** Where root keeps what the server's own user could not reach inside the home. */
@@ -31,24 +31,24 @@ interface PlaceOptions {
 export async function findPlace({ home, fallback, log }: PlaceOptions): Promise<Place> {
   const base = join(home, 'postgres');
   await mkdir(base, { recursive: true, mode: 0o711 });
-  const area = (await linkedArea(join(base, 'data'), home)) ?? base;
+  const area = (await findLinkedArea(join(base, 'data'), home)) ?? base;
   const account = await serverAccount(join(area, 'data'));
-  if (account.uid === undefined) return placeIn(area, { account, shelf: base, log });
+  if (account.uid === undefined) return preparePlace(area, { account, shelf: base, log });
   await letThrough([home, base]);
   if (area === base && !(await canUse(account, '-x', base))) {
-    return placeIn(await moveOut(base, { account, fallback, log }), { account, shelf: fallback, log });
+    return preparePlace(await moveOut(base, { account, fallback, log }), { account, shelf: fallback, log });
   }
-  return placeIn(area, { account, shelf: fallback, log });
+  return preparePlace(area, { account, shelf: fallback, log });
 }
 
-async function placeIn(area: string, options: { account: Account; shelf: string; log: Log }): Promise<Place> {
+async function preparePlace(area: string, options: { account: Account; shelf: string; log: Log }): Promise<Place> {
   if (options.account.uid !== undefined) await openDirectory(options.shelf);
   const log_file = join(area, 'server.log');
   await writeFile(log_file, '', { flag: 'a', mode: 0o600 });
   await give(log_file, options.account);
   return {
     account: options.account,
-    binaries: await postgresBinaries(options),
+    binaries: await preparePostgresBinaries(options),
     data: join(await realpath(area), 'data'),
     log_file,
   };
@@ -66,7 +66,7 @@ export async function giveAll(folder: string, { uid, gid }: Account): Promise<vo
 }
 
 /** Where the data was put outside of the home, if it was. */
-async function linkedArea(data: string, home: string): Promise<string | undefined> {
+async function findLinkedArea(data: string, home: string): Promise<string | undefined> {
   if (!(await lstat(data).catch(() => undefined))?.isSymbolicLink()) return undefined;
   const target = await readlink(data);
   if (await exists(target)) {
@@ -83,7 +83,7 @@ async function linkedArea(data: string, home: string): Promise<string | undefine
 /** Two homes must not share a database: a home that was copied has a link to that of the other, one that was moved has its own. */
 async function claim(area: string, { data, home }: { data: string; home: string }): Promise<void> {
   const note = join(area, 'home.txt');
-  const owner = (await readIfThere(note))?.trim();
+  const owner = (await readIfExists(note))?.trim();
   if (owner === home) return;
   const other = owner && (await readlink(join(owner, 'postgres/data')).catch(() => undefined));
   if (other === join(area, 'data'))

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepFile, type Log } from './files.ts';
-import { rememberedPort, rememberPort } from './ports.ts';
+import { loadPort, savePort } from './ports.ts';
 import { answers, connectionUrl, ensureDatabase, type PostgresAccess } from './postgres-access.ts';
 import {
   createCluster,
@@ -49,12 +49,12 @@ export async function startPostgres({
 }: PostgresOptions): Promise<Postgres> {
   await mkdir(home, { recursive: true, mode: 0o711 });
   const place = await findPlace({ home: await realpath(home), fallback, log });
-  const password = await passwordOf(home, place);
+  const password = await loadPassword(home, place);
   if (!(await hasCluster(place))) await createCluster(place, password);
 
   const left = await takeOver(place, { password, log });
-  let server = left ?? (await launch(place, (await rememberedPort(home, 'postgres')) ?? port));
-  await rememberPort(home, 'postgres', server.port);
+  let server = left ?? (await launch(place, (await loadPort(home, 'postgres')) ?? port));
+  await savePort(home, 'postgres', server.port);
   const access = { port: server.port, password };
   await ensureDatabase(access, DATABASE);
   const url = connectionUrl(access, DATABASE);
@@ -76,7 +76,7 @@ export async function startPostgres({
   };
 }
 
-async function passwordOf(home: string, place: Place): Promise<string> {
+async function loadPassword(home: string, place: Place): Promise<string> {
   const file = join(home, 'postgres/password');
   const { text, created } = await keepFile(file, () => randomBytes(24).toString('base64url'));
   if (!created || !(await hasCluster(place))) return text;

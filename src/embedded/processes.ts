@@ -8,13 +8,13 @@ export interface ProcessMark {
   started: string;
 }
 
-export interface Finished {
+export interface ProgramResult {
   code: number | null;
   output: string;
 }
 
 /** Runs a program to its end. A failure shows in its exit code; this throws only if it cannot be started. */
-export function run(program: string, args: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
+export function run(program: string, args: readonly string[], options: SpawnOptions = {}): Promise<ProgramResult> {
   return new Promise((done, fail) => {
     const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
@@ -30,13 +30,13 @@ export function run(program: string, args: readonly string[], options: SpawnOpti
 }
 
 /** The mark of a live process; nothing if it is gone or a zombie. */
-export async function markOf(pid: number): Promise<ProcessMark | undefined> {
+export async function findMark(pid: number): Promise<ProcessMark | undefined> {
   if (!signal(pid, 0)) return undefined;
-  return process.platform === 'linux' ? linuxMark(pid) : portableMark(pid);
+  return process.platform === 'linux' ? findLinuxMark(pid) : findPortableMark(pid);
 }
 
-async function linuxMark(pid: number): Promise<ProcessMark | undefined> {
-  const [stat, boot] = await Promise.all([readOr(`/proc/${pid}/stat`), bootId()]);
+async function findLinuxMark(pid: number): Promise<ProcessMark | undefined> {
+  const [stat, boot] = await Promise.all([readOrEmpty(`/proc/${pid}/stat`), readBootId()]);
   // The name in the second field may hold blanks and brackets; what follows the last one is regular.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const state = fields[0];
@@ -45,24 +45,24 @@ async function linuxMark(pid: number): Promise<ProcessMark | undefined> {
 
 /** It is the same as long as this process runs, and servers are looked at twice a second. */
 let boot_id: Promise<string> | undefined;
-const bootId = (): Promise<string> => {
-  boot_id ??= readOr('/proc/sys/kernel/random/boot_id');
+const readBootId = (): Promise<string> => {
+  boot_id ??= readOrEmpty('/proc/sys/kernel/random/boot_id');
   return boot_id;
 };
 
-async function portableMark(pid: number): Promise<ProcessMark | undefined> {
+async function findPortableMark(pid: number): Promise<ProcessMark | undefined> {
   const { code, output } = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
   const [state = 'Z', ...started] = output.trim().split(/\s+/);
   return code !== 0 || state.startsWith('Z') ? undefined : { pid, started: started.join(' ') };
 }
 
 export async function isAlive(mark: ProcessMark): Promise<boolean> {
-  return (await markOf(mark.pid))?.started === mark.started;
+  return (await findMark(mark.pid))?.started === mark.started;
 }
 
 /** The command line of a live process, empty if it is gone or hidden. */
-export async function commandOf(pid: number): Promise<string> {
-  if (process.platform === 'linux') return (await readOr(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ');
+export async function findCommand(pid: number): Promise<string> {
+  if (process.platform === 'linux') return (await readOrEmpty(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ');
   return (await run('ps', ['-o', 'command=', '-p', String(pid)])).output.trim();
 }
 
@@ -93,4 +93,4 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-const readOr = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');
+const readOrEmpty = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');

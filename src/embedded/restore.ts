@@ -63,7 +63,7 @@ async function fill({ home, file, fallback = ROOTS_FALLBACK, log }: RestoreOptio
     log('Unpacking');
     await unpack(file, draft);
     place = await findPlace({ home: await realpath(home), fallback, log });
-    await putCluster(join(draft, CLUSTER_COPY), place);
+    await placeCluster(join(draft, CLUSTER_COPY), place);
     await mkdir(join(home, 'temporal'), { mode: 0o700 });
     await rename(join(draft, ENGINE_COPY), join(home, 'temporal/temporal.db'));
     for (const path of KEPT) if (await exists(join(draft, path))) await rename(join(draft, path), join(home, path));
@@ -79,7 +79,7 @@ async function fill({ home, file, fallback = ROOTS_FALLBACK, log }: RestoreOptio
 const RESTORED = 'restored';
 
 /** Built next to its place and then moved, as a new one is. */
-async function putCluster(file: string, { data, account }: Place): Promise<void> {
+async function placeCluster(file: string, { data, account }: Place): Promise<void> {
   const draft = `${data}.new`;
   await mkdir(draft, { mode: 0o700 });
   await unpackAsOwn(file, draft);

@@ -39,7 +39,7 @@ export function supervise(servers: readonly Restartable[], { log, on_restart }: 
     for (; !stopping.signal.aborted; await pause(LOOK_MS)) {
       if (await server.isUp()) continue;
       while (restarts[0] !== undefined && restarts[0] < performance.now() - WITHIN_MS) restarts.shift();
-      if (restarts.length >= MOST_RESTARTS) throw new Error(givenUp(server));
+      if (restarts.length >= MOST_RESTARTS) throw new Error(describeGiveUp(server));
       if (restarts.length > 0) await pause(FIRST_PAUSE_MS * 2 ** restarts.length);
       if (stopping.signal.aborted) return;
       restarts.push(performance.now());
@@ -62,5 +62,5 @@ export function supervise(servers: readonly Restartable[], { log, on_restart }: 
   };
 }
 
-const givenUp = ({ name, log_file }: Restartable) =>
+const describeGiveUp = ({ name, log_file }: Restartable) =>
   `${name} died again after ${MOST_RESTARTS} restarts within ${WITHIN_MS / 60_000} minutes. Look at its log, ${log_file}, then start Perdura again.`;

@@ -5,7 +5,7 @@ import { exists, type Log } from './files.ts';
 import { waitForLock } from './lock-file.ts';
 import { run } from './processes.ts';
 import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES } from './temporal-obtain.ts';
-import { changeOf, recordSum, sha256Of, TEMPORAL_VERSION } from './temporal-pins.ts';
+import { computeSha256, findChange, recordSum, TEMPORAL_VERSION } from './temporal-pins.ts';
 
 interface FinderOptions {
   home: string;
@@ -36,20 +36,21 @@ const WAYS_OUT = [
 export async function findTemporal(options: FinderOptions): Promise<string> {
   const { home, path, log } = options;
   const cache = options.cache ?? join(homedir(), '.cache/perdura/bin');
-  if (path) return chosen(path);
+  if (path) return requireUsable(path);
   const places = [join(home, 'bin/temporal'), join(cache, 'temporal')];
   const found =
-    (await firstUsable(options.installed ?? (await onPath()), binaryFault, log)) ?? (await firstUsable(places, ownFaultOf, log));
-  return found ?? obtain(options, await writable(cache, join(home, 'bin')));
+    (await findFirstUsable(options.installed ?? (await findOnPath()), findBinaryFault, log)) ??
+    (await findFirstUsable(places, findOwnFault, log));
+  return found ?? obtain(options, await findWritable(cache, join(home, 'bin')));
 }
 
-async function chosen(path: string): Promise<string> {
-  const fault = await binaryFault(path);
+async function requireUsable(path: string): Promise<string> {
+  const fault = await findBinaryFault(path);
   if (fault) throw new Error(`TEMPORAL_CLI_PATH names ${path}, which cannot be used: ${fault}.`);
   return path;
 }
 
-async function firstUsable(places: readonly string[], judge: typeof binaryFault, log: Log): Promise<string | undefined> {
+async function findFirstUsable(places: readonly string[], judge: typeof findBinaryFault, log: Log): Promise<string | undefined> {
   for (const place of places) {
     if (!(await exists(place))) continue;
     const fault = await judge(place);
@@ -59,13 +60,13 @@ async function firstUsable(places: readonly string[], judge: typeof binaryFault,
   return undefined;
 }
 
-async function onPath(): Promise<string[]> {
+async function findOnPath(): Promise<string[]> {
   const { code, output } = await run('/bin/sh', ['-c', 'command -v temporal']);
   return code === 0 ? [output.trim()] : [];
 }
 
 /** The reason why an executable is unusable, if any. Its server version matters, because the start settings are the server's. */
-async function binaryFault(executable: string): Promise<string | undefined> {
+async function findBinaryFault(executable: string): Promise<string | undefined> {
   const finished = await run(executable, ['--version']).catch((error: Error) => ({ code: 1, output: error.message }));
   const [, major, minor] = /Server (\d+)\.(\d+)/.exec(finished.output) ?? [];
   if (finished.code !== 0 || !major) return `it does not report its version (${finished.output.trim().slice(0, 200)})`;
@@ -75,10 +76,10 @@ async function binaryFault(executable: string): Promise<string | undefined> {
 }
 
 /** Checks the record first: a file that has changed since is not executed, not even for its version. */
-const ownFaultOf = async (executable: string): Promise<string | undefined> =>
-  (await changeOf(executable)) ?? (await binaryFault(executable));
+const findOwnFault = async (executable: string): Promise<string | undefined> =>
+  (await findChange(executable)) ?? (await findBinaryFault(executable));
 
-async function writable(...directories: string[]): Promise<string> {
+async function findWritable(...directories: string[]): Promise<string> {
   for (const directory of directories) {
     const usable = await mkdir(directory, { recursive: true })
       .then(() => access(directory, constants.W_OK))
@@ -97,14 +98,14 @@ async function obtain(options: FinderOptions, directory: string): Promise<string
   const place = join(directory, 'temporal');
   const release = await waitForLock(`${place}.lock`, ({ pid }) => log(`Process ${pid} is obtaining Temporal; waiting for it`));
   try {
-    if ((await exists(place)) && !(await ownFaultOf(place))) return place;
+    if ((await exists(place)) && !(await findOwnFault(place))) return place;
     const draft = join(directory, 'draft');
     // A start that was killed may have left a copy.
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft);
     try {
       const executable = await fetchOrBuild(options, draft);
-      await recordSum(place, await sha256Of(executable));
+      await recordSum(place, await computeSha256(executable));
       await rename(executable, place);
     } finally {
       await rm(draft, { recursive: true, force: true });
@@ -125,7 +126,7 @@ async function fetchOrBuild(options: FinderOptions, draft: string): Promise<stri
   ]) {
     try {
       const executable = await way();
-      const fault = await binaryFault(executable);
+      const fault = await findBinaryFault(executable);
       if (!fault) return executable;
       reasons.push(fault);
     } catch (error) {

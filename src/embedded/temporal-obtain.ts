@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { textWithReason } from '../domain/reason.ts';
 import type { Log } from './files.ts';
 import { run } from './processes.ts';
-import { ARCHIVE_SUMS, MODULE, MODULE_SUM, sha256Of, TEMPORAL_VERSION } from './temporal-pins.ts';
+import { ARCHIVE_SUMS, computeSha256, MODULE, MODULE_SUM, TEMPORAL_VERSION } from './temporal-pins.ts';
 
 export const OFFICIAL_RELEASES = 'https://github.com/temporalio/cli/releases/download';
 const SILENCE_MS = 8_000;
@@ -26,9 +26,9 @@ export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SU
   try {
     const expected = sums[name];
     if (!expected) throw new Error(`there is no pinned checksum of ${name}`);
-    const watched = reporting(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
+    const watched = throttleReports(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
     await fetchFile(`${releases}/v${TEMPORAL_VERSION}/${name}`, archive, watched);
-    const found = await sha256Of(archive);
+    const found = await computeSha256(archive);
     if (found !== expected) throw new Error(`its checksum is ${found} and should be ${expected}`);
     const { code, output } = await run('tar', ['-xzf', archive, '-C', draft, 'temporal']);
     if (code !== 0) throw new Error(`it cannot be unpacked: ${output.trim()}`);
@@ -63,7 +63,7 @@ async function fetchFile(url: string, file: string, onProgress: (bytes: number) 
 export async function buildTemporal(options: { go: string; draft: string; log: Log }): Promise<string> {
   const { go, draft, log } = options;
   log(`Building Temporal ${TEMPORAL_VERSION} from source with Go; this takes a few minutes, and is needed once`);
-  const source = await verifiedSource(go);
+  const source = await fetchVerifiedSource(go);
   const executable = join(draft, 'temporal');
   const flags = [
     '-v',
@@ -84,7 +84,7 @@ export async function buildTemporal(options: { go: string; draft: string; log: L
     child.once('close', done);
   });
   const lines: string[] = [];
-  const report = reporting(log, (count) => `Building Temporal: ${count} packages so far`);
+  const report = throttleReports(log, (count) => `Building Temporal: ${count} packages so far`);
   createInterface({ input: child.stderr }).on('line', (line) => report(lines.push(line)));
   const code = await exit;
   if (code !== 0) throw new Error(`Temporal could not be built: go ended with code ${code}\n${lines.slice(-15).join('\n')}`);
@@ -92,7 +92,7 @@ export async function buildTemporal(options: { go: string; draft: string; log: L
 }
 
 /** The folder of the module's source, fetched through Go and compared with the sum pinned here. */
-async function verifiedSource(go: string): Promise<string> {
+async function fetchVerifiedSource(go: string): Promise<string> {
   const { code, output } = await run('env', [
     'GOFLAGS=-mod=mod',
     go,
@@ -111,7 +111,7 @@ async function verifiedSource(go: string): Promise<string> {
 }
 
 /** Says how far something has come, but only every so often. */
-function reporting(log: Log, say: (amount: number) => string): (amount: number) => void {
+function throttleReports(log: Log, say: (amount: number) => string): (amount: number) => void {
   let next = performance.now() + PROGRESS_MS;
   return (amount) => {
     if (performance.now() < next) return;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { readIfThere, replaceFile } from './files.ts';
+import { readIfExists, replaceFile } from './files.ts';
 
 /** The newest release that builds with `go build` as it is; its server is 1.29.1. */
 export const TEMPORAL_VERSION = '1.5.1';
@@ -18,22 +18,22 @@ export const ARCHIVE_SUMS: Record<string, string> = {
   'temporal_cli_1.5.1_darwin_arm64.tar.gz': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
 };
 
-export async function sha256Of(file: string): Promise<string> {
+export async function computeSha256(file: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(chunk);
   return hash.digest('hex');
 }
 
-const recordOf = (executable: string) => `${executable}.sha256`;
+const toRecordPath = (executable: string) => `${executable}.sha256`;
 
 /** Records the checksum of an executable, in the format of sha256sum(1), to detect later changes. */
 export const recordSum = (executable: string, sum: string): Promise<void> =>
-  replaceFile(recordOf(executable), `${sum}  temporal\n`);
+  replaceFile(toRecordPath(executable), `${sum}  temporal\n`);
 
 /** The reason why an executable is not the one that Perdura obtained, if any. Does not execute the file. */
-export async function changeOf(executable: string): Promise<string | undefined> {
-  const [recorded] = ((await readIfThere(recordOf(executable))) ?? '').trim().split(/\s+/);
-  const found = await sha256Of(executable);
+export async function findChange(executable: string): Promise<string | undefined> {
+  const [recorded] = ((await readIfExists(toRecordPath(executable))) ?? '').trim().split(/\s+/);
+  const found = await computeSha256(executable);
   if (recorded) {
     return recorded === found
       ? undefined

@@ -7,10 +7,10 @@ import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { ENGINE_FILE, SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { FAIR_QUEUES, mayBeFair } from './fair-queues.ts';
-import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
+import { type Log, readJsonFile, readTail, replaceFile, trimLog } from './files.ts';
 import { hasOpen, listens } from './listening.ts';
-import { freePort, rememberedPort, rememberPort } from './ports.ts';
-import { commandOf, endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
+import { findFreePort, loadPort, savePort } from './ports.ts';
+import { endProcess, findCommand, findMark, isAlive, type ProcessMark } from './processes.ts';
 import type { Restartable } from './supervision.ts';
 import { startUiGuard } from './temporal-guard.ts';
 
@@ -93,14 +93,14 @@ interface Tuning {
 }
 
 /** What it is started with for its database as it is. */
-const tuningOf = async ({ home, memory_mib = 384 }: Pick<TemporalOptions, 'home' | 'memory_mib'>): Promise<Tuning> => ({
+const buildTuning = async ({ home, memory_mib = 384 }: Pick<TemporalOptions, 'home' | 'memory_mib'>): Promise<Tuning> => ({
   environment: ['GOGC=400', `GOMEMLIMIT=${memory_mib}MiB`],
   flags: [
     ...TUNING,
-    ...((await mayBeFair(databaseIn(home))) ? FAIR_QUEUES.flatMap((value) => ['--dynamic-config-value', value]) : []),
+    ...((await mayBeFair(toDatabasePath(home))) ? FAIR_QUEUES.flatMap((value) => ['--dynamic-config-value', value]) : []),
   ],
 });
-const settingsOf = ({ environment, flags }: Tuning) => [...environment, ...flags].join(' ');
+const formatSettings = ({ environment, flags }: Tuning) => [...environment, ...flags].join(' ');
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
@@ -114,9 +114,9 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const left = await takeOver(record, options);
   if (left) await keepRuns(left, options);
   let server = left ?? (await launch(options, record));
-  const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
+  const ui_port = await findFreePort((await loadPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
   const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
-  await rememberPort(home, 'temporal-ui', ui_port);
+  await savePort(home, 'temporal-ui', ui_port);
   return {
     address: `${HOST}:${server.port}`,
     ui_url: `http://${HOST}:${ui_port}`,
@@ -125,12 +125,12 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
       return server.pid;
     },
     name: 'Temporal',
-    log_file: logFileOf(home),
+    log_file: toLogPath(home),
     reused: left !== undefined,
     isUp: () => isAlive(server),
     async restart() {
       const again = await startOnce(options, record, server);
-      if (!again) throw new Error(await notStarted(home));
+      if (!again) throw new Error(await describeFailedStart(home));
       server = again;
     },
     async stop() {
@@ -140,11 +140,11 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   };
 }
 
-const databaseIn = (home: string) => join(home, ENGINE_FILE);
+const toDatabasePath = (home: string) => join(home, ENGINE_FILE);
 
 /** One that has just been started has not opened its database yet, but names it. */
 const serves = async (pid: number, database: string) =>
-  (await hasOpen(pid, database)) ?? (await commandOf(pid)).split(' ').includes(database);
+  (await hasOpen(pid, database)) ?? (await findCommand(pid)).split(' ').includes(database);
 
 /**
  * The record of a home that was copied names the server of the other home, which is left alone; also if the other home is gone, and the
@@ -153,41 +153,41 @@ const serves = async (pid: number, database: string) =>
 async function takeOver(record: string, options: TemporalOptions): Promise<Server | undefined> {
   const { home, log } = options;
   const server = await readJsonFile<Server>(record);
-  if (!server || !(await isAlive(server)) || !(await serves(server.pid, databaseIn(home)))) return undefined;
-  const current = server.settings === settingsOf(await tuningOf(options));
+  if (!server || !(await isAlive(server)) || !(await serves(server.pid, toDatabasePath(home)))) return undefined;
+  const current = server.settings === formatSettings(await buildTuning(options));
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; restarting it`);
   await end(server, record, current ? 2_000 : undefined);
   return undefined;
 }
 
-const logFileOf = (home: string) => join(home, 'temporal/server.log');
+const toLogPath = (home: string) => join(home, 'temporal/server.log');
 
-async function notStarted(home: string): Promise<string> {
-  const log_file = logFileOf(home);
-  return `Temporal did not start:\n${await tailOf(log_file, 15)}\nIts log: ${log_file}`;
+async function describeFailedStart(home: string): Promise<string> {
+  const log_file = toLogPath(home);
+  return `Temporal did not start:\n${await readTail(log_file, 15)}\nIts log: ${log_file}`;
 }
 
 async function launch(options: TemporalOptions, record: string): Promise<Server> {
   const { home, port = 7233 } = options;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const first = attempt === 1 ? ((await rememberedPort(home, 'temporal')) ?? port) : 0;
-    const server = await startOnce(options, record, await places(first));
+    const first = attempt === 1 ? ((await loadPort(home, 'temporal')) ?? port) : 0;
+    const server = await startOnce(options, record, await findPlaces(first));
     if (server) {
-      await rememberPort(home, 'temporal', server.port);
+      await savePort(home, 'temporal', server.port);
       return server;
     }
   }
-  throw new Error(await notStarted(home));
+  throw new Error(await describeFailedStart(home));
 }
 
 /** Nothing if it did not start: its ports may have been lost since they were found free, to another start on the same machine. */
 async function startOnce(options: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
   const { executable, home } = options;
-  const log_file = logFileOf(home);
+  const log_file = toLogPath(home);
   await trimLog(log_file);
   const { port, ui_ip, ui_port, http_port, metrics_port } = at;
-  const tuning = await tuningOf(options);
+  const tuning = await buildTuning(options);
   const server = await spawnServer(executable, { home, log_file, tuning, port, ui_ip, ui_port, http_port, metrics_port });
   await replaceFile(record, JSON.stringify(server));
   if (!(await answersWithin(server, START_LIMIT_MS))) {
@@ -198,10 +198,10 @@ async function startOnce(options: TemporalOptions, record: string, at: Places): 
   return server;
 }
 
-async function places(first: number): Promise<Places> {
-  const ui_ip = hiddenAddress();
-  const port = await freePort(first);
-  const [ui_port, http_port, metrics_port] = await Promise.all([freePort(0, ui_ip), freePort(), freePort()]);
+async function findPlaces(first: number): Promise<Places> {
+  const ui_ip = pickLoopbackAddress();
+  const port = await findFreePort(first);
+  const [ui_port, http_port, metrics_port] = await Promise.all([findFreePort(0, ui_ip), findFreePort(), findFreePort()]);
   return { port, ui_ip, ui_port, http_port, metrics_port };
 }
 
@@ -209,7 +209,7 @@ async function places(first: number): Promise<Places> {
  * One of the sixteen million loopback addresses, so that a page in a browser cannot find the web interface and bypass its guard: the
  * interface supports neither a password nor a list of allowed host names. Other systems have a single address.
  */
-const hiddenAddress = () =>
+const pickLoopbackAddress = () =>
   process.platform === 'linux' ? `127.${[randomInt(1, 255), randomInt(256), randomInt(1, 255)].join('.')}` : HOST;
 
 interface Launch extends Places {
@@ -234,7 +234,7 @@ async function spawnServer(executable: string, { home, log_file, tuning, ...plac
     '--metrics-port',
     String(places.metrics_port),
     '--db-filename',
-    databaseIn(home),
+    toDatabasePath(home),
   ];
   const output = await open(log_file, 'a', 0o600);
   try {
@@ -245,8 +245,8 @@ async function spawnServer(executable: string, { home, log_file, tuning, ...plac
     });
     await new Promise((done, fail) => child.once('spawn', done).once('error', fail));
     child.unref();
-    const mark = (child.pid && (await markOf(child.pid))) || { pid: child.pid ?? 0, started: '' };
-    return { ...mark, ...places, settings: settingsOf(tuning) };
+    const mark = (child.pid && (await findMark(child.pid))) || { pid: child.pid ?? 0, started: '' };
+    return { ...mark, ...places, settings: formatSettings(tuning) };
   } finally {
     await output.close();
   }
@@ -262,7 +262,7 @@ async function answersWithin(server: Server, limit_ms: number): Promise<boolean>
 /** The server's own setting is read only when its database is created. */
 async function keepRuns({ port }: Server, { retention_days = 1 }: TemporalOptions): Promise<void> {
   const workflowExecutionRetentionTtl = msToTs(retention_days * DAY_MS);
-  await connected(port, ({ workflowService }) =>
+  await withConnection(port, ({ workflowService }) =>
     workflowService.updateNamespace({ namespace: 'default', config: { workflowExecutionRetentionTtl } }),
   );
 }
@@ -271,14 +271,14 @@ async function keepRuns({ port }: Server, { retention_days = 1 }: TemporalOption
 async function answers({ pid, port, ui_port }: Server): Promise<boolean> {
   if (!(await listens(pid, port)) || !(await listens(pid, ui_port))) return false;
   try {
-    await connected(port, ({ workflowService }) => workflowService.describeNamespace({ namespace: 'default' }));
+    await withConnection(port, ({ workflowService }) => workflowService.describeNamespace({ namespace: 'default' }));
     return true;
   } catch {
     return false;
   }
 }
 
-async function connected<T>(port: number, use: (connection: Connection) => Promise<T>): Promise<T> {
+async function withConnection<T>(port: number, use: (connection: Connection) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address: `${HOST}:${port}`, connectTimeout: '2 seconds' });
   try {
     return await connection.withDeadline(Date.now() + 2_000, () => use(connection));

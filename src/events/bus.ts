@@ -28,7 +28,7 @@ export interface EventBus {
   close(): Promise<void>;
 }
 
-export const channelOf = (workflow_id: string) => `workflow:events:${workflow_id}`;
+export const toChannel = (workflow_id: string) => `workflow:events:${workflow_id}`;
 export const HALT_CHANNEL = 'perdura:halts';
 
 /** How often a bus connection is probed, and how long it may take to answer. */

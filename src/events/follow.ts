@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EventExtent, ReaderPlace, StoredEvent } from '../domain/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
-import { outageOf } from '../domain/outages.ts';
+import { findOutage } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 import type { StreamAccount, StreamBudget } from './waiting.ts';
@@ -85,7 +85,7 @@ const unlessAborted = (signal: AbortSignal) => (error: unknown) => {
  * A number that is not from this record, which then was restored, gets `stream_reset`, and everything from the run's start.
  */
 export const followInParts = (from: FollowSource, place: Following, signal: AbortSignal): AsyncGenerator<FollowedEvent> =>
-  parts(from, { ...place, extent: null, subscription: subscribed(from, place.workflow_id, signal) }, signal);
+  parts(from, { ...place, extent: null, subscription: subscribe(from, place.workflow_id, signal) }, signal);
 
 /** A first look at the record. It may refuse the reader by throwing; null: it does not say where the record ends. */
 export type Look = (place: ReaderPlace) => Promise<EventExtent | null>;
@@ -99,9 +99,9 @@ export async function followAfterLook(
   { look, ...place }: Following & { look: Look },
   signal: AbortSignal,
 ): Promise<AsyncGenerator<FollowedEvent> | null> {
-  const subscription = subscribed(from, place.workflow_id, signal);
+  const subscription = subscribe(from, place.workflow_id, signal);
   try {
-    const extent = await look(placeOf(place));
+    const extent = await look(toReaderPlace(place));
     if (extent && (await hasAll(from, place, extent))) {
       subscription.leave();
       return null;
@@ -122,15 +122,21 @@ async function hasAll(
   return (await log.read(workflow_id, { after, task_id, limit: 1, bytes: 1 })).events.length === 0;
 }
 
-const placeOf = ({ task_id, after, resumed = false }: Following): ReaderPlace => ({
+const toReaderPlace = ({ task_id, after, resumed = false }: Following): ReaderPlace => ({
   task_id: task_id ?? null,
   after,
   epoch: resumed ? 0 : NO_EPOCH_BEFORE,
 });
 
-function subscribed({ bus, waiting }: FollowSource, workflow_id: string, signal: AbortSignal) {
+function subscribe({ bus, waiting }: FollowSource, workflow_id: string, signal: AbortSignal) {
   const account = waiting.account();
-  const inbox = mailbox<Notice>({ most: INBOX_BYTES, sizeOf, instead: MISSED, idle_ms: LOOK_MS, counted: account.add });
+  const inbox = mailbox<Notice>({
+    most: INBOX_BYTES,
+    getSize: getNoticeSize,
+    instead: MISSED,
+    idle_ms: LOOK_MS,
+    onSizeChange: account.add,
+  });
   const unsubscribe = bus.subscribe(workflow_id, inbox.put);
   const leave = () => {
     unsubscribe();
@@ -141,37 +147,37 @@ function subscribed({ bus, waiting }: FollowSource, workflow_id: string, signal:
   return { account, inbox, leave };
 }
 
-interface Begun extends Following {
-  subscription: ReturnType<typeof subscribed>;
+interface ActiveFollowing extends Following {
+  subscription: ReturnType<typeof subscribe>;
   /** The end of the record as it was seen after the subscription; null: it has not been read. */
   extent: EventExtent | null;
 }
 
 /** What is published, after one notice for the record as it is. */
-async function* noticesOf({ inbox }: Begun['subscription']): AsyncGenerator<Notice> {
+async function* readNotices({ inbox }: ActiveFollowing['subscription']): AsyncGenerator<Notice> {
   yield MISSED;
   yield* inbox.read();
 }
 
-async function* parts(from: FollowSource, begun: Begun, signal: AbortSignal): AsyncGenerator<FollowedEvent> {
-  const { workflow_id, task_id, subscription } = begun;
+async function* parts(from: FollowSource, following: ActiveFollowing, signal: AbortSignal): AsyncGenerator<FollowedEvent> {
+  const { workflow_id, task_id, subscription } = following;
   const source = { log: patient(from, signal), workflow_id, task_id, account: subscription.account };
   try {
-    let { after: seen, epoch } = placeOf(begun);
-    let known = begun.extent;
-    for await (const notice of noticesOf(subscription)) {
+    let { after: seen, epoch } = toReaderPlace(following);
+    let next_extent = following.extent;
+    for await (const notice of readNotices(subscription)) {
       if (signal.aborted) return;
       if (notice.last <= seen) continue;
-      const carried = joining(notice, seen);
+      const carried = findCarriedEvents(notice, seen);
       const read = () => source.log.extent(workflow_id, { task_id: task_id ?? null, after: seen, epoch });
-      const extent = carried ? null : (known ?? (await read()));
-      known = null;
+      const extent = carried ? null : (next_extent ?? (await read()));
+      next_extent = null;
       epoch = extent?.epoch ?? epoch;
       const begin = extent?.begin_again_after ?? null;
-      if (begin !== null) yield resetTo(begin, task_id);
+      if (begin !== null) yield toResetEvent(begin, task_id);
       seen = begin ?? seen;
       // Most looks at an idle stream find nothing new, and cost one read.
-      const news = extent && extent.last !== seen ? past(source, { after: seen, until: extent.last }) : [];
+      const news = extent && extent.last !== seen ? readRecorded(source, { after: seen, until: extent.last }) : [];
       for await (const event of carried ?? news) {
         seen = event.seq;
         if (task_id && event.task_id !== task_id) continue;
@@ -190,7 +196,7 @@ async function* parts(from: FollowSource, begun: Begun, signal: AbortSignal): As
 }
 
 /** Its number is the one before the first event that follows, so a reader that is interrupted resumes there. */
-const resetTo = (seq: number, task_id = ''): StoredEvent => ({
+const toResetEvent = (seq: number, task_id = ''): StoredEvent => ({
   seq,
   task_id,
   type: 'log',
@@ -200,7 +206,7 @@ const resetTo = (seq: number, task_id = ''): StoredEvent => ({
 
 const RESET =
   'The installation was restored. Drop every event with a higher number than this one; the events that are on record follow';
-const sizeOf = ({ bytes = 0 }: Notice) => bytes + NOTICE_OVERHEAD;
+const getNoticeSize = ({ bytes = 0 }: Notice) => bytes + NOTICE_OVERHEAD;
 
 interface Source {
   log: EventLog;
@@ -210,7 +216,7 @@ interface Source {
 }
 
 /** The recorded events after a number, up to another. Pages are shared with other readers. */
-async function* past(
+async function* readRecorded(
   { log, workflow_id, task_id, account }: Source,
   { after, until }: { after: number; until: number },
 ): AsyncGenerator<FollowedEvent> {
@@ -218,7 +224,7 @@ async function* past(
   for (let seen = after, more = true; more && seen < until; ) {
     const page = await log.read(workflow_id, { after: seen, task_id, limit, bytes: PAGE_BYTES });
     more = page.more;
-    limit = fitting(page);
+    limit = estimatePageLimit(page);
     account.add(page.bytes);
     for (const { data, ...event } of page.events) {
       seen = event.seq;
@@ -229,11 +235,11 @@ async function* past(
 }
 
 /** How many events of the size of these fill a page. The database measures as many as it is asked for. */
-const fitting = ({ events, bytes }: RecordPage): number =>
+const estimatePageLimit = ({ events, bytes }: RecordPage): number =>
   Math.min(ROWS.most, Math.ceil((PAGE_BYTES * Math.max(1, events.length)) / Math.max(1, bytes)));
 
 /** The new events that a notice carries; null if it carries none, or if earlier ones were missed. */
-function joining({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
+function findCarriedEvents({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
   if (!events?.length || !task_id || last - events.length > seen) return null;
   const numbered = events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));
   return numbered.filter(({ seq }) => seq > seen);
@@ -244,19 +250,19 @@ const ends = ({ type, data }: FollowedEvent, task_id: string | undefined) =>
 
 /** Retries reads while the database is unavailable, so that a stream survives an outage. */
 function patient({ log, waiting }: Omit<FollowSource, 'bus'>, signal: AbortSignal): EventLog {
-  const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const retryWhileDown = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
         return await waiting.read(ask, signal);
       } catch (error) {
-        if (!outageOf(error)) throw error;
+        if (!findOutage(error)) throw error;
         await wait(PAUSE_MS, undefined, { signal });
       }
     }
   };
   return {
-    read: (...place) => asked(() => log.read(...place)),
-    one: (...place) => asked(() => log.one(...place)),
-    extent: (...place) => asked(() => log.extent(...place)),
+    read: (...place) => retryWhileDown(() => log.read(...place)),
+    one: (...place) => retryWhileDown(() => log.one(...place)),
+    extent: (...place) => retryWhileDown(() => log.extent(...place)),
   };
 }

@@ -1,7 +1,7 @@
 import { MISSED, type Notice } from './bus.ts';
 
 /** Parses a notice from the wire, once for all its listeners. An invalid or empty one means that some may have been missed. */
-export function noticeOf(payload: string): Notice {
+export function parseNotice(payload: string): Notice {
   try {
     return payload ? { ...(JSON.parse(payload) as Notice), bytes: payload.length } : MISSED;
   } catch {
@@ -15,7 +15,7 @@ export interface PlacedNotice extends Notice {
 }
 
 /** Parses the notices of a packet; those of one that is invalid are found in the record. */
-export function noticesOf(packet: string): PlacedNotice[] {
+export function parsePacket(packet: string): PlacedNotice[] {
   try {
     const notices = JSON.parse(packet) as PlacedNotice[];
     return notices.map((notice) => ({ ...notice, bytes: Math.ceil(packet.length / notices.length) }));
@@ -25,7 +25,7 @@ export function noticesOf(packet: string): PlacedNotice[] {
 }
 
 /** Joins notices that are JSON to packets of at most so many bytes, in their order. */
-export function packetsOf(notices: readonly string[], most: number): string[] {
+export function packNotices(notices: readonly string[], most: number): string[] {
   const packets: string[][] = [];
   let size = most;
   for (const notice of notices) {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticesOf, type PlacedNotice, packetsOf } from './notice.ts';
+import { type PlacedNotice, packNotices, parsePacket } from './notice.ts';
 
 interface PostgresBusOptions {
   /** How to reach the database. */
@@ -79,7 +79,8 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   const notify = ({ channel, payload = '', processId }: pg.Notification) => {
     if (channel === HALT_CHANNEL && payload === HELLO) greet(processId);
     else if (channel === HALT_CHANNEL) halts.notify(channel, payload);
-    else if (processId !== own) for (const { workflow_id, ...notice } of noticesOf(payload)) channels.notify(workflow_id, notice);
+    else if (processId !== own)
+      for (const { workflow_id, ...notice } of parsePacket(payload)) channels.notify(workflow_id, notice);
   };
   /** To be sent, as JSON. */
   let unsent: string[] = [];
@@ -90,7 +91,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   };
   /** What cannot be sent is in the record, where its readers look. */
   const sendUnsent = (): Promise<unknown> => {
-    const packets = packetsOf(unsent, LARGEST_PACKET);
+    const packets = packNotices(unsent, LARGEST_PACKET);
     unsent = [];
     return send({ ...ANNOUNCE, values: [EVENTS_CHANNEL, packets] }, client);
   };
@@ -134,11 +135,11 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
 
   async function keepServing(): Promise<void> {
     for (let pause = FIRST_PAUSE_MS; !closing.signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const begun = performance.now();
+      const start = performance.now();
       await serve().catch((error: Error) => {
         if (!closing.signal.aborted) log(`The event connection is down, connecting again: ${error.message}`);
       });
-      if (performance.now() - begun > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
+      if (performance.now() - start > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
       await wait(pause, undefined, { ref: false, signal: closing.signal }).catch(() => {});
     }
   }

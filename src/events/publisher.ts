@@ -1,4 +1,4 @@
-import { outageOf } from '../domain/outages.ts';
+import { findOutage } from '../domain/outages.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../domain/pieces.ts';
 
 /** Text waits this long for more, so that a fast model does not cause one write per token. */
@@ -25,7 +25,7 @@ export type PublishDeltas = (send: (delta: string) => Promise<unknown>) => Delta
 
 /** Publishers that send at the same moments, so that texts of many runs are written together. */
 export function deltaPublishers(): PublishDeltas {
-  const clock = sharedClock();
+  const clock = createSharedClock();
   return (send) => {
     let complete = true;
     let waiting = '';
@@ -34,7 +34,7 @@ export function deltaPublishers(): PublishDeltas {
     let last = Number.NEGATIVE_INFINITY;
 
     const giveUp = (error: unknown) => {
-      if (!outageOf(error)) throw error;
+      if (!findOutage(error)) throw error;
       complete = false;
     };
     const sendPieces = async (batch: string) => {
@@ -80,7 +80,7 @@ interface Clock {
 }
 
 /** Stops while nothing is asked of it. */
-function sharedClock(): Clock {
+function createSharedClock(): Clock {
   let asked: (() => void)[] = [];
   let pause = PAUSE_MS;
   let last = Number.NEGATIVE_INFINITY;

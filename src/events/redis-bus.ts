@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { channelOf, type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
+import { type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS, toChannel } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticeOf } from './notice.ts';
+import { parseNotice } from './notice.ts';
 
 interface RedisBusOptions {
   url: string;
@@ -48,7 +48,7 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const halts = listeners<string>(door);
   subscriber.on('message', (channel: string, payload: string) => {
     if (channel === HALT_CHANNEL) halts.notify(channel, payload);
-    else channels.notify(channel, noticeOf(payload));
+    else channels.notify(channel, parseNotice(payload));
   });
   subscriber.on('ready', () => {
     for (const channel of [...halts.names(), ...channels.names()]) door.open(channel);
@@ -68,13 +68,13 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   });
 
   return {
-    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), on_notice),
+    subscribe: (workflow_id, on_notice) => channels.add(toChannel(workflow_id), on_notice),
     announce(workflow_id, notice) {
       if (publisher.status !== 'ready') return;
       const whole = JSON.stringify(notice);
       const payload = whole.length > LARGEST_NOTICE ? JSON.stringify({ last: notice.last }) : whole;
       publisher
-        .publish(channelOf(workflow_id), payload)
+        .publish(toChannel(workflow_id), payload)
         .catch((error: Error) => reported(`Redis did not accept an event; watchers read it from the record: ${error.message}`));
     },
     halt(task_id) {

@@ -20,15 +20,17 @@ const KEPT_MS = 5_000;
  * same place, so they share them: each is read and parsed once.
  */
 export function withSharedPages(log: EventLog): EventLog {
-  let kept: KeptPage[] = [];
+  let pages: KeptPage[] = [];
   const reading = new Map<string, Promise<RecordPage>>();
   const large = new Map<string, Promise<StoredEvent | null>>();
 
   function find(stream: string, after: number): RecordPage | null {
     const now = performance.now();
-    kept = kept.filter(({ until }) => until > now);
-    const found = kept.find((one) => one.stream === stream && one.after <= after && lastOf(one.page, one.after) > after);
-    return found ? behind(found.page, after) : null;
+    pages = pages.filter(({ until }) => until > now);
+    const shared_page = pages.find(
+      (one) => one.stream === stream && one.after <= after && getLastSeq(one.page, one.after) > after,
+    );
+    return shared_page ? skipSeen(shared_page.page, after) : null;
   }
 
   function load(name: string, work: () => Promise<StoredEvent | null>): Promise<StoredEvent | null> {
@@ -49,23 +51,24 @@ export function withSharedPages(log: EventLog): EventLog {
     async read(workflow_id, place) {
       const { after, task_id = '' } = place;
       const stream = `${workflow_id} ${task_id}`;
-      const found = find(stream, after);
-      if (found) return found;
+      const shared_page = find(stream, after);
+      if (shared_page) return shared_page;
       const name = `${stream} ${after}`;
-      const begun = reading.get(name);
+      const pending_read = reading.get(name);
       // It may have been read before the newest events were written.
-      if (begun) return { ...(await begun), more: true };
+      if (pending_read) return { ...(await pending_read), more: true };
       const own = log.read(workflow_id, place).finally(() => reading.delete(name));
       reading.set(name, own);
       const page = await own;
-      if (page.events.length > 0) kept = [...kept, { stream, after, page, until: performance.now() + KEPT_MS }].slice(-MOST_KEPT);
+      if (page.events.length > 0)
+        pages = [...pages, { stream, after, page, until: performance.now() + KEPT_MS }].slice(-MOST_KEPT);
       return page;
     },
     async extent(workflow_id, place) {
       const extent = await log.extent(workflow_id, place);
       // The record was restored: what was read before may not be part of it.
       if (extent.begin_again_after !== null) {
-        kept = kept.filter(({ stream }) => !stream.startsWith(workflow_id));
+        pages = pages.filter(({ stream }) => !stream.startsWith(workflow_id));
         for (const name of large.keys()) if (name.startsWith(workflow_id)) large.delete(name);
       }
       return extent;
@@ -73,10 +76,10 @@ export function withSharedPages(log: EventLog): EventLog {
   };
 }
 
-const lastOf = ({ events }: RecordPage, after: number) => events.at(-1)?.seq ?? after;
+const getLastSeq = ({ events }: RecordPage, after: number) => events.at(-1)?.seq ?? after;
 
 /** The rest of a page behind a number. There may be newer events than when it was read. */
-function behind({ events, bytes }: RecordPage, after: number): RecordPage {
+function skipSeen({ events, bytes }: RecordPage, after: number): RecordPage {
   const rest = events.filter(({ seq }) => seq > after);
   return { events: rest, bytes: Math.ceil((bytes * rest.length) / events.length), more: true };
 }

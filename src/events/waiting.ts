@@ -30,7 +30,7 @@ const SENDING_MS = { least: 6, most: 30 };
 const FRAMES_TOGETHER = 16;
 
 /** Lets so many pass at a time, in the order of arrival. */
-function passing(most: number): StreamBudget['read'] {
+function limitConcurrency(most: number): StreamBudget['read'] {
   const { enter } = gate(most);
   return async (work, signal) => {
     const leave = await enter(signal);
@@ -46,10 +46,10 @@ function passing(most: number): StreamBudget['read'] {
 const afterwards = (then: () => void) => queueMicrotask(() => process.nextTick(then));
 
 /** Lets pass in each turn of the event loop as many as there is time for, in the order of arrival. */
-function turnsOf(): StreamBudget['turn'] {
+function createTurns(): StreamBudget['turn'] {
   const waiting: (() => void)[] = [];
   /** Whether a frame was to be sent in this turn. */
-  let begun = false;
+  let is_sending = false;
   let looking = false;
   /** How many pass before the next look at the clock. */
   let free = 0;
@@ -59,37 +59,37 @@ function turnsOf(): StreamBudget['turn'] {
   let looked = performance.now();
 
   const begin = () => {
-    begun = true;
+    is_sending = true;
     setImmediate(next);
     const now = performance.now();
     until = now + Math.min(SENDING_MS.most, Math.max(SENDING_MS.least, now - looked));
     free = FRAMES_TOGETHER;
   };
   const next = () => {
-    begun = false;
+    is_sending = false;
     if (waiting.length === 0) return;
     begin();
-    look();
+    checkClock();
   };
-  const look = () => {
+  const checkClock = () => {
     looking = false;
     looked = performance.now();
     const most = looked < until ? FRAMES_TOGETHER : 0;
     const passing = waiting.splice(0, most);
     free = most - passing.length;
-    if (passing.length > 0) lookAgain();
+    if (passing.length > 0) checkClockLater();
     for (const pass of passing) pass();
   };
-  const lookAgain = () => {
+  const checkClockLater = () => {
     if (looking) return;
     looking = true;
-    afterwards(look);
+    afterwards(checkClock);
   };
   return () => {
-    if (!begun) begin();
+    if (!is_sending) begin();
     if (free === 0) return new Promise((resolve) => waiting.push(resolve));
     free -= 1;
-    lookAgain();
+    checkClockLater();
     return undefined;
   };
 }
@@ -110,9 +110,9 @@ export function countWaiting(): StreamBudget {
       replies.add(reply);
       return () => void replies.delete(reply);
     },
-    read: passing(READS_AT_ONCE),
-    withLarge: passing(LARGE_AT_ONCE),
-    turn: turnsOf(),
+    read: limitConcurrency(READS_AT_ONCE),
+    withLarge: limitConcurrency(LARGE_AT_ONCE),
+    turn: createTurns(),
     bytes: () => [...replies].reduce((sum, { writableLength }) => sum + writableLength, queued),
     streams: () => replies.size,
   };

@@ -8,7 +8,7 @@ export interface Cursor {
 }
 
 /** `enter` opens a directory on the way; by default one that exists. */
-export function cursorIn(root: Folder, enter = (folder: Folder, name: EntryName) => folder.enter(name)): Cursor {
+export function createCursor(root: Folder, enter = (folder: Folder, name: EntryName) => folder.enter(name)): Cursor {
   const way: { name: EntryName; folder: Folder }[] = [];
   const here = () => way.at(-1)?.folder ?? root;
 

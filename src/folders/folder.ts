@@ -30,7 +30,7 @@ export type EntryStats = BigIntStats;
 /** An open directory. Each operation is on what is directly in it, and follows no link; it rejects with the `code` of the system. */
 export interface Folder {
   names(): Promise<EntryName[]>;
-  look(name: EntryName): Promise<EntryStats>;
+  stat(name: EntryName): Promise<EntryStats>;
   /** Where a symbolic link points. */
   target(name: EntryName): Promise<string>;
   /** A directory in it, by default with the same rights. Close it. */
@@ -68,7 +68,7 @@ const PERMISSIONS = 0o7777n;
  */
 export async function openFolder(path: string, { rights = 0 }: { rights?: number } = {}): Promise<Folder> {
   await descriptorsHavePlaces();
-  return unlocked(await open(path, O_RDONLY | O_PATH | O_DIRECTORY), Buffer.from(path), rights);
+  return openWithRights(await open(path, O_RDONLY | O_PATH | O_DIRECTORY), Buffer.from(path), rights);
 }
 
 let found_places = false;
@@ -83,12 +83,12 @@ async function descriptorsHavePlaces(): Promise<void> {
 }
 
 /** Other systems than Linux do not confine tools, so a tool can do there what the service can; they go by path. */
-const placeIn = ({ fd }: FileHandle, path: Buffer): Buffer => (IS_LINUX ? Buffer.from(`/proc/self/fd/${fd}`) : path);
+const toDescriptorPath = ({ fd }: FileHandle, path: Buffer): Buffer => (IS_LINUX ? Buffer.from(`/proc/self/fd/${fd}`) : path);
 
-async function unlocked(handle: FileHandle, path: Buffer, rights: number): Promise<Folder> {
+async function openWithRights(handle: FileHandle, path: Buffer, rights: number): Promise<Folder> {
   try {
     if (rights !== 0) await giveRights(handle, path, BigInt(rights));
-    return folderOf(handle, path, rights);
+    return toFolder(handle, path, rights);
   } catch (error) {
     await handle.close();
     throw error;
@@ -105,12 +105,12 @@ async function giveRights(handle: FileHandle, path: Buffer, rights: bigint): Pro
 
 /** By the descriptor: the kernel takes `/proc/self/fd/N` for what is open there, and looks up no name. */
 const setOpenedMode = (handle: FileHandle, path: Buffer, mode: bigint): Promise<void> =>
-  IS_LINUX ? chmod(placeIn(handle, path), Number(mode)) : lchmod(path, Number(mode));
+  IS_LINUX ? chmod(toDescriptorPath(handle, path), Number(mode)) : lchmod(path, Number(mode));
 
-function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder {
+function toFolder(handle: FileHandle, path: Buffer, own_rights: number): Folder {
   const pending = new Set<Promise<unknown>>();
   let closed = false;
-  const self = placeIn(handle, path);
+  const self = toDescriptorPath(handle, path);
 
   /** Begins an operation that `close` waits for. */
   async function begin<T>(operation: () => Promise<T>): Promise<T> {
@@ -121,7 +121,7 @@ function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder 
     return work;
   }
 
-  const on = <T>(name: EntryName, operation: (place: Buffer) => Promise<T>) => begin(async () => operation(joined(self, name)));
+  const on = <T>(name: EntryName, operation: (place: Buffer) => Promise<T>) => begin(async () => operation(joinName(self, name)));
 
   const changeMode: Folder['changeMode'] = (name, change) =>
     on(name, (place) =>
@@ -132,15 +132,15 @@ function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder 
 
   async function enter(name: EntryName, rights = own_rights): Promise<Folder> {
     const inner = await on(name, (place) => open(place, O_RDONLY | O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    return unlocked(inner, joined(path, name), rights);
+    return openWithRights(inner, joinName(path, name), rights);
   }
 
   return {
     names: () => begin(() => readdir(self, { encoding: 'latin1' })),
-    look: (name) => on(name, (place) => lstat(place, { bigint: true })),
+    stat: (name) => on(name, (place) => lstat(place, { bigint: true })),
     target: (name) => on(name, (place) => readlink(place, { encoding: 'latin1' })),
     enter,
-    read: (name) => on(name, (place) => withOpened(place, (opened, found) => reopened(opened, found, place))),
+    read: (name) => on(name, (place) => withOpened(place, (opened, found) => reopen(opened, found, place))),
     create: (name) => on(name, (place) => open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)),
     makeDirectory: (name) => on(name, (place) => mkdir(place, { mode: 0o700 }).then(noop)),
     makeLink: (name, target) => on(name, (place) => symlink(Buffer.from(target, 'latin1'), place)),
@@ -161,7 +161,7 @@ function folderOf(handle: FileHandle, path: Buffer, own_rights: number): Folder 
 
 const noop = () => {};
 
-function joined(folder: Buffer, name: EntryName): Buffer {
+function joinName(folder: Buffer, name: EntryName): Buffer {
   if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) throw new Error(`"${name}" is not a name in a folder`);
   return Buffer.concat([folder, Buffer.from('/'), Buffer.from(name, 'latin1')]);
 }
@@ -177,9 +177,9 @@ async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: Ent
 }
 
 /** Opens a file for reading that is open without any right; if its owner, the service, lacks the right to, it is given. */
-async function reopened(opened: FileHandle, found: EntryStats, place: Buffer): Promise<FileHandle> {
+async function reopen(opened: FileHandle, found: EntryStats, place: Buffer): Promise<FileHandle> {
   if (!found.isFile()) throw Object.assign(new Error('Only files can be read'), { code: 'EINVAL' });
-  const again = () => open(placeIn(opened, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
+  const again = () => open(toDescriptorPath(opened, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
   return again().catch(async (error) => {
     if (error.code !== 'EACCES' || found.uid !== BigInt(process.geteuid?.() ?? -1)) throw error;
     await setOpenedMode(opened, place, (found.mode & PERMISSIONS) | 0o400n);

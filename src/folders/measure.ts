@@ -25,14 +25,14 @@ export async function measureFolder(path: string, limits: { bytes: number; files
       return size.bytes <= limits.bytes && size.files <= limits.files;
     },
     miss(place, reason) {
-      size.unmeasured = `${shown(place)} ${reason}`;
+      size.unmeasured = `${formatPlace(place)} ${reason}`;
       return false;
     },
   }).catch(unlessExchanged);
   return size;
 }
 
-function shown(place: EntryName): string {
+function formatPlace(place: EntryName): string {
   const text = Buffer.from(place, 'latin1').toString();
   return text === '' ? 'its folder' : text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }

@@ -13,13 +13,13 @@ export async function removeFolder(path: string): Promise<void> {
   const parent = await openFolder(dirname(path)).catch(unlessExchanged);
   if (!parent) return;
   try {
-    await removeIn(parent, basename(path), path);
+    await removeTree(parent, basename(path), path);
   } finally {
     await parent.close();
   }
 }
 
-async function removeIn(parent: Folder, name: EntryName, path: string): Promise<void> {
+async function removeTree(parent: Folder, name: EntryName, path: string): Promise<void> {
   // Most are empty, which takes one call.
   const refused = await refusal(parent.removeDirectory(name));
   if (refused === null || refused.code === 'ENOENT') return;
@@ -63,7 +63,7 @@ async function isUnlinked(folder: Folder, name: EntryName): Promise<boolean> {
   const error = await refusal(folder.unlink(name));
   if (error === null || error.code === 'ENOENT') return true;
   // Linux answers EISDIR, other systems EPERM.
-  if (error.code === 'EISDIR' || (await folder.look(name).catch(unlessExchanged))?.isDirectory() !== false) return false;
+  if (error.code === 'EISDIR' || (await folder.stat(name).catch(unlessExchanged))?.isDirectory() !== false) return false;
   throw error;
 }
 

@@ -30,19 +30,19 @@ interface Walk {
 export async function walkFolder(path: string, { rights = 0, ...walk }: Walk): Promise<void> {
   const folder = await openFolder(path, { rights });
   try {
-    await walkIn(folder, '', 1, walk);
+    await walkDirectory(folder, '', 1, walk);
   } finally {
     await folder.close();
   }
 }
 
 /** False: the walk has ended early. */
-async function walkIn(folder: Folder, path: EntryName, level: number, walk: Walk): Promise<boolean> {
+async function walkDirectory(folder: Folder, path: EntryName, level: number, walk: Walk): Promise<boolean> {
   const names = await unlessClosed(folder.names().catch(unlessExchanged));
   if (names === CLOSED) return walk.miss(path, 'cannot be read');
   for (let next = 0; names && next < names.length; next += AT_ONCE) {
     const some = names.slice(next, next + AT_ONCE);
-    const looks = await Promise.all(some.map((name) => unlessClosed(folder.look(name).catch(unlessExchanged))));
+    const looks = await Promise.all(some.map((name) => unlessClosed(folder.stat(name).catch(unlessExchanged))));
     for (const [index, name] of some.entries()) {
       const at = path === '' ? name : `${path}/${name}`;
       const found = looks[index];
@@ -63,7 +63,7 @@ interface Looked {
 }
 
 async function visit(looked: Looked, path: EntryName, level: number, walk: Walk): Promise<boolean> {
-  const settled = await unlessClosed(settle(looked, level < MOST_LEVELS));
+  const settled = await unlessClosed(openEntry(looked, level < MOST_LEVELS));
   if (settled === null) return true;
   if (settled === CLOSED) return walk.miss(path, 'cannot be read');
   if (settled === CHANGING) return walk.miss(path, 'is exchanged again and again');
@@ -71,7 +71,7 @@ async function visit(looked: Looked, path: EntryName, level: number, walk: Walk)
   try {
     if (!walk.see({ path, found, target })) return false;
     if (found.isDirectory() && !inner) return walk.miss(path, `lies more than ${MOST_LEVELS} levels deep`);
-    return inner ? await walkIn(inner, path, level + 1, walk) : true;
+    return inner ? await walkDirectory(inner, path, level + 1, walk) : true;
   } finally {
     await inner?.close();
   }
@@ -80,7 +80,7 @@ async function visit(looked: Looked, path: EntryName, level: number, walk: Walk)
 const CHANGING = Symbol('it changes');
 
 /** An entry with what belongs to its kind. */
-async function settle({ folder, name, found: first }: Looked, may_enter: boolean) {
+async function openEntry({ folder, name, found: first }: Looked, may_enter: boolean) {
   let found: EntryStats | null = first;
   for (let looks = 1; found; looks += 1) {
     try {
@@ -90,7 +90,7 @@ async function settle({ folder, name, found: first }: Looked, may_enter: boolean
     } catch (error) {
       if (!isExchanged(error)) throw error;
       if (looks === LOOKS) return CHANGING;
-      found = await folder.look(name).catch(unlessExchanged);
+      found = await folder.stat(name).catch(unlessExchanged);
     }
   }
   return null;

@@ -31,13 +31,13 @@ export interface Refusal {
 /** Judges texts in the parser pool. A guardrail that cannot be judged in time refuses the text; it never lets it pass. */
 export interface Judge {
   /** Why a prompt is refused, naming the guardrail; null if it is accepted. */
-  refusalOf(guardrails: readonly PinnedGuardrail[], prompt: string, owner: string): Promise<Refusal | null>;
+  findRefusal(guardrails: readonly PinnedGuardrail[], prompt: string, owner: string): Promise<Refusal | null>;
   /** The objections of a prompt or request guardrail to a prompt. */
   promptReasons(guardrail: PinnedGuardrail, prompt: string, owner: string): Promise<Reasons>;
   /** Judges an answer by every output guardrail in turn; each sees what the previous one let through. */
-  verdictOf(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
+  judgeAnswer(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
   /** What is wrong with a guardrail's patterns and schema, by field. */
-  faultsOf(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
+  listConfigFaults(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
   /** Why a JSON Schema cannot be applied to answers; null if it can. */
   schemaFault(schema: Record<string, unknown>, owner: string): Promise<string | null>;
   /** Why a text is not JSON that the schema accepts; empty if it is. */
@@ -60,63 +60,65 @@ interface JudgeLimits {
 /** Rules for a final answer only; earlier texts need be neither complete nor JSON. */
 const FINAL = { required_patterns: [], must_be_valid_json: false };
 
-const actionOf = ({ config }: PinnedGuardrail) => (config as { action?: Finding['action'] }).action ?? 'warn';
+const getAction = ({ config }: PinnedGuardrail) => (config as { action?: Finding['action'] }).action ?? 'warn';
 
 /** Whether an answer must be judged as a whole before any of it is shown. */
 export const holdsBack = (guardrails: readonly PinnedGuardrail[]) =>
-  guardrails.some((guardrail) => guardrail.guardrail_type === 'output' && actionOf(guardrail) !== 'warn');
+  guardrails.some((guardrail) => guardrail.guardrail_type === 'output' && getAction(guardrail) !== 'warn');
 
 export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patience_ms }: JudgeLimits): Judge {
-  const asked = (owner: string): JobRules => ({ owner, deadline_ms, patience_ms });
+  const toJobRules = (owner: string): JobRules => ({ owner, deadline_ms, patience_ms });
 
-  const breaches = (order: JobInput<'answer'>, owner: string): Promise<JobOutput<'answer'>> =>
-    pool.run('answer', order, { owner, deadline_ms }).catch((error) => ({ reasons: [undecided(error)], redacted: null }));
+  const findBreaches = (order: JobInput<'answer'>, owner: string): Promise<JobOutput<'answer'>> =>
+    pool.run('answer', order, { owner, deadline_ms }).catch((error) => ({ reasons: [explainUndecided(error)], redacted: null }));
 
   const judge: Judge = {
     async promptReasons({ guardrail_type: type, config }, text, owner) {
       if (type !== 'prompt' && type !== 'request') return { reasons: [], undecided: false };
       try {
-        return { reasons: await pool.run(type, { config, text }, asked(owner)), undecided: false };
+        return { reasons: await pool.run(type, { config, text }, toJobRules(owner)), undecided: false };
       } catch (error) {
-        return { reasons: [undecided(error)], undecided: true };
+        return { reasons: [explainUndecided(error)], undecided: true };
       }
     },
-    async refusalOf(guardrails, prompt, owner) {
+    async findRefusal(guardrails, prompt, owner) {
       for (const guardrail of guardrails) {
-        const found = await judge.promptReasons(guardrail, prompt, owner);
-        const [reason] = found.reasons;
+        const outcome = await judge.promptReasons(guardrail, prompt, owner);
+        const [reason] = outcome.reasons;
         if (!reason) continue;
-        const code = found.undecided ? 'guardrail_timeout' : 'guardrail_blocked';
+        const code = outcome.undecided ? 'guardrail_timeout' : 'guardrail_blocked';
         return { message: `The guardrail ${guardrail.name} refuses this prompt: ${reason}`, code };
       }
       return null;
     },
-    async verdictOf(guardrails, answer, { owner, final = true }) {
+    async judgeAnswer(guardrails, answer, { owner, final = true }) {
       const findings: Finding[] = [];
       let text: string | null = answer;
       for (const guardrail of guardrails) {
         if (guardrail.guardrail_type !== 'output' || text === null) continue;
         const config = { ...guardrail.config, ...(final ? {} : FINAL) };
-        const action = actionOf(guardrail);
-        const found = await breaches({ config, text }, owner);
-        if (found.reasons.length === 0) continue;
-        findings.push({ guardrail: guardrail.name, action, reasons: found.reasons });
-        if (action !== 'warn') text = found.redacted;
+        const action = getAction(guardrail);
+        const outcome = await findBreaches({ config, text }, owner);
+        if (outcome.reasons.length === 0) continue;
+        findings.push({ guardrail: guardrail.name, action, reasons: outcome.reasons });
+        if (action !== 'warn') text = outcome.redacted;
       }
       return { findings, text };
     },
-    async faultsOf(config, owner) {
-      return pool.run('config', config, asked(owner)).catch((error) => [{ path: 'config', message: undecided(error) }]);
+    async listConfigFaults(config, owner) {
+      return pool
+        .run('config', config, toJobRules(owner))
+        .catch((error) => [{ path: 'config', message: explainUndecided(error) }]);
     },
-    schemaFault: (schema, owner) => pool.run('outputSchema', schema, asked(owner)).catch(undecided),
+    schemaFault: (schema, owner) => pool.run('outputSchema', schema, toJobRules(owner)).catch(explainUndecided),
     answerFaults: (schema, text, owner) =>
-      pool.run('output', { schema, text }, { owner, deadline_ms }).catch((error) => [undecided(error)]),
+      pool.run('output', { schema, text }, { owner, deadline_ms }).catch((error) => [explainUndecided(error)]),
   };
   return judge;
 }
 
 /** A sentence if the text or the guardrail made judging fail; throws every other error. */
-function undecided(error: unknown): string {
+function explainUndecided(error: unknown): string {
   if (!(error instanceof ParserFailure)) throw error;
   if (error.kind === 'timeout' || error.kind === 'memory')
     return `it could not be judged: ${error.message}; simplify the guardrail or schema, or send a shorter text`;

@@ -10,13 +10,13 @@ export const withBrowserSessions = (
   withOwnTokens(others, {
     isOne: isBrowserSession,
     async check(session) {
-      const found = await known(session);
-      return found && identityOf(found);
+      const browser_session = await known(session);
+      return browser_session && toIdentity(browser_session);
     },
     unreachable: 'Whether you are signed in cannot be checked now; try again shortly',
   });
 
-const identityOf = ({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Identity => ({
+const toIdentity = ({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Identity => ({
   provider,
   subject,
   login,

@@ -60,7 +60,7 @@ interface CacheOptions {
  * Caches the providers' answer for a token, by its keyed hash: by default 5 minutes if it is valid, 30 seconds if not. Asks only once
  * for simultaneous requests. While the providers are down, a token that was valid within the last hour is still accepted.
  */
-export function cachedIdentity(
+export function createCachedIdentity(
   providers: readonly IdentityCheck[],
   {
     now = () => performance.now(),
@@ -70,39 +70,39 @@ export function cachedIdentity(
   }: CacheOptions = {},
 ): CachedIdentity {
   const secret = createSecretKey(randomBytes(32));
-  const kept = new LRUCache<string, Kept>({ max: MOST_KEPT });
+  const cache = new LRUCache<string, Kept>({ max: MOST_KEPT });
   const asking = new Map<string, Promise<Identity | null>>();
 
   async function ask(hash: string, access_token: string): Promise<Identity | null> {
     try {
       const principal = await firstToVouch(providers, access_token);
-      kept.set(hash, { principal, at: now() });
+      cache.set(hash, { principal, at: now() });
       if (principal) on_seen?.(principal);
       return principal;
     } catch {
-      const known = kept.get(hash);
-      if (known?.principal && isLasting(known.principal) && now() - known.at < stale_ms) return known.principal;
+      const entry = cache.get(hash);
+      if (entry?.principal && isLasting(entry.principal) && now() - entry.at < stale_ms) return entry.principal;
       throw new AppError('unavailable', unreachable, { code: 'identity_unavailable' });
     } finally {
       asking.delete(hash);
     }
   }
 
-  const hashOf = (access_token: string) => createHmac('sha256', secret).update(access_token).digest('base64');
+  const hashToken = (access_token: string) => createHmac('sha256', secret).update(access_token).digest('base64');
 
   const identify: IdentityCheck = async (access_token) => {
-    const hash = hashOf(access_token);
-    const known = kept.get(hash);
-    const kept_ms = known?.principal ? positive_ms : negative_ms;
-    if (known && isLasting(known.principal) && now() - known.at < kept_ms) return known.principal;
+    const hash = hashToken(access_token);
+    const entry = cache.get(hash);
+    const kept_ms = entry?.principal ? positive_ms : negative_ms;
+    if (entry && isLasting(entry.principal) && now() - entry.at < kept_ms) return entry.principal;
     const pending = asking.get(hash) ?? ask(hash, access_token);
     asking.set(hash, pending);
     return pending;
   };
   return Object.assign(identify, {
     knows(access_token: string) {
-      const known = kept.get(hashOf(access_token));
-      return known !== undefined && now() - known.at < (known.principal ? familiar_ms : negative_ms);
+      const entry = cache.get(hashToken(access_token));
+      return entry !== undefined && now() - entry.at < (entry.principal ? familiar_ms : negative_ms);
     },
   });
 }

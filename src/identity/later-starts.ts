@@ -16,7 +16,7 @@ interface LeftToRun {
 interface LaterStartPorts {
   principal(owner: string): Promise<KnownPrincipal | null>;
   /** The key if it is valid now. */
-  keyOf(id: string): Promise<KnownKey | null>;
+  findKey(id: string): Promise<KnownKey | null>;
   identify: IdentityCheck;
   authorityOf: AuthorityOf;
   /** The names of the providers that people sign in with; empty: everyone who has signed in may do so again. */
@@ -51,7 +51,7 @@ async function rightsRefusal(ports: LaterStartPorts, { owner, ...left }: LeftToR
   if (ports.providers.length > 0 && !ports.providers.includes(provider))
     return `The owner of this ${noun} signed in with ${provider}, which this installation no longer accepts; save it as someone who can sign in`;
   // Undefined: it was saved without a key; null: its key is not valid.
-  const key = left.service_key_id === null ? undefined : await ports.keyOf(left.service_key_id);
+  const key = left.service_key_id === null ? undefined : await ports.findKey(left.service_key_id);
   if (key === null || (key && key.owner !== owner))
     return `The service key that this ${noun} was saved with has expired or was deleted; save the ${noun} again, with a valid key or signed in`;
   const role = ports.claims_roles && claimed_role ? { claimed_role } : {};

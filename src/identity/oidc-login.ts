@@ -4,7 +4,7 @@ import type { CallerRole } from '../domain/access.ts';
 import { LoginFailure } from '../domain/login-failure.ts';
 import { textWithReason } from '../domain/reason.ts';
 import type { Principal } from '../store/people/principals.ts';
-import { loginIn, roleIn } from './oidc.ts';
+import { findLogin, findRole } from './oidc.ts';
 
 interface LoginOptions {
   issuer: string;
@@ -36,7 +36,7 @@ const UNREACHABLE = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RE
 
 export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOptions): OidcLogin {
   let discovered: Promise<oidc.Configuration> | null = null;
-  const known = (): Promise<oidc.Configuration> => {
+  const discoverOnce = (): Promise<oidc.Configuration> => {
     discovered ??= discover(options).catch((error: Error) => {
       discovered = null;
       throw error;
@@ -46,7 +46,7 @@ export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOption
   return {
     begin: (redirect_uri) =>
       orFailure(async () => {
-        const issuer = await known();
+        const issuer = await discoverOnce();
         const checks = {
           state: oidc.randomState(),
           nonce: oidc.randomNonce(),
@@ -64,7 +64,7 @@ export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOption
       }),
     finish: (url, { state, nonce, code_verifier }) =>
       orFailure(async () => {
-        const issuer = await known();
+        const issuer = await discoverOnce();
         const tokens = await oidc.authorizationCodeGrant(issuer, url, {
           expectedState: state,
           expectedNonce: nonce,
@@ -73,8 +73,8 @@ export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOption
         });
         const { sub, ...claims } = tokens.claims() as oidc.IDToken;
         const sources = [claims, await userClaims(issuer, tokens.access_token, sub), accessClaims(tokens.access_token, sub)];
-        const claimed_role = role_claim === null ? null : roleIn(sources, role_claim);
-        return { provider: 'oidc', subject: sub, login: loginIn(sources) ?? sub, claimed_role };
+        const claimed_role = role_claim === null ? null : findRole(sources, role_claim);
+        return { provider: 'oidc', subject: sub, login: findLogin(sources) ?? sub, claimed_role };
       }),
   };
 }
@@ -83,7 +83,7 @@ function discover({ issuer, client_id, client_secret, fetch }: Omit<LoginOptions
   const server = new URL(issuer);
   // Signatures are verified even though the token came over TLS. Configuration accepts http:// for this machine only.
   const execute = [oidc.enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])];
-  return oidc.discovery(server, client_id, undefined, client_secret === null ? oidc.None() : secretOf(client_secret), {
+  return oidc.discovery(server, client_id, undefined, client_secret === null ? oidc.None() : toClientAuth(client_secret), {
     [oidc.customFetch]: (url, init) => fetch(url, init as RequestInit),
     timeout: TIMEOUT_SECONDS,
     execute,
@@ -91,7 +91,7 @@ function discover({ issuer, client_id, client_secret, fetch }: Omit<LoginOptions
 }
 
 /** In the way that every issuer must support, unless this one lists others only. */
-const secretOf = (secret: string): oidc.ClientAuth => {
+const toClientAuth = (secret: string): oidc.ClientAuth => {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...rest) => {
     const { token_endpoint_auth_methods_supported: methods } = server;
@@ -117,17 +117,17 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw new LoginFailure(kindOf(error), reasonFor(error as Error), error);
+    throw new LoginFailure(classifyFailure(error), formatReason(error as Error), error);
   }
 }
 
-function reasonFor(error: Error): string {
+function formatReason(error: Error): string {
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError)
     return [error.error, error.error_description].filter(Boolean).join(': ');
   return error.cause instanceof Response ? `${error.message} ${error.cause.status}` : textWithReason(error);
 }
 
-function kindOf(error: unknown): LoginFailure['kind'] {
+function classifyFailure(error: unknown): LoginFailure['kind'] {
   if (error instanceof oidc.AuthorizationResponseError) return error.error === 'access_denied' ? 'denied' : 'refused';
   if (error instanceof oidc.ResponseBodyError) return error.status >= 500 ? 'unreachable' : 'refused';
   const { code = '' } = error as { code?: string };

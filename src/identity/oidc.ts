@@ -40,7 +40,7 @@ export function oidcIdentity({ issuer, audiences, role_claim, fetch }: OidcOptio
     try {
       const required = { ...verifying, requiredClaims: ['sub', 'exp'] };
       const { payload } = await jwtVerify(access_token, await keys(), required);
-      return isSubject(payload.sub) ? identityOf(payload, role_claim) : null;
+      return isSubject(payload.sub) ? toIdentity(payload, role_claim) : null;
     } catch (error) {
       if (isInvalid(error)) return null;
       throw error;
@@ -52,11 +52,11 @@ async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JW
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const answer = await fetch(url, { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok) throw new Error(`The OpenID Connect issuer answered ${answer.status} at ${url}`);
-  const found = await discoveryIn(answer).catch((error: Error) => {
+  const discovery = await discoveryIn(answer).catch((error: Error) => {
     throw readably(error, `The OpenID Connect metadata at ${url}`);
   });
-  if (found.issuer !== issuer) throw new Error(`OIDC_ISSUER is ${issuer}, but ${url} names the issuer ${found.issuer}`);
-  return createRemoteJWKSet(new URL(found.jwks_uri), {
+  if (discovery.issuer !== issuer) throw new Error(`OIDC_ISSUER is ${issuer}, but ${url} names the issuer ${discovery.issuer}`);
+  return createRemoteJWKSet(new URL(discovery.jwks_uri), {
     timeoutDuration: TIMEOUT_MS,
     [customFetch]: (place, options) => fetch(place, options as RequestInit),
   });
@@ -74,13 +74,13 @@ const isInvalid = (error: unknown): boolean =>
 /** The standard makes it a text. Anything else may stand for several people, as a number does that was rounded. */
 const isSubject = (sub: unknown) => typeof sub === 'string' && sub !== '' && storable(sub) === sub;
 
-function identityOf(payload: JWTPayload, role_claim: string | null): Identity {
+function toIdentity(payload: JWTPayload, role_claim: string | null): Identity {
   const { sub = '', exp = 0 } = payload;
-  const claimed_role = role_claim === null ? null : roleIn([payload], role_claim);
+  const claimed_role = role_claim === null ? null : findRole([payload], role_claim);
   return {
     provider: 'oidc',
     subject: sub,
-    login: loginIn([payload]) ?? sub,
+    login: findLogin([payload]) ?? sub,
     valid_until: (exp + SKEW_SECONDS) * 1_000,
     ...(claimed_role ? { claimed_role } : {}),
   };
@@ -89,14 +89,14 @@ function identityOf(payload: JWTPayload, role_claim: string | null): Identity {
 type Claims = Record<string, unknown>;
 
 /** The login in the first claims that have one. */
-export const loginIn = (sources: readonly Claims[]): string | undefined =>
+export const findLogin = (sources: readonly Claims[]): string | undefined =>
   sources
     .flatMap(({ preferred_username, email }) => [preferred_username, email])
     .find((name): name is string => typeof name === 'string' && name !== '' && storable(name) === name);
 
 /** The highest role that the claims name. */
-export function roleIn(sources: readonly Claims[], role_claim: string): CallerRole | null {
+export function findRole(sources: readonly Claims[], role_claim: string): CallerRole | null {
   const parts = role_claim.split('.');
-  const claimIn = (claims: Claims) => parts.reduce<unknown>((value, name) => (value as Claims | undefined)?.[name], claims);
-  return highestRole(sources.flatMap(claimIn));
+  const findClaim = (claims: Claims) => parts.reduce<unknown>((value, name) => (value as Claims | undefined)?.[name], claims);
+  return highestRole(sources.flatMap(findClaim));
 }

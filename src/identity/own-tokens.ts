@@ -1,4 +1,4 @@
-import { type CachedIdentity, cachedIdentity, type IdentityCheck } from './cached-identity.ts';
+import { type CachedIdentity, createCachedIdentity, type IdentityCheck } from './cached-identity.ts';
 
 /** How long an answer is kept: a token that was deleted stops working within this time. */
 const KEPT_MS = 2_000;
@@ -15,7 +15,7 @@ interface OwnTokens {
 
 /** Tokens that this installation made are looked up here and never sent to an identity provider; all others are `others`'. */
 export function withOwnTokens(others: CachedIdentity, { isOne, check, unreachable, now }: OwnTokens): CachedIdentity {
-  const own = cachedIdentity([check], {
+  const own = createCachedIdentity([check], {
     lasting: { positive_ms: KEPT_MS, negative_ms: KEPT_MS, stale_ms: KEPT_MS, familiar_ms: FAMILIAR_MS },
     unreachable,
     ...(now && { now }),

@@ -46,10 +46,10 @@ interface LocalAccount {
 /** Accounts of the installation itself, as in embedded mode: each token belongs to one person. */
 export function localIdentity(accounts: readonly LocalAccount[]): IdentityCheck {
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  const known = accounts.map(({ token, login }) => ({ login, digest: digest(token) }));
+  const digests = accounts.map(({ token, login }) => ({ login, digest: digest(token) }));
   return async (access_token) => {
     const asked = digest(access_token);
-    const found = known.find((account) => timingSafeEqual(account.digest, asked));
-    return found ? { provider: 'local', subject: found.login, login: found.login } : null;
+    const match = digests.find((account) => timingSafeEqual(account.digest, asked));
+    return match ? { provider: 'local', subject: match.login, login: match.login } : null;
   };
 }

@@ -14,7 +14,7 @@ export interface RoleSettings {
 export type AuthorityOf = (identity: Identity) => Authority;
 
 export function authorities({ administrators, viewers, editors, others }: RoleSettings): AuthorityOf {
-  const listed = (key: string): CallerRole | undefined =>
+  const findListedRole = (key: string): CallerRole | undefined =>
     administrators.includes(key)
       ? 'administrator'
       : viewers.includes(key)
@@ -23,7 +23,7 @@ export function authorities({ administrators, viewers, editors, others }: RoleSe
           ? 'editor'
           : undefined;
   return ({ provider, subject, claimed_role, service_key }) => {
-    const owner = listed(`${provider}:${subject}`) ?? claimed_role ?? others;
+    const owner = findListedRole(`${provider}:${subject}`) ?? claimed_role ?? others;
     if (!service_key) return { role: owner, scopes: SCOPES_OF[owner] };
     const role = lowerRole(owner, service_key.role);
     return { role, scopes: service_key.scopes.filter((scope) => SCOPES_OF[role].includes(scope)) };

@@ -15,14 +15,14 @@ export const withServiceKeys = (others: CachedIdentity, { known, claimedRole, no
   withOwnTokens(others, {
     isOne: isServiceKey,
     async check(key) {
-      const found = await known(key);
-      return found && identityOf(found, await claimedRole(found.owner));
+      const service_key = await known(key);
+      return service_key && toIdentity(service_key, await claimedRole(service_key.owner));
     },
     unreachable: 'Service keys cannot be checked now; try again shortly',
     now,
   });
 
-function identityOf({ owner, owner_login, ...key }: KnownKey, claimed_role: CallerRole | null): Identity {
+function toIdentity({ owner, owner_login, ...key }: KnownKey, claimed_role: CallerRole | null): Identity {
   const [provider = '', ...subject] = owner.split(':');
   const { id, role, scopes, expires_at } = key;
   const person = { provider, subject: subject.join(':'), login: owner_login, ...(claimed_role ? { claimed_role } : {}) };

@@ -41,7 +41,7 @@ interface ReadLimits {
   patience_ms: number;
 }
 
-export const readLimitsOf = ({ READ_SECONDS }: { READ_SECONDS: number }): ReadLimits => ({
+export const toReadLimits = ({ READ_SECONDS }: { READ_SECONDS: number }): ReadLimits => ({
   deadline_ms: READ_SECONDS * 1_000,
   patience_ms: PATIENCE_MS,
 });
@@ -60,7 +60,7 @@ export const fileReader =
     const order = { reader, content, longest: LONGEST_TEXT };
     const { text, length } = await pool
       .run('document', order, { owner, ...limits, slow: true, once: true })
-      .catch((error) => Promise.reject(failureOf(error, named)));
+      .catch((error) => Promise.reject(toReadFailure(error, named)));
     if (length === 0) throw refusal(`${named} holds no text; a scanned document must be read by OCR first`, 'no_text');
     if (length > LONGEST_TEXT)
       throw refusal(
@@ -70,7 +70,7 @@ export const fileReader =
     return { text, content_type };
   };
 
-function failureOf(error: unknown, named: string): unknown {
+function toReadFailure(error: unknown, named: string): unknown {
   if (!(error instanceof ParserFailure)) return error;
   const { kind, message } = error;
   if (kind === 'refused') return refusal(`${named} cannot be read: ${message}`);

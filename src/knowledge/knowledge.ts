@@ -1,5 +1,5 @@
-import { chunksOf } from '../domain/chunks.ts';
-import { type Passage, tellingWords } from '../domain/knowledge.ts';
+import { splitIntoChunks } from '../domain/chunks.ts';
+import { extractKeywords, type Passage } from '../domain/knowledge.ts';
 import { textWithReason } from '../domain/reason.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import type { Store } from '../store/index.ts';
@@ -61,20 +61,20 @@ const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); 
 /** Indexes texts and searches them by words and by meaning. If the embedding endpoint is down, only the search by meaning is lost. */
 export function createKnowledge(ports: KnowledgePorts) {
   const { embedder } = ports;
-  const said = (error: unknown) => ports.redact().text(textWithReason(error as Error));
+  const formatError = (error: unknown) => ports.redact().text(textWithReason(error as Error));
 
-  async function vectorOf(query: string): Promise<{ vector: number[] | null; warning: string | null }> {
+  async function embedQuery(query: string): Promise<{ vector: number[] | null; warning: string | null }> {
     if (!embedder) return { vector: null, warning: NO_EMBEDDER };
     try {
       return { vector: (await embedder.embed([query]))[0] ?? null, warning: null };
     } catch (error) {
-      return { vector: null, warning: `${said(error)}; the search uses words only` };
+      return { vector: null, warning: `${formatError(error)}; the search uses words only` };
     }
   }
 
   async function searchElsewhere(search: Search, vector: number[] | null): Promise<SearchResult> {
     const warnings: string[] = [];
-    const found = await Promise.all(
+    const hits = await Promise.all(
       (await ports.remoteSources(search)).map(async (source) => {
         try {
           if (source.refusal) throw new Error(source.refusal);
@@ -82,14 +82,14 @@ export function createKnowledge(ports: KnowledgePorts) {
           return ports
             .redact()
             .value(await searchRemote(source, vector, { limit: search.limit, ports }))
-            .map((hit) => passageOf(source, hit));
+            .map((hit) => toPassage(source, hit));
         } catch (error) {
-          warnings.push(`The source ${source.name} was not searched: ${said(error)}`);
+          warnings.push(`The source ${source.name} was not searched: ${formatError(error)}`);
           return [];
         }
       }),
     );
-    return { items: found.flat(), warnings };
+    return { items: hits.flat(), warnings };
   }
 
   return {
@@ -97,7 +97,7 @@ export function createKnowledge(ports: KnowledgePorts) {
 
     /** A text in chunks, with their vectors if available. */
     async index(text: string): Promise<IndexedText> {
-      const contents = chunksOf(text);
+      const contents = splitIntoChunks(text);
       const bare = contents.map((content) => ({ content, embedding: null }));
       if (!embedder) return { chunks: bare, embedder: null, status: 'text_only', last_error: NO_EMBEDDER };
       try {
@@ -105,7 +105,7 @@ export function createKnowledge(ports: KnowledgePorts) {
         const chunks = contents.map((content, index) => ({ content, embedding: vectors[index] ?? null }));
         return { chunks, embedder: embedder.name, status: 'indexed', last_error: null };
       } catch (error) {
-        return { chunks: bare, embedder: null, status: 'text_only', last_error: said(error) };
+        return { chunks: bare, embedder: null, status: 'text_only', last_error: formatError(error) };
       }
     },
 
@@ -113,8 +113,8 @@ export function createKnowledge(ports: KnowledgePorts) {
       const { query, tags, source_ids, limit } = search;
       if (!query?.trim())
         return { items: await ports.find({ words: [], vector: null, embedder: null, tags, source_ids, limit }), warnings: [] };
-      const { vector, warning } = await vectorOf(query);
-      const wanted = { words: tellingWords(query), vector, embedder: embedder?.name ?? null, tags, source_ids, limit };
+      const { vector, warning } = await embedQuery(query);
+      const wanted = { words: extractKeywords(query), vector, embedder: embedder?.name ?? null, tags, source_ids, limit };
       const [here, elsewhere] = await Promise.all([
         ports.find(wanted),
         tags?.length ? { items: [], warnings: [] } : searchElsewhere(search, vector),
@@ -130,13 +130,13 @@ export function createKnowledge(ports: KnowledgePorts) {
         const [vector] = await embedder.embed(['test']);
         await searchRemote(source, vector ?? [], { limit: 1, ports });
       } catch (error) {
-        throw new Error(said(error));
+        throw new Error(formatError(error));
       }
     },
   };
 }
 
-function passageOf(
+function toPassage(
   source: SourceRow,
   { content, name, score }: { content: string; name: string | null; score: number },
 ): Passage {

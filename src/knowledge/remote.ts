@@ -18,7 +18,7 @@ export interface RemotePorts {
   /** Guarded by egress rules, because users set the addresses. */
   fetch: typeof globalThis.fetch;
   /** The address to connect to for a host; throws a sentence if it is not allowed. */
-  addressOf(hostname: string, port: number): Promise<string>;
+  resolveAddress(hostname: string, port: number): Promise<string>;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -61,12 +61,12 @@ async function searchQdrant(
   };
   const field = text(config, 'text_field', 'text');
   return (result?.points ?? []).flatMap(({ score, payload }) =>
-    hitsOf({ content: payload?.[field], name: payload?.name, score }),
+    toHits({ content: payload?.[field], name: payload?.name, score }),
   );
 }
 
 /** Leaves out a record without a text or a score, or with one of another type. */
-function hitsOf({ content, name, score }: { [K in keyof RemoteHit]: unknown }): RemoteHit[] {
+function toHits({ content, name, score }: { [K in keyof RemoteHit]: unknown }): RemoteHit[] {
   if (typeof content !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return [];
   return [{ content, name: typeof name === 'string' ? name : null, score }];
 }
@@ -77,7 +77,7 @@ async function searchPgvector(
   { limit, ports }: { limit: number; ports: RemotePorts },
 ): Promise<RemoteHit[]> {
   const { host, port, user, password, database, tls } = place('url', () => postgresPlace(text(config, 'url')));
-  const address = await ports.addressOf(host, port);
+  const address = await ports.resolveAddress(host, port);
   const table = text(config, 'table').split('.').map(pg.escapeIdentifier).join('.');
   const [content, embedding] = [text(config, 'text_column', 'content'), text(config, 'embedding_column', 'embedding')].map(
     pg.escapeIdentifier,
@@ -99,7 +99,7 @@ async function searchPgvector(
     await client.connect();
     const sql = `SELECT ${content} AS content, 1 - (${embedding} <=> $1::vector) AS score FROM ${table} ORDER BY ${embedding} <=> $1::vector LIMIT $2`;
     const { rows } = await client.query<{ content: unknown; score: unknown }>(sql, [`[${vector.join(',')}]`, limit]);
-    return rows.flatMap((row) => hitsOf({ ...row, name: null }));
+    return rows.flatMap((row) => toHits({ ...row, name: null }));
   } finally {
     await client.end().catch(() => {});
   }

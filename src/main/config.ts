@@ -30,11 +30,11 @@ export const WorkerRoles = z.string().transform((text, { issues, value }): reado
 const isRole = (name: string): boolean => (ROLES as readonly string[]).includes(name);
 const Postgres = z
   .string()
-  .refine((text) => /^postgres(ql)?:$/.test(protocolOf(text)), 'a URL such as postgresql://user:password@host:5432/database');
+  .refine((text) => /^postgres(ql)?:$/.test(getProtocol(text)), 'a URL such as postgresql://user:password@host:5432/database');
 const Redis = z
   .string()
   .refine(
-    (text) => /^rediss?:$/.test(protocolOf(text)),
+    (text) => /^rediss?:$/.test(getProtocol(text)),
     'redis://host:6379 or, with TLS, rediss://host:6379 (addresses of Sentinel or a cluster are not supported)',
   );
 const HostAndPort = z
@@ -42,7 +42,7 @@ const HostAndPort = z
   .regex(/^(\[[\da-f:]+\]|[^\s:/]+)(:\d{1,5})?$/i, 'host:port, such as localhost:7233')
   .transform((text) => (/:\d+$/.test(text) ? text : `${text}:7233`));
 
-const protocolOf = (text: string): string => (URL.canParse(text) ? new URL(text).protocol : '');
+const getProtocol = (text: string): string => (URL.canParse(text) ? new URL(text).protocol : '');
 
 /** Where the API listens if PERDURA_PORT is not set; `npm start` takes the next free one if this is taken. */
 export const DEFAULT_PORT = 8080;
@@ -51,7 +51,7 @@ const SigningSecret = z.string().regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'whsec_ an
 const WebhookUrl = z
   .string()
   .refine(
-    (text) => /^https?:$/.test(protocolOf(text)) && !new URL(text).username,
+    (text) => /^https?:$/.test(getProtocol(text)) && !new URL(text).username,
     'https://host.example/path, without a password',
   );
 
@@ -217,7 +217,7 @@ export const onlyCallsTools = ({ WORKER_ROLE }: Config): boolean => WORKER_ROLE.
 /** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
 export const hasRole = ({ WORKER_ROLE }: Config, role: Role): boolean => WORKER_ROLE.includes(role);
 
-export const rolesOf = (config: Config): RoleSettings => ({
+export const toRoleSettings = (config: Config): RoleSettings => ({
   administrators: config.ADMIN_SUBJECTS,
   editors: config.EDITOR_SUBJECTS,
   viewers: config.VIEWER_SUBJECTS,
@@ -237,19 +237,19 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const result = Environment.safeParse(set);
   if (result.success) return result.data;
   const { issues } = result.error;
-  throw new Error(issues.map((issue) => refusalOf(issue, String(set[String(issue.path[0])]))).join('\n'));
+  throw new Error(issues.map((issue) => describeIssue(issue, String(set[String(issue.path[0])]))).join('\n'));
 }
 
 /** Settings whose value is or may contain a secret. */
 const HIDDEN = /KEY|SECRET|TOKEN/;
 
-function refusalOf(issue: z.core.$ZodIssue, value: string): string {
+function describeIssue(issue: z.core.$ZodIssue, value: string): string {
   const name = String(issue.path[0]);
   const shown = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/[^/@]*@/, '//…@')}`;
-  return `${shown} is not valid: expected ${expectationOf(issue)}`;
+  return `${shown} is not valid: expected ${describeExpectation(issue)}`;
 }
 
-function expectationOf(issue: z.core.$ZodIssue): string {
+function describeExpectation(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`;

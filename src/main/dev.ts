@@ -5,7 +5,7 @@ import { hostRule } from '../domain/hosts.ts';
 import { replaceFile } from '../embedded/files.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
-import { freePort, stickyPort } from '../embedded/ports.ts';
+import { findFreePort, reservePort } from '../embedded/ports.ts';
 import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/database/migrations.ts';
 import { quietSdk } from '../temporal/worker/worker.ts';
@@ -17,15 +17,15 @@ import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
 import {
-  administratorsOf,
-  defaultRuntimeOf,
-  embeddingsOf,
-  encryptionKeysOf,
-  identityOf,
-  localPrincipal,
-  webhookSecretOf,
+  createIdentityChecks,
+  findEmbeddings,
+  findLocalPrincipal,
+  getDefaultRuntime,
+  listAdministrators,
+  loadEncryptionKeys,
+  loadWebhookSecret,
 } from './setting.ts';
-import { hostOf } from './wiring/egress.ts';
+import { toHostPort } from './wiring/egress.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from './wiring/index.ts';
 import { prepareSample } from './wiring/prepare-sample.ts';
 import { registerPlugins } from './wiring/register-plugins.ts';
@@ -62,12 +62,12 @@ export async function startInstallation(config: Config, log: ProcessLog): Promis
     const fresh = await applyMigrations(servers.direct_database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
     let address: string | null = null;
-    const setting = await settingOf(config, servers, () => address);
+    const setting = await buildSettings(config, servers, () => address);
     const { api_url, done } = await startApiAndWorker(setting, servers, { resources, log });
     address = api_url;
     const installation = await describe(config, servers, api_url);
-    await tellReady(config, installation, resources);
-    const on_restart = async () => writeReady(config, { ...installation, pids: pidsOf(servers) });
+    await announceReady(config, installation, resources);
+    const on_restart = async () => writeReady(config, { ...installation, pids: listPids(servers) });
     const supervision = resources.hold(supervise(servers.restartable, { log, on_restart }), (it) => it.stop());
     return { installation, done: Promise.race([done, supervision.broken]), stop: () => resources.close() };
   } catch (error) {
@@ -77,29 +77,29 @@ export async function startInstallation(config: Config, log: ProcessLog): Promis
 }
 
 /** `address`: of the API, once it listens. */
-async function settingOf(config: Config, servers: Servers, address: () => string | null): Promise<InstallationSettings> {
+async function buildSettings(config: Config, servers: Servers, address: () => string | null): Promise<InstallationSettings> {
   const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
-    ? defaultRuntimeOf(config)
+    ? getDefaultRuntime(config)
     : { base_url: servers.demo_model_url, model: 'perdura-demo' };
   return {
     // The whole installation runs on the user's machine, so it may start the user's commands.
-    config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: administratorsOf(config) },
+    config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: listAdministrators(config) },
     version: PERDURA_VERSION,
     database_url: servers.own_database_url,
     direct_database_url: config.DATABASE_URL ? (config.DATABASE_DIRECT_URL ?? null) : null,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
     public_url: () => config.PERDURA_PUBLIC_URL ?? address(),
-    encryption_keys: await encryptionKeysOf(config, servers.direct_database_url),
+    encryption_keys: await loadEncryptionKeys(config, servers.direct_database_url),
     default_runtime,
-    embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
-    webhook_secret: await webhookSecretOf(config),
+    embeddings: findEmbeddings(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
+    webhook_secret: await loadWebhookSecret(config),
     egress_allow: config.EGRESS_ALLOW,
     configuration_allow: LOOPBACK,
-    provider_allow: [servers.demo_model_url, default_runtime.base_url].map(hostOf),
+    provider_allow: [servers.demo_model_url, default_runtime.base_url].map(toHostPort),
     own_ports: servers.own_ports,
     answers_to: hostRule({ listening: config.PERDURA_HOST ?? HOST, names: [hostname(), ...config.ALLOWED_HOSTS] }),
-    identity_providers: await identityOf(config, 'local'),
+    identity_providers: await createIdentityChecks(config, 'local'),
   };
 }
 
@@ -114,13 +114,13 @@ async function startApiAndWorker(
   const core = await openSharedServices(setting, resources, log);
   await core.store.grants.grantExisting();
   await registerPlugins(core);
-  await prepareSample(core, { demo_model_url, owner: localPrincipal(config) });
+  await prepareSample(core, { demo_model_url, owner: findLocalPrincipal(config) });
   const connection = await openWorkerConnection(setting, resources, log);
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
   const { PERDURA_HOME: home, PERDURA_PORT: wanted } = config;
-  const port = wanted === undefined ? await stickyPort(home, 'api', DEFAULT_PORT) : await freePort(wanted, host);
+  const port = wanted === undefined ? await reservePort(home, 'api', DEFAULT_PORT) : await findFreePort(wanted, host);
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 
@@ -136,14 +136,14 @@ async function describe(config: Config, servers: Servers, api_url: string): Prom
     database_url,
     demo_model_url,
     token_file,
-    pids: pidsOf(servers),
+    pids: listPids(servers),
   };
 }
 
-const pidsOf = ({ pids }: Servers) => ({ api: process.pid, worker: process.pid, ...pids() });
+const listPids = ({ pids }: Servers) => ({ api: process.pid, worker: process.pid, ...pids() });
 
 /** Files that describe this installation while it runs: always one in its home, and one at the path from the environment. */
-async function tellReady(config: Config, installation: Installation, resources: Resources): Promise<void> {
+async function announceReady(config: Config, installation: Installation, resources: Resources): Promise<void> {
   for (const file of readyFiles(config)) resources.hold(file, (path) => rm(path, { force: true }));
   await writeReady(config, installation);
 }

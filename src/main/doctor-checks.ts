@@ -1,12 +1,12 @@
 import type { Checks } from '../api/service/health.ts';
 import type { UnfinishedTask } from '../store/runs/tasks.ts';
-import { servedSentence, unservedSentence } from '../temporal/client/queues.ts';
+import { describeServed, describeUnserved } from '../temporal/client/queues.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { missingWhileParked } from '../temporal/repair/parked-runs.ts';
 import { around } from '../temporal/repair/reconcile-tasks.ts';
 import { missingAttributes } from '../temporal/worker/housekeeping.ts';
 import type { RunControl, SharedServices } from './core.ts';
-import { bucketChecks, toolsVerdict } from './wiring/checks.ts';
+import { bucketChecks, describeTools } from './wiring/checks.ts';
 
 /** How long a run may take from its record to the engine. */
 const SETTLED_MS = 120_000;
@@ -32,13 +32,13 @@ export function doctorChecks(core: SharedServices, { engine, client, epoch }: Ru
     ...bucketChecks(core),
     async workers() {
       const queues = await engine.queues();
-      const unserved = unservedSentence(queues);
+      const unserved = describeUnserved(queues);
       if (unserved) throw new Error(unserved);
-      return servedSentence(queues);
+      return describeServed(queues);
     },
     async tools() {
-      if (runner.isolation !== 'refused') return toolsVerdict(runner);
-      throw new Error(toolsVerdict(runner));
+      if (runner.isolation !== 'refused') return describeTools(runner);
+      throw new Error(describeTools(runner));
     },
     async 'search attributes'() {
       const missing = await client.withDeadline(Date.now() + PATIENCE_MS, () => missingAttributes(client));

@@ -2,57 +2,57 @@ import { randomBytes } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parsedMark, textOfMark } from '../domain/epoch.ts';
+import { formatMark, parseMark } from '../domain/epoch.ts';
 import { exists, replaceFile } from '../embedded/files.ts';
 import type { HomeMark } from '../temporal/repair/epoch.ts';
 
-const fileIn = (home: string) => join(home, 'epoch.json');
-const requestIn = (home: string) => join(home, 'restored');
+const getMarkPath = (home: string) => join(home, 'epoch.json');
+const getRequestPath = (home: string) => join(home, 'restored');
 
 /**
  * The installation's mark in its home. If the home holds the record itself, the file also names the file that it is: a copy is
  * another file, so a home that was copied back, or next to the first, is noticed although its record, engine and mark agree.
  */
-export function homeMark(home: string, { holds_record }: { holds_record: boolean }): HomeMark {
+export function createHomeMark(home: string, { holds_record }: { holds_record: boolean }): HomeMark {
   return {
     async read() {
-      const was_restored = holds_record && (await exists(requestIn(home)));
-      const file = await open(fileIn(home)).catch(() => null);
+      const was_restored = holds_record && (await exists(getRequestPath(home)));
+      const file = await open(getMarkPath(home)).catch(() => null);
       if (!file) return { mark: null, was_copied: false, was_restored };
       try {
         const text = await file.readFile('utf8');
         const was_copied = holds_record && isCopy(text, await file.stat({ bigint: true }));
-        return { mark: parsedMark(text), was_copied, was_restored };
+        return { mark: parseMark(text), was_copied, was_restored };
       } finally {
         await file.close();
       }
     },
     async write(mark) {
       await mkdir(home, { recursive: true, mode: 0o711 });
-      const draft = `${fileIn(home)}.${randomBytes(6).toString('hex')}`;
+      const draft = `${getMarkPath(home)}.${randomBytes(6).toString('hex')}`;
       const file = await open(draft, 'wx', 0o600);
       try {
-        const identity = identityOf(await file.stat({ bigint: true }));
-        await file.writeFile(`${JSON.stringify({ ...JSON.parse(textOfMark(mark)), file: identity })}\n`);
+        const identity = getFileIdentity(await file.stat({ bigint: true }));
+        await file.writeFile(`${JSON.stringify({ ...JSON.parse(formatMark(mark)), file: identity })}\n`);
         // What the mark precedes may be lost with the power; the mark itself must not come back older than it was.
         await file.sync();
       } finally {
         await file.close();
       }
-      await rename(draft, fileIn(home));
-      await rm(requestIn(home), { force: true });
+      await rename(draft, getMarkPath(home));
+      await rm(getRequestPath(home), { force: true });
     },
   };
 }
 
 /** Asks the next start from a home for a new epoch. */
-export const requestRestore = (home: string): Promise<void> => replaceFile(requestIn(home), '');
+export const requestRestore = (home: string): Promise<void> => replaceFile(getRequestPath(home), '');
 
 function isCopy(text: string, found: BigIntStats): boolean {
   const [, file] = /"file":"([\d:]+)"/.exec(text) ?? [];
-  const identity = identityOf(found);
+  const identity = getFileIdentity(found);
   return Boolean(file && identity && file !== identity);
 }
 
 /** Of a file, wherever it is moved to; null if the file system does not know when a file was created, as then copies cannot be told apart. */
-const identityOf = ({ ino, birthtimeNs }: BigIntStats): string | null => (birthtimeNs > 0n ? `${ino}:${birthtimeNs}` : null);
+const getFileIdentity = ({ ino, birthtimeNs }: BigIntStats): string | null => (birthtimeNs > 0n ? `${ino}:${birthtimeNs}` : null);

@@ -11,7 +11,7 @@ const WAITING_CHARACTERS = 1 << 20;
 /** How soon a pipe that is full is tried again. */
 const PAUSE_MS = 100;
 
-const linesIn = (text: string) => text.split('\n').length - 1;
+const countLines = (text: string) => text.split('\n').length - 1;
 
 /** The log at an open file: one write at a time, off the main thread. */
 export function logDestination(fd: number, asLine = (sentence: string) => sentence): LogDestination {
@@ -22,7 +22,7 @@ export function logDestination(fd: number, asLine = (sentence: string) => senten
   let busy = false;
 
   const drop = (lines: string, why: string) => {
-    dropped += linesIn(lines);
+    dropped += countLines(lines);
     reason = why;
   };
   const notice = () => `${torn ? '\n' : ''}${asLine(`${dropped} lines of the log were dropped: ${reason}`)}\n`;
@@ -34,7 +34,7 @@ export function logDestination(fd: number, asLine = (sentence: string) => senten
     const counted = dropped;
     const bytes = Buffer.from(counted > 0 ? notice() + lines : lines);
     waiting = '';
-    sendFrom(bytes, 0, (error, written) => {
+    sendRest(bytes, 0, (error, written) => {
       busy = false;
       if (error) {
         torn = torn || written > 0;
@@ -47,11 +47,11 @@ export function logDestination(fd: number, asLine = (sentence: string) => senten
     });
   }
 
-  function sendFrom(bytes: Buffer, from: number, done: (error: NodeJS.ErrnoException | null, written: number) => void): void {
+  function sendRest(bytes: Buffer, from: number, done: (error: NodeJS.ErrnoException | null, written: number) => void): void {
     write(fd, bytes, from, bytes.length - from, null, (error, count) => {
-      if (error?.code === 'EAGAIN') setTimeout(sendFrom, PAUSE_MS, bytes, from, done);
+      if (error?.code === 'EAGAIN') setTimeout(sendRest, PAUSE_MS, bytes, from, done);
       else if (error || from + count === bytes.length) done(error, from + count);
-      else sendFrom(bytes, from + count, done);
+      else sendRest(bytes, from + count, done);
     });
   }
 

@@ -2,7 +2,7 @@ import { format, inspect } from 'node:util';
 import type { LogEntry } from '@temporalio/worker';
 import { pino } from 'pino';
 import { LOG_SHAPE } from '../api/http/log-shape.ts';
-import { shownEntry } from '../temporal/worker/sdk-log.ts';
+import { formatEntry } from '../temporal/worker/sdk-log.ts';
 import { isJsonLog } from './config.ts';
 import { standardError, standardOutput } from './log-destination.ts';
 import { note, printable, say } from './terminal.ts';
@@ -81,7 +81,7 @@ export function readable(line: string): string {
 export function sdkLog(): (entry: LogEntry) => void {
   const is_json = isJsonLog();
   return (entry) => {
-    const { message, fields, level, error } = shownEntry(entry);
+    const { message, fields, level, error } = formatEntry(entry);
     if (is_json) return lines[LEVELS[level]]({ ...fields, ...(error ? { err: error } : {}) }, message);
     const { task_id, ...more } = fields;
     const details = error ? ` ${inspect({ ...more, error })}` : '';

@@ -2,13 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { takeLock } from '../embedded/lock-file.ts';
 import { keepPrepared, missingParts, prepareEngine } from '../temporal/worker/housekeeping.ts';
-import { slotsOf } from '../temporal/worker/slots.ts';
-import { polledRoles, type RunningWorker, startWorker } from '../temporal/worker/worker.ts';
+import { countSlots } from '../temporal/worker/slots.ts';
+import { type RunningWorker, selectRoles, startWorker } from '../temporal/worker/worker.ts';
 import { type Config, hasRole } from './config.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import type { Resources } from './resources.ts';
 import { openRunControl } from './wiring/index.ts';
-import { activityPorts } from './wiring/runs/index.ts';
+import { createActivityPorts } from './wiring/runs/index.ts';
 
 export async function openWorker(
   core: SharedServices,
@@ -18,15 +18,15 @@ export async function openWorker(
   const { config } = core.setting;
   if (config.S3_BUCKET) await takeHome(config, resources);
   const driver = openRunControl(core, connection, true);
-  const { ports, unwatch } = await activityPorts(core, driver);
-  const roles = polledRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
+  const { ports, unwatch } = await createActivityPorts(core, driver);
+  const roles = selectRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
   const settings = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
     task_queue: config.TEMPORAL_TASK_QUEUE,
     roles,
     cache_dir: `${config.PERDURA_HOME}/cache`,
-    max_activities: slotsOf(config.WORKER_MAX_ACTIVITIES, roles.length),
+    max_activities: countSlots(config.WORKER_MAX_ACTIVITIES, roles.length),
     cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
     version: core.setting.version,

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { startDemoModel } from '../embedded/demo-model.ts';
-import { stickyPort } from '../embedded/ports.ts';
+import { reservePort } from '../embedded/ports.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import type { Restartable } from '../embedded/supervision.ts';
 import { findTemporal, startTemporal } from '../embedded/temporal.ts';
@@ -35,8 +35,11 @@ export async function startServers(config: Config, resources: Resources, log: Lo
       `TEMPORAL_NAMESPACE=${TEMPORAL_NAMESPACE} is for a server that TEMPORAL_ADDRESS names; the Temporal that npm start runs has the namespace default. Set both, or neither`,
     );
   await mkdir(home, { recursive: true, mode: 0o711 });
-  const [database, temporal] = await Promise.all([databaseOf(config, resources, log), temporalOf(config, resources, log)]);
-  const demo = resources.hold(await startDemoModel({ port: await stickyPort(home, 'demo-model', DEMO_MODEL_PORT) }), (it) =>
+  const [database, temporal] = await Promise.all([
+    ensureDatabase(config, resources, log),
+    ensureTemporal(config, resources, log),
+  ]);
+  const demo = resources.hold(await startDemoModel({ port: await reservePort(home, 'demo-model', DEMO_MODEL_PORT) }), (it) =>
     it.stop(),
   );
   return {
@@ -50,7 +53,7 @@ export async function startServers(config: Config, resources: Resources, log: Lo
   };
 }
 
-async function databaseOf(
+async function ensureDatabase(
   { DATABASE_URL: url, DATABASE_DIRECT_URL: direct, PERDURA_HOME: home }: Config,
   resources: Resources,
   log: Log,
@@ -65,7 +68,7 @@ async function databaseOf(
   };
 }
 
-async function temporalOf(
+async function ensureTemporal(
   {
     TEMPORAL_ADDRESS,
     TEMPORAL_UI_URL,

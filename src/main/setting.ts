@@ -10,7 +10,7 @@ import { holdsSealedData } from '../store/secrets/key-check.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './installation-settings.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
-import { hostOf, installationFetch } from './wiring/egress.ts';
+import { createInstallationFetch, toHostPort } from './wiring/egress.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',
@@ -26,51 +26,51 @@ const LOCAL_LOGIN = 'local';
 const LOCAL_PRINCIPAL: Principal = { provider: 'local', subject: LOCAL_LOGIN, login: LOCAL_LOGIN };
 
 /** Who signs in with the token in the home folder; null if that token is not accepted. */
-export const localPrincipal = ({ IDENTITY_PROVIDERS: names }: Config): Principal | null =>
+export const findLocalPrincipal = ({ IDENTITY_PROVIDERS: names }: Config): Principal | null =>
   names.length === 0 || names.includes('local') ? LOCAL_PRINCIPAL : null;
 
 /** The administrators of an embedded installation: the configured ones, else anyone who can read the token in the home folder. */
-export function administratorsOf(config: Config): string[] {
+export function listAdministrators(config: Config): string[] {
   const { ADMIN_SUBJECTS: named } = config;
-  const local = localPrincipal(config);
+  const local = findLocalPrincipal(config);
   return named.length === 0 && local ? [`${local.provider}:${local.subject}`] : named;
 }
 
-export function defaultRuntimeOf({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
+export function getDefaultRuntime({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
   return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
 }
 
 /** The enabled identity providers: the configured ones, else the given one. `local` means the token in the home folder. */
-export async function identityOf(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck[]> {
+export async function createIdentityChecks(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck[]> {
   const names = config.IDENTITY_PROVIDERS.length > 0 ? config.IDENTITY_PROVIDERS : [fallback];
   // Those that verify a token here come first, so that no other provider gets to see it.
   const sorted = names.toSorted((a, b) => Number(a in CODE_HOSTS) - Number(b in CODE_HOSTS));
-  return Promise.all(sorted.map((name) => identityCheck(name, config)));
+  return Promise.all(sorted.map((name) => createIdentityCheck(name, config)));
 }
 
-async function identityCheck(name: string, config: Config): Promise<IdentityCheck> {
+async function createIdentityCheck(name: string, config: Config): Promise<IdentityCheck> {
   if (name === 'local') return localIdentity([{ login: LOCAL_LOGIN, token: (await localToken(config.PERDURA_HOME)).token }]);
-  if (name === 'oidc') return oidcOf(config);
+  if (name === 'oidc') return createOidcCheck(config);
   if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is not one of github, gitlab, gitea, oidc, local`);
   const provider = name as keyof typeof CODE_HOSTS;
   const api_url = config.IDENTITY_API_URL ?? CODE_HOSTS[provider];
-  return codeHostIdentity({ provider, api_url, fetch: installationFetch(config) });
+  return codeHostIdentity({ provider, api_url, fetch: createInstallationFetch(config) });
 }
 
-function oidcOf(config: Config): IdentityCheck {
+function createOidcCheck(config: Config): IdentityCheck {
   const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audiences, OIDC_ROLE_CLAIM: role_claim = null } = config;
   if (!issuer || audiences.length === 0)
     throw new Error('IDENTITY_PROVIDERS has oidc: set OIDC_ISSUER and OIDC_AUDIENCE to what the tokens have as iss and aud');
-  return oidcIdentity({ issuer, audiences, role_claim, fetch: installationFetch(config) });
+  return oidcIdentity({ issuer, audiences, role_claim, fetch: createInstallationFetch(config) });
 }
 
 /** ENCRYPTION_KEYS, or the key kept in the home folder; `url` is of a migrated database. */
-export async function encryptionKeysOf({ ENCRYPTION_KEYS, PERDURA_HOME }: Config, url: string): Promise<string> {
+export async function loadEncryptionKeys({ ENCRYPTION_KEYS, PERDURA_HOME }: Config, url: string): Promise<string> {
   return ENCRYPTION_KEYS ?? `home:${(await encryptionKey(PERDURA_HOME, () => isSealed(url))).key}`;
 }
 
 /** Where the keys come from, for sentences about them. */
-export const keySource = ({ ENCRYPTION_KEYS, PERDURA_HOME }: Config): string =>
+export const describeKeySource = ({ ENCRYPTION_KEYS, PERDURA_HOME }: Config): string =>
   ENCRYPTION_KEYS ? 'ENCRYPTION_KEYS' : `the key file ${encryptionKeyFile(PERDURA_HOME)}`;
 
 async function isSealed(url: string): Promise<boolean> {
@@ -84,15 +84,15 @@ async function isSealed(url: string): Promise<boolean> {
 }
 
 /** The embedding endpoint; null if the environment names none. */
-export const embeddingsOf = ({ EMBEDDINGS_BASE_URL: base_url, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY }: Config) =>
+export const findEmbeddings = ({ EMBEDDINGS_BASE_URL: base_url, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY }: Config) =>
   base_url ? { base_url, model, api_key: EMBEDDINGS_API_KEY ?? null } : null;
 
 /** WEBHOOK_SECRET, or the secret kept in the home folder. */
-export const webhookSecretOf = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config): Promise<string> =>
+export const loadWebhookSecret = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config): Promise<string> =>
   WEBHOOK_SECRET ?? webhookSecret(PERDURA_HOME);
 
 /** The setting of a process that uses external servers. */
-export async function externalSetting(config: Config): Promise<InstallationSettings> {
+export async function loadExternalSettings(config: Config): Promise<InstallationSettings> {
   const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
   if (!DATABASE_URL || !TEMPORAL_ADDRESS) {
     throw new Error('Set DATABASE_URL and TEMPORAL_ADDRESS, or use `npm start`, which brings its own servers');
@@ -107,16 +107,16 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
     temporal_address: TEMPORAL_ADDRESS,
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
     public_url: () => config.PERDURA_PUBLIC_URL ?? null,
-    encryption_keys: await encryptionKeysOf(config, config.DATABASE_DIRECT_URL ?? DATABASE_URL),
-    default_runtime: defaultRuntimeOf(config),
-    embeddings: embeddingsOf(config),
-    webhook_secret: await webhookSecretOf(config),
+    encryption_keys: await loadEncryptionKeys(config, config.DATABASE_DIRECT_URL ?? DATABASE_URL),
+    default_runtime: getDefaultRuntime(config),
+    embeddings: findEmbeddings(config),
+    webhook_secret: await loadWebhookSecret(config),
     egress_allow: config.EGRESS_ALLOW,
     configuration_allow: [],
-    provider_allow: [hostOf(defaultRuntimeOf(config).base_url)],
+    provider_allow: [toHostPort(getDefaultRuntime(config).base_url)],
     own_ports: [config.PERDURA_PORT ?? DEFAULT_PORT],
     // Behind a proxy only the operator knows the names.
     answers_to: config.ALLOWED_HOSTS.length > 0 ? hostRule({ listening: '0.0.0.0', names: config.ALLOWED_HOSTS }) : null,
-    identity_providers: await identityOf(config, 'github'),
+    identity_providers: await createIdentityChecks(config, 'github'),
   };
 }

@@ -1,13 +1,13 @@
 import type { Checks } from '../api/service/health.ts';
 import { bytesText, changePerDay, changeText, daysUntilFull } from '../domain/sizes.ts';
-import { measured } from '../temporal/repair/sizes.ts';
+import { measureSizes } from '../temporal/repair/sizes.ts';
 import type { SharedServices } from './core.ts';
 
 const LARGEST_TABLES = 4;
 
 /** How large the installation is and how fast it grows, for `doctor`. Workers note the size every hour. */
 export function sizeChecks({ store, setting: { config } }: SharedServices): Checks {
-  const now = measured(store, config);
+  const now = measureSizes(store, config);
   // Each check reports it.
   now.catch(() => {});
   const samples = async () => [...(await store.sizes.samples()), await now];

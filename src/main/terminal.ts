@@ -2,12 +2,12 @@
 export const printable = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '');
 
 /** What a stream gets of a text: a terminal gets it without control characters, a file or a program as it is. */
-export const shownOn = ({ isTTY }: { isTTY?: boolean }, text: string): string => (isTTY ? printable(text) : text);
+export const sanitizeOutput = ({ isTTY }: { isTTY?: boolean }, text: string): string => (isTTY ? printable(text) : text);
 
-export const print = (text: string): void => void process.stdout.write(shownOn(process.stdout, text));
+export const print = (text: string): void => void process.stdout.write(sanitizeOutput(process.stdout, text));
 
 /** For a person who watches, not for what reads the output. */
-export const printError = (text: string): void => void process.stderr.write(shownOn(process.stderr, text));
+export const printError = (text: string): void => void process.stderr.write(sanitizeOutput(process.stderr, text));
 
 export const say = (line: string): void => print(`${line}\n`);
 export const note = (line: string): void => printError(`${line}\n`);

@@ -6,7 +6,7 @@ import type { RunningWorker } from '../temporal/worker/worker.ts';
 import { type Config, hasRole } from './config.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import type { Resources } from './resources.ts';
-import { bucketChecks, checksOf } from './wiring/checks.ts';
+import { bucketChecks, createChecks } from './wiring/checks.ts';
 
 interface WorkerPort {
   core: SharedServices;
@@ -35,17 +35,17 @@ export async function openWorkerPort(port: WorkerPort, resources: Resources): Pr
     { metrics_token: config.METRICS_TOKEN ?? null, answers_to, request_seconds: config.REQUEST_SECONDS },
   );
   resources.hold(app, (it) => it.close());
-  const address = await app.listen({ host: hostOf(config), port: config.WORKER_PORT ?? 0 }).catch((error: Error) => {
+  const address = await app.listen({ host: getHost(config), port: config.WORKER_PORT ?? 0 }).catch((error: Error) => {
     throw new Error(`WORKER_PORT=${config.WORKER_PORT} cannot be opened: ${error.message}; choose another port or PERDURA_HOST`);
   });
   for (const url of [address, sdk_metrics]) core.egress.own_ports.add(Number(new URL(url).port));
   return address;
 }
 
-const hostOf = ({ PERDURA_HOST = '0.0.0.0' }: Config) => PERDURA_HOST;
+const getHost = ({ PERDURA_HOST = '0.0.0.0' }: Config) => PERDURA_HOST;
 
 function workerChecks({ core, driver, worker }: WorkerPort): Checks {
-  const { database, engine, bus, migrations, tools } = checksOf(core, driver);
+  const { database, engine, bus, migrations, tools } = createChecks(core, driver);
   const { pool } = core.database;
   return {
     async database() {

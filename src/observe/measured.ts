@@ -1,6 +1,6 @@
 import type { ModelPrices } from '../domain/definition.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
-import { type Answered, costOf } from '../domain/usage.ts';
+import { type Answered, calculateCost } from '../domain/usage.ts';
 import type { PublishDeltas } from '../events/publisher.ts';
 import type { StreamBudget } from '../events/waiting.ts';
 import type { ModelRuntime } from '../runtimes/runtime.ts';
@@ -9,10 +9,10 @@ import type { PythonToolRunner } from '../toolrunner/python-tool-runner.ts';
 import type { McpPool } from '../tools/mcp/pool.ts';
 import type { CallOutcome, Meters } from './meters.ts';
 
-const secondsSince = (start: number) => (performance.now() - start) / 1_000;
+const getElapsedSeconds = (start: number) => (performance.now() - start) / 1_000;
 
 /** Does work and reports how long it took and how it ended; `failed` judges a result. */
-export async function timed<T>(
+export async function timeWork<T>(
   work: Promise<T>,
   { signal, failed = () => false }: { signal: AbortSignal; failed?: (result: T) => boolean },
   report: (outcome: CallOutcome, seconds: number) => void,
@@ -20,29 +20,29 @@ export async function timed<T>(
   const start = performance.now();
   try {
     const result = await work;
-    report(failed(result) ? 'failed' : 'ok', secondsSince(start));
+    report(failed(result) ? 'failed' : 'ok', getElapsedSeconds(start));
     return result;
   } catch (error) {
-    report(signal.aborted ? 'stopped' : 'failed', secondsSince(start));
+    report(signal.aborted ? 'stopped' : 'failed', getElapsedSeconds(start));
     throw error;
   }
 }
 
 /** Counts the calls of a model, its tokens and their cost. */
-export function measuredRuntime(runtime: ModelRuntime, prices: ModelPrices, meters: Meters): ModelRuntime {
+export function measureRuntime(runtime: ModelRuntime, prices: ModelPrices, meters: Meters): ModelRuntime {
   return {
     ...runtime,
     async exchange(input, emit, signal) {
       const asked = runtime.exchange(input, emit, signal);
       const { model } = input;
-      const answered = ({ usage, model: by }: Answered) =>
-        meters.modelAnswered({ model: by ?? model, usage, cost: costOf(usage, [by, model], prices) });
+      const countAnswer = ({ usage, model: by }: Answered) =>
+        meters.modelAnswered({ model: by ?? model, usage, cost: calculateCost(usage, [by, model], prices) });
       try {
-        const answer = await timed(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
-        answered(answer.reply);
+        const answer = await timeWork(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
+        countAnswer(answer.reply);
         return answer;
       } catch (error) {
-        if (error instanceof ModelFailure && error.answer) answered(error.answer);
+        if (error instanceof ModelFailure && error.answer) countAnswer(error.answer);
         throw error;
       }
     },
@@ -50,7 +50,7 @@ export function measuredRuntime(runtime: ModelRuntime, prices: ModelPrices, mete
 }
 
 /** Measures how long text waits until it is on record. */
-export const measuredPublishers =
+export const measurePublishers =
   (publishers: PublishDeltas, meters: Meters): PublishDeltas =>
   (send) => {
     let since: number | null = null;
@@ -58,7 +58,7 @@ export const measuredPublishers =
       const start = since;
       since = null;
       await send(delta);
-      if (start !== null) meters.textPublished(secondsSince(start));
+      if (start !== null) meters.textPublished(getElapsedSeconds(start));
     };
     const publisher = publishers(sendTimed);
     return {
@@ -71,18 +71,18 @@ export const measuredPublishers =
   };
 
 /** Measures how long frames of streams wait for their turn. */
-export const measuredBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameWaited'>): StreamBudget => ({
+export const measureBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameWaited'>): StreamBudget => ({
   ...budget,
   turn() {
     const since = performance.now();
     const turn = budget.turn();
     if (!turn) meters.frameWaited(0);
-    return turn?.then(() => meters.frameWaited(secondsSince(since)));
+    return turn?.then(() => meters.frameWaited(getElapsedSeconds(since)));
   },
 });
 
 /** Counts what fails over the connections to MCP servers. */
-export const measuredPool = (pool: McpPool, meters: Meters): McpPool => ({
+export const measurePool = (pool: McpPool, meters: Meters): McpPool => ({
   ...pool,
   use: (place, work, signal) =>
     pool.use(place, work, signal).catch((error: unknown) => {
@@ -92,7 +92,7 @@ export const measuredPool = (pool: McpPool, meters: Meters): McpPool => ({
 });
 
 /** Counts the sandboxes that are started. */
-export const measuredRunner = (runner: PythonToolRunner, meters: Meters): PythonToolRunner => ({
+export const measureRunner = (runner: PythonToolRunner, meters: Meters): PythonToolRunner => ({
   ...runner,
   run(call, signal) {
     meters.sandboxStarted('call');
@@ -105,7 +105,7 @@ export const measuredRunner = (runner: PythonToolRunner, meters: Meters): Python
 });
 
 /** Counts attempts to deliver webhooks, and those that are given up. */
-export const measuredWebhooks = (webhooks: WebhookStore, meters: Meters): WebhookStore => ({
+export const measureWebhooks = (webhooks: WebhookStore, meters: Meters): WebhookStore => ({
   ...webhooks,
   async note(id, attempt) {
     await webhooks.note(id, attempt);

@@ -41,7 +41,7 @@ const OTHER = 'other';
 /** The label of a model that the endpoint chooses. */
 const DEFAULT = 'default';
 
-function limitedNames(): (name: string | null) => string {
+function createNameLimit(): (name: string | null) => string {
   const known = new Set<string>();
   return (name) => {
     const short = (name ?? DEFAULT).slice(0, NAME_CHARACTERS);
@@ -79,7 +79,7 @@ export function createMeters(): Meters {
     SHORT_SECONDS,
   );
   const sandboxes = counter('perdura_sandbox_starts_total', 'Sandboxes started for calls and commands', ['kind']);
-  const names = { model: limitedNames(), tool: limitedNames(), server: limitedNames() };
+  const names = { model: createNameLimit(), tool: createNameLimit(), server: createNameLimit() };
   return {
     runEnded: ({ status, trigger, seconds }) => run.observe({ status, trigger }, seconds),
     modelAsked: ({ model: name, outcome, seconds }) => model.observe({ model: names.model(name), outcome }, seconds),

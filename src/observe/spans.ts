@@ -28,7 +28,7 @@ interface Cleaning {
 }
 
 /** Cleans spans before another processor exports them, whichever instrumentation has made them. */
-export function cleaned(next: SpanProcessor, cleaning: Cleaning): SpanProcessor {
+export function cleanSpans(next: SpanProcessor, cleaning: Cleaning): SpanProcessor {
   return {
     onStart: (span: Span, context: Context) => next.onStart(span, context),
     onEnd: (span) => next.onEnd(cleanSpan(span, cleaning)),
@@ -39,7 +39,7 @@ export function cleaned(next: SpanProcessor, cleaning: Cleaning): SpanProcessor 
 
 function cleanSpan(span: ReadableSpan, cleaning: Cleaning): ReadableSpan {
   const { content, redact } = cleaning;
-  const { name, attributes } = describedRun(span);
+  const { name, attributes } = describeRun(span);
   const { code, message } = span.status;
   const status = content && message ? { code, message: redact(message).slice(0, TEXT_CHARACTERS) } : { code };
   const events = span.events.map(
@@ -65,7 +65,7 @@ function cleanAttributes(attributes: Attributes, { content, redact }: Cleaning):
 const RUN = 'RunWorkflow:agentRun';
 
 /** The span of a whole run is what the conventions call `invoke_agent`; the engine's search attributes say of which agent. */
-function describedRun({ name, attributes }: ReadableSpan): { name: string; attributes: Attributes } {
+function describeRun({ name, attributes }: ReadableSpan): { name: string; attributes: Attributes } {
   if (name !== RUN) return { name, attributes };
   const found = (attributes as Record<string, unknown>).searchAttributes as Record<string, string[] | undefined> | undefined;
   const agent = found?.PerduraAgent?.[0];

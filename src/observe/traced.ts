@@ -13,7 +13,7 @@ interface Traced<T> {
   end(span: Span, result: T): void;
 }
 
-async function spanned<T>({ name, kind, attributes, end }: Traced<T>, work: () => Promise<T>): Promise<T> {
+async function withSpan<T>({ name, kind, attributes, end }: Traced<T>, work: () => Promise<T>): Promise<T> {
   return tracer.startActiveSpan(name, { kind, attributes }, async (span) => {
     try {
       const result = await work();
@@ -47,7 +47,7 @@ export interface ModelPlace {
 }
 
 /** Adds a `chat` span for each call of a model, by the semantic conventions for generative AI. */
-export function tracedRuntime(runtime: ModelRuntime, { task_id, provider, content }: ModelPlace): ModelRuntime {
+export function traceRuntime(runtime: ModelRuntime, { task_id, provider, content }: ModelPlace): ModelRuntime {
   return {
     ...runtime,
     exchange(input, emit, signal) {
@@ -57,7 +57,7 @@ export function tracedRuntime(runtime: ModelRuntime, { task_id, provider, conten
         'gen_ai.provider.name': providerName(provider),
         'perdura.task_id': task_id,
         ...(input.model ? { 'gen_ai.request.model': input.model } : {}),
-        ...(content ? inputOf(input) : {}),
+        ...(content ? toInputAttributes(input) : {}),
       };
       const end: Traced<Awaited<ReturnType<ModelRuntime['exchange']>>>['end'] = (span, { reply }) => {
         const { total_in, total_out, cache_read, cache_write } = reply.usage;
@@ -68,10 +68,10 @@ export function tracedRuntime(runtime: ModelRuntime, { task_id, provider, conten
           'gen_ai.usage.cache_read.input_tokens': cache_read,
           'gen_ai.usage.cache_creation.input_tokens': cache_write,
           ...(reply.model ? { 'gen_ai.response.model': reply.model } : {}),
-          ...(content ? { 'gen_ai.output.messages': outputOf(reply) } : {}),
+          ...(content ? { 'gen_ai.output.messages': formatOutput(reply) } : {}),
         });
       };
-      return spanned({ name, kind: SpanKind.CLIENT, attributes, end }, () => runtime.exchange(input, emit, signal));
+      return withSpan({ name, kind: SpanKind.CLIENT, attributes, end }, () => runtime.exchange(input, emit, signal));
     },
   };
 }
@@ -80,32 +80,32 @@ export function tracedRuntime(runtime: ModelRuntime, { task_id, provider, conten
 const providerName = (type = 'openai') => PROVIDER_NAMES[type] ?? type;
 const PROVIDER_NAMES: Record<string, string> = { azure_openai: 'azure.ai.openai', anthropic_messages: 'anthropic' };
 
-const inputOf = ({ instructions, transcript }: Exchange): Attributes => ({
+const toInputAttributes = ({ instructions, transcript }: Exchange): Attributes => ({
   'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: instructions }]),
   'gen_ai.input.messages': JSON.stringify(transcript.map(({ role, content }) => ({ role, parts: [{ type: 'text', content }] }))),
 });
 
 type Reply = Awaited<ReturnType<ModelRuntime['exchange']>>['reply'];
 
-const outputOf = ({ text, calls, finish }: Reply): string => {
+const formatOutput = ({ text, calls, finish }: Reply): string => {
   const asked = calls.map(({ id, name, arguments: args }) => ({ type: 'tool_call', id, name, arguments: args }));
   const parts = [...(text ? [{ type: 'text', content: text }] : []), ...asked];
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finish }]);
 };
 
 /** The activities' ports with a span around each call of a model and of a tool. */
-export function tracedPorts(ports: ActivityPorts, { content }: { content: boolean }): ActivityPorts {
+export function tracePorts(ports: ActivityPorts, { content }: { content: boolean }): ActivityPorts {
   return {
     ...ports,
-    async runtimeOf(run, definition) {
-      const selected = await ports.runtimeOf(run, definition);
+    async openRuntime(run, definition) {
+      const selected = await ports.openRuntime(run, definition);
       const provider = definition.provider?.provider_type;
-      return { ...selected, runtime: tracedRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
+      return { ...selected, runtime: traceRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
     },
-    async answererOf(run, definition) {
-      const selected = await ports.answererOf(run, definition);
+    async selectAnswerer(run, definition) {
+      const selected = await ports.selectAnswerer(run, definition);
       const provider = definition.provider?.provider_type;
-      return { ...selected, runtime: tracedRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
+      return { ...selected, runtime: traceRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
     },
     perform(call, args, signal) {
       const attributes: Attributes = {
@@ -120,7 +120,7 @@ export function tracedPorts(ports: ActivityPorts, { content }: { content: boolea
         if (outcome.failed) fail(span, 'tool_failed');
       };
       const about = { name: `execute_tool ${call.name}`, kind: SpanKind.INTERNAL, attributes, end };
-      return spanned(about, () => ports.perform(call, args, signal));
+      return withSpan(about, () => ports.perform(call, args, signal));
     },
   };
 }

@@ -17,11 +17,11 @@ import {
 } from '@temporalio/interceptors-opentelemetry';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
-import { reasonOf } from '../domain/reason.ts';
+import { getReason } from '../domain/reason.ts';
 import type { ModelRuntime } from '../runtimes/runtime.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
-import { cleaned } from './spans.ts';
-import { type ModelPlace, tracedPorts, tracedRuntime } from './traced.ts';
+import { cleanSpans } from './spans.ts';
+import { type ModelPlace, tracePorts, traceRuntime } from './traced.ts';
 
 interface TracingSettings {
   version: string;
@@ -60,12 +60,12 @@ const LAST_MS = 3_000;
 /** A collector that is down fails every batch. */
 const SILENCE_MS = 60_000;
 
-function reportedRarely(log: (message: string) => void) {
+function throttleReports(log: (message: string) => void) {
   let last = Number.NEGATIVE_INFINITY;
   return (error: unknown) => {
     if (performance.now() - last < SILENCE_MS) return;
     last = performance.now();
-    log(`Traces are not sent (${reasonOf(error)}): look at OTEL_EXPORTER_OTLP_ENDPOINT and at the collector`);
+    log(`Traces are not sent (${getReason(error)}): look at OTEL_EXPORTER_OTLP_ENDPOINT and at the collector`);
   };
 }
 
@@ -74,12 +74,12 @@ const UNWATCHED = ['/health/live', '/health/ready', '/metrics', '/auth/callback'
 
 /** Starts tracing, once for each process. */
 export function openTracing({ version, service, protocol, propagators_set, content, redact, log }: TracingSettings): Tracing {
-  setGlobalErrorHandler(reportedRarely(log));
+  setGlobalErrorHandler(throttleReports(log));
   const resource = new Resource({ [ATTR_SERVICE_NAME]: service, [ATTR_SERVICE_VERSION]: version }).merge(
     detectResourcesSync({ detectors: [hostDetector, envDetector] }),
   );
   const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
-  const processor: SpanProcessor = cleaned(new BatchSpanProcessor(exporter), { content, redact });
+  const processor: SpanProcessor = cleanSpans(new BatchSpanProcessor(exporter), { content, redact });
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
   // The default of the SDK forwards the caller's baggage, too: to models, and to the servers and receivers that users name.
   provider.register(propagators_set ? {} : { propagator: new W3CTraceContextPropagator() });
@@ -102,8 +102,8 @@ export function openTracing({ version, service, protocol, propagators_set, conte
     async watch(http) {
       await http.register(incoming.plugin());
     },
-    ports: (ports) => tracedPorts(ports, { content }),
-    runtime: (runtime, place) => tracedRuntime(runtime, { ...place, content }),
+    ports: (ports) => tracePorts(ports, { content }),
+    runtime: (runtime, place) => traceRuntime(runtime, { ...place, content }),
     ids: currentIds,
     async close() {
       outgoing.disable();

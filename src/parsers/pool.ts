@@ -55,18 +55,19 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   let served = 0;
   let closed = false;
 
-  const shareOf = (owner: string): Share => {
+  const getShare = (owner: string): Share => {
     const share = shares.get(owner) ?? { running: 0, waiting: 0, served: 0 };
     shares.set(owner, share);
     return share;
   };
-  const mayStart = ({ rules }: Waiting) => (!rules.slow || slow < most - 1) && shareOf(rules.owner).running < Math.ceil(most / 2);
+  const mayStart = ({ rules }: Waiting) =>
+    (!rules.slow || slow < most - 1) && getShare(rules.owner).running < Math.ceil(most / 2);
 
   /** The job whose owner was served longest ago; of several, the oldest. */
   function next(): Waiting | undefined {
     let best: Waiting | undefined;
     for (const one of queue) {
-      if (mayStart(one) && (!best || shareOf(one.rules.owner).served < shareOf(best.rules.owner).served)) best = one;
+      if (mayStart(one) && (!best || getShare(one.rules.owner).served < getShare(best.rules.owner).served)) best = one;
     }
     if (best) queue.splice(queue.indexOf(best), 1);
     return best;
@@ -94,7 +95,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   }
 
   async function carryOut({ job, input, rules }: Omit<Waiting, 'start' | 'refuse'>, worker: ParserProcess): Promise<unknown> {
-    const share = shareOf(rules.owner);
+    const share = getShare(rules.owner);
     share.running += 1;
     share.served = ++served;
     if (rules.slow) slow += 1;
@@ -118,7 +119,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
 
   function run(job: string, input: unknown, rules: JobRules): Promise<unknown> {
     if (closed) return Promise.reject(new ParserFailure('ended', 'the service is stopping'));
-    const share = shareOf(rules.owner);
+    const share = getShare(rules.owner);
     if (share.waiting >= MOST_WAITING)
       return Promise.reject(new ParserFailure('busy', `${MOST_WAITING} of your texts and files are already waiting to be read`));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();

@@ -25,13 +25,13 @@ const RESIDENT_BYTES = 1024 * 1024 * 1024;
 const LOOK_MS = 100;
 const PAGE_BYTES = 4096;
 
-const ROOM = fileURLToPath(new URL('./room/', import.meta.url));
+const CHILD_FOLDER = fileURLToPath(new URL('./room/', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
 /** If Perdura is installed as a package, its dependencies are in a folder further up. */
 const PACKAGES = createRequire(import.meta.url)
   .resolve.paths('any')!
   .filter((path) => existsSync(path));
-const readable = [ROOM, `${SOURCES}package.json`, ...PACKAGES.map((path) => `${realpathSync(path)}/`)];
+const readable = [CHILD_FOLDER, `${SOURCES}package.json`, ...PACKAGES.map((path) => `${realpathSync(path)}/`)];
 
 /** Older Nodes have no permissions, and strip types only with a flag. */
 const FLAGS = [
@@ -50,23 +50,23 @@ type Answer = 'ready' | { value: unknown } | { refusal: string };
  * would not be enough: if it reaches its heap limit inside a call such as JSON.parse, the whole process ends.
  */
 export function startProcess(): ParserProcess {
-  const child = fork(`${ROOM}process${extname(import.meta.url)}`, {
+  const child = fork(`${CHILD_FOLDER}process${extname(import.meta.url)}`, {
     execArgv: FLAGS,
     env: {},
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()).once('error', () => resolve()));
-  let take: (answer: Answer) => void = () => {};
+  let receive: (answer: Answer) => void = () => {};
   let fail: (reason: Error) => void = () => {};
   const ready = new Promise<void>((resolve, reject) => {
-    take = () => resolve();
+    receive = () => resolve();
     fail = reject;
   });
   ready.catch(() => {});
-  child.on('message', (answer) => take(answer as Answer));
+  child.on('message', (answer) => receive(answer as Answer));
   child.once('error', (error) => fail(error));
-  child.once('exit', (code, signal) => fail(endOf(code, signal)));
+  child.once('exit', (code, signal) => fail(toExitError(code, signal)));
   // If memory runs short, the kernel ends this process first.
   if (process.platform === 'linux') writeFile(`/proc/${child.pid}/oom_score_adj`, '1000').catch(() => {});
 
@@ -74,7 +74,7 @@ export function startProcess(): ParserProcess {
     await ready;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     fail = reject;
-    take = (answer) => {
+    receive = (answer) => {
       if (answer === 'ready') return;
       if ('refusal' in answer) reject(new ParserFailure('refused', answer.refusal));
       else resolve(answer.value);
@@ -129,7 +129,7 @@ function hold(child: ChildProcess, held: boolean): void {
 const tooMuch = () => new ParserFailure('memory', 'it needs more memory than allowed');
 
 /** V8 ends a process whose heap is full with SIGABRT or SIGTRAP; nothing else does. */
-const endOf = (code: number | null, signal: string | null): Error =>
+const toExitError = (code: number | null, signal: string | null): Error =>
   signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134
     ? tooMuch()
     : new ParserFailure('ended', `its process ended (${signal ?? `exit code ${code}`})`);

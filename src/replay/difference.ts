@@ -29,7 +29,7 @@ export function differences() {
 }
 
 /** The name of a message in a report. */
-export function named({ kind, call_id }: Pick<TranscriptMessage, 'kind' | 'call_id'>): string {
+export function nameMessage({ kind, call_id }: Pick<TranscriptMessage, 'kind' | 'call_id'>): string {
   return call_id ? `the result of the call ${call_id} for the model` : `the ${kind}`;
 }
 

@@ -3,7 +3,7 @@ import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Exchange } from '../runtimes/runtime.ts';
 
 /** A fingerprint of everything a model receives in an exchange. */
-export function digestOf({
+export function digestExchange({
   model,
   instructions,
   transcript,

@@ -1,12 +1,12 @@
 import type { RunBundle } from '../contracts/run-bundles.ts';
-import { stateBefore } from '../domain/fork.ts';
+import { rebuildLoopState } from '../domain/fork.ts';
 import { type ExchangeOrder, runLoop } from '../domain/run-loop.ts';
 import type { Exchange, ModelRuntime } from '../runtimes/runtime.ts';
 import { exchangeStep } from '../temporal/activities/exchange/index.ts';
 import { differences } from './difference.ts';
 import { replayMemory } from './memory.ts';
-import { recordingOf } from './recording.ts';
-import { NEVER, type Replaying, recordedPorts } from './replay.ts';
+import { openRecording } from './recording.ts';
+import { createReplayPorts, NEVER, type Replaying } from './replay.ts';
 
 /** Ends an exchange where the model would be asked. */
 class Asked extends Error {
@@ -20,14 +20,14 @@ class Asked extends Error {
 const ASKED: ModelRuntime = { exchange: (exchange) => Promise.reject(new Asked(exchange)) };
 
 /** What the run gave its model at a recorded step, from the code of the activity, over the record before the step. */
-export async function exchangeAt(bundle: RunBundle, step: number): Promise<Exchange> {
+export async function rebuildExchange(bundle: RunBundle, step: number): Promise<Exchange> {
   const unlimited = withoutLimits(bundle);
-  const recording = recordingOf(unlimited, step);
+  const recording = openRecording(unlimited, step);
   const found = differences();
   const memory = replayMemory(recording, found);
   const work: Replaying = { judge: never, answerFaults: never, recording, memory, found, inputs: new Map(), at: step };
-  const order = await orderAt(bundle, step);
-  const end = await exchangeStep(recordedPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
+  const order = await rebuildOrder(bundle, step);
+  const end = await exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
   if (end instanceof Asked) return end.exchange;
   throw end instanceof Error ? end : new Error(`The request of step ${step} could not be built again`);
 }
@@ -45,8 +45,8 @@ function withoutLimits(bundle: RunBundle): RunBundle {
 }
 
 /** What the loop asked the exchange of a step to do. */
-async function orderAt({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
-  const callsOf = (at: number) =>
+async function rebuildOrder({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
+  const listCalls = (at: number) =>
     [...(steps.find((known) => known.step === at)?.tool_calls ?? [])].sort((a, b) => a.position - b.position);
   const orders: ExchangeOrder[] = [];
   await runLoop(
@@ -59,7 +59,7 @@ async function orderAt({ steps, definition: { settings } }: RunBundle, step: num
       renew: () => true,
     },
     settings,
-    await stateBefore(step, settings, callsOf),
+    await rebuildLoopState(step, settings, listCalls),
   );
   return orders[0]!;
 }

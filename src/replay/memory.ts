@@ -5,8 +5,8 @@ import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs/runs.
 import type { CallEnd, OpenCall } from '../store/runs/tool-ledger.ts';
 import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
 import type { ExchangePorts } from '../temporal/activities/exchange/attempt.ts';
-import { comparable, type Differences, named } from './difference.ts';
-import { freshCall, freshRun, placeOf, plain, type Recording } from './recording.ts';
+import { comparable, type Differences, nameMessage } from './difference.ts';
+import { freshCall, freshRun, plain, type Recording, toPlaceKey } from './recording.ts';
 
 export type ReplayMemory = ReturnType<typeof replayMemory>;
 
@@ -14,7 +14,7 @@ export type ReplayMemory = ReturnType<typeof replayMemory>;
 export function replayMemory(recording: Recording, { compare, note }: Differences) {
   const { bundle, begun_at } = recording;
   let run = freshRun(bundle);
-  const messages = new Map<string, TranscriptMessage>(recording.before().map((message) => [placeOf(message), plain(message)]));
+  const messages = new Map<string, TranscriptMessage>(recording.before().map((message) => [toPlaceKey(message), plain(message)]));
   const calls = new Map<string, OpenCall>();
   const done = new Set<number>();
   for (const { step, tool_calls } of bundle.steps.filter((known) => known.step < begun_at)) {
@@ -24,25 +24,26 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
   }
 
   const inOrder = () => [...messages.values()].sort((a, b) => a.step - b.step || a.position - b.position);
-  const callsOf = (step: number) =>
+  const listCalls = (step: number) =>
     [...calls.values()].filter((call) => call.step === step).sort((a, b) => a.position - b.position);
 
   function write(message: TranscriptMessage): void {
-    messages.set(placeOf(message), message);
+    messages.set(toPlaceKey(message), message);
     const known = recording.message(message);
     const both = { recorded: known ? comparable(plain(known)) : null, replayed: comparable(message) };
-    compare(message.step, named(message), both);
+    compare(message.step, nameMessage(message), both);
   }
 
   /** When a round begins, everything recorded for the previous one must have been written. */
   function closeRound(step: number): void {
     for (const message of recording.ofStep(step))
-      if (!messages.has(placeOf(message))) note(step, named(message), { recorded: comparable(plain(message)), replayed: null });
+      if (!messages.has(toPlaceKey(message)))
+        note(step, nameMessage(message), { recorded: comparable(plain(message)), replayed: null });
   }
 
   const runs: ExchangePorts['runs'] = {
     async open(_, step) {
-      const planned = callsOf(step).map(({ call_id, name }) => ({ call_id, name }));
+      const planned = listCalls(step).map(({ call_id, name }) => ({ call_id, name }));
       const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
       return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
@@ -60,7 +61,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       return true;
     },
     async compact(_, { step, message, usage }: Compaction) {
-      messages.set(placeOf(message), message);
+      messages.set(toPlaceKey(message), message);
       const known = recording.summaryAt(step);
       compare(step, 'the summary of older messages', {
         recorded: known ? { up_to_step: known.step, content: known.content } : null,

@@ -15,16 +15,16 @@ export class RecordEnds extends Error {
   override readonly name = 'RecordEnds';
 }
 
-export const placeOf = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
+export const toPlaceKey = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
 
 const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
 
-export type Recording = ReturnType<typeof recordingOf>;
+export type Recording = ReturnType<typeof openRecording>;
 
 /** Lookups in a bundle. With `resumed_at`, as if an attempt at this step began now. */
-export function recordingOf(bundle: RunBundle, resumed_at?: number) {
+export function openRecording(bundle: RunBundle, resumed_at?: number) {
   const steps = new Map(bundle.steps.map((step) => [step.step, step]));
-  const messages = new Map(bundle.transcript.map((message) => [placeOf(message), message]));
+  const messages = new Map(bundle.transcript.map((message) => [toPlaceKey(message), message]));
   const calls = new Map(bundle.steps.flatMap(({ tool_calls }) => tool_calls.map((call) => [call.call_id, call] as const)));
   const begun_at = resumed_at ?? bundle.task.forked_from?.step ?? 1;
   return {
@@ -38,7 +38,7 @@ export function recordingOf(bundle: RunBundle, resumed_at?: number) {
       const { started_at, completed_at, created_at } = bundle.task;
       return (step && !step.ended_at && completed_at) || (step?.started_at ?? started_at ?? created_at);
     },
-    message: (place: { step: number; position: number }) => messages.get(placeOf(place)),
+    message: (place: { step: number; position: number }) => messages.get(toPlaceKey(place)),
     call: (call_id: string) => calls.get(call_id),
     /** The messages of a step: its reply and what followed. */
     ofStep: (step: number) => bundle.transcript.filter((message) => message.step === step && !isStandingOrSummary(message)),
@@ -49,7 +49,7 @@ export function recordingOf(bundle: RunBundle, resumed_at?: number) {
         ({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at || told_at === resumed_at),
       ),
     reply(step: number): ModelReply {
-      const message = messages.get(placeOf({ step, position: 0 }));
+      const message = messages.get(toPlaceKey({ step, position: 0 }));
       const recorded = steps.get(step);
       if (!recorded?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
         throw new RecordEnds(`No model reply is on record for step ${step}`);
@@ -104,7 +104,7 @@ export const plain = ({
 });
 
 /** The definition in the form of the loop. The loop does not need the parts that a bundle leaves out. */
-export function recordedDefinition({ definition, hosted_tools = [] }: RunBundle): Definition {
+export function toDefinition({ definition, hosted_tools = [] }: RunBundle): Definition {
   const { provider, guardrails, ...same } = definition;
   return {
     ...same,

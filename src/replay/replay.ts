@@ -12,9 +12,9 @@ import type { ExchangePorts } from '../temporal/activities/exchange/attempt.ts';
 import { exchangeStep } from '../temporal/activities/exchange/index.ts';
 import { BUDGET_HALT } from '../temporal/names.ts';
 import { type Difference, type Differences, differences } from './difference.ts';
-import { digestOf } from './digest.ts';
+import { digestExchange } from './digest.ts';
 import { type ReplayMemory, replayMemory } from './memory.ts';
-import { RecordEnds, type Recording, recordedDefinition, recordingOf } from './recording.ts';
+import { openRecording, RecordEnds, type Recording, toDefinition } from './recording.ts';
 
 /** The model's input at a step. */
 interface StepInput {
@@ -50,7 +50,7 @@ class Diverged extends Error {}
 
 /** Runs the loop of a recorded run again, through the same code, with the recorded answers of models and tools. */
 export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Replayed> {
-  const recording = recordingOf(bundle);
+  const recording = openRecording(bundle);
   const found = differences();
   const memory = replayMemory(recording, found);
   const work: Replaying = { ...ports, recording, memory, found, inputs: new Map(), at: 0 };
@@ -62,7 +62,7 @@ export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Rep
     const outcome = await runLoop(loopPorts(work, counted), bundle.definition.settings);
     if (!found.first()) compareEnd(work, outcome);
   } catch (error) {
-    if (error instanceof RecordEnds) found.compare(work.at, UNENDED, { recorded: unended(bundle), replayed: true });
+    if (error instanceof RecordEnds) found.compare(work.at, UNENDED, { recorded: isIncomplete(bundle), replayed: true });
     else if (error instanceof ApplicationFailure) compareFailure(work, error);
     else if (!(error instanceof Diverged)) throw error;
   }
@@ -70,13 +70,13 @@ export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Rep
 }
 
 const UNENDED = 'whether the run continues';
-const unended = ({ end }: RunBundle) => end.status !== 'completed';
+const isIncomplete = ({ end }: RunBundle) => end.status !== 'completed';
 
 function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
   const { recording, memory, found } = work;
   const { id: task_id } = recording.bundle.task;
-  const activities = recordedPorts(work);
-  const checked = () => {
+  const activities = createReplayPorts(work);
+  const throwIfDiverged = () => {
     if (found.first()) throw new Diverged();
   };
   return {
@@ -89,7 +89,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
           recorded: recording.call(call_id)?.status,
           replayed: 'denied',
         });
-      checked();
+      throwIfDiverged();
       if (!recording.step(order.step)) throw new RecordEnds(`Step ${order.step} is not on record`);
       const exchange = async () => {
         const end = await exchangeStep(activities, [task_id, order], NEVER);
@@ -100,12 +100,12 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
       if (calls === 'waiting') {
         const recorded = recording.step(order.step)?.budget_exhausted ?? false;
         found.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
-        checked();
+        throwIfDiverged();
         memory.raiseBudget();
         calls = await exchange();
         if (calls === 'waiting') throw new RecordEnds('The run waits for its budget');
       }
-      checked();
+      throwIfDiverged();
       return calls;
     },
     async act({ call_id }) {
@@ -114,17 +114,17 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
       counted.calls += 1;
       if (call.answered_by !== null && work.at >= recording.begun_at) memory.answer(call_id);
       while ((await callStep(activities, { task_id, call_id }, NEVER)) === 'waiting') memory.decide(call_id);
-      checked();
+      throwIfDiverged();
     },
     renew: () => false,
   };
 }
 
 /** The ports of the activities over a recorded run. */
-export function recordedPorts(work: Replaying, model = recordedRuntime(work)): ExchangePorts & CallToolPorts {
+export function createReplayPorts(work: Replaying, model = createReplayRuntime(work)): ExchangePorts & CallToolPorts {
   const { recording, memory } = work;
   const { bundle } = recording;
-  const definition = recordedDefinition(bundle);
+  const definition = toDefinition(bundle);
   const { context_window, keeps_context } = bundle.runtime;
   const runtime = {
     runtime: model,
@@ -139,15 +139,15 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
     forks: { recordsFor: async () => ({ recorded: [], earlier: [] }) },
     definition: async () => definition,
     parkBehind: async () => {},
-    runtimeOf: async () => runtime,
-    keyUses: { of: async () => null, known: () => null },
-    toolsOf: async () => ({
+    openRuntime: async () => runtime,
+    keyUses: { of: async () => null, findKnown: () => null },
+    listTools: async () => ({
       list: async () => bundle.tools,
-      renamed: async () => [],
+      listRenamed: async () => [],
       call: () => Promise.reject(new RecordEnds('A tool was called outside of a recorded call')),
     }),
     publisher: () => ({ push() {}, async flush() {}, complete: () => true }),
-    filesOf: async () => [],
+    loadFiles: async () => [],
     workspaces: { open: async () => ({ commit: null }) },
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},
@@ -156,8 +156,8 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
     client_wait_ms: 0,
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
-    windowOf: () => context_window,
-    judge: async (pinned, text, facts) => withheldAt(work) ?? work.judge(pinned, text, facts),
+    getContextWindow: () => context_window,
+    judge: async (pinned, text, facts) => findWithheldVerdict(work) ?? work.judge(pinned, text, facts),
     answerFaults: work.answerFaults,
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
@@ -166,13 +166,13 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
 }
 
 /** A text that a guardrail withheld is not on record, so it cannot be judged again. */
-function withheldAt({ recording, at }: Replaying): Verdict | null {
+function findWithheldVerdict({ recording, at }: Replaying): Verdict | null {
   if (recording.message({ step: at, position: 0 })?.kind !== 'withheld') return null;
   const findings = (recording.step(at)?.guardrails ?? []) as Verdict['findings'];
   return { text: null, findings };
 }
 
-function recordedRuntime(work: Replaying): ModelRuntime {
+function createReplayRuntime(work: Replaying): ModelRuntime {
   return {
     async exchange(input) {
       if (input.instructions === SUMMARY_INSTRUCTIONS) return { reply: summaryReply(work), cursor: null };
@@ -183,7 +183,7 @@ function recordedRuntime(work: Replaying): ModelRuntime {
 }
 
 function compareInput({ recording, inputs, found, at }: Replaying, input: Exchange): void {
-  const now = { digest: digestOf(input), messages: input.transcript.length };
+  const now = { digest: digestExchange(input), messages: input.transcript.length };
   inputs.set(at, now);
   const known = recording.summaryAt(at);
   const summed = input.transcript.some(({ kind, step }) => kind === 'summary' && step === known?.step);

@@ -1,9 +1,9 @@
 import type { ExchangeLimits } from '../domain/definition.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
-import { reasonOf } from '../domain/reason.ts';
-import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
-import { refusedFailure } from './failures.ts';
+import { getReason } from '../domain/reason.ts';
+import { type ByteSource, relayBody } from '../domain/relayed-body.ts';
+import { findRefusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelReply, ModelRuntime } from './runtime.ts';
 
@@ -15,13 +15,13 @@ export interface ExchangeDeadlines {
 }
 
 /** The installation's deadlines. */
-export const deadlinesOf = (config: { MODEL_TOTAL_SECONDS: number; MODEL_SILENCE_SECONDS: number }): ExchangeDeadlines => ({
+export const toDeadlines = (config: { MODEL_TOTAL_SECONDS: number; MODEL_SILENCE_SECONDS: number }): ExchangeDeadlines => ({
   total_ms: config.MODEL_TOTAL_SECONDS * 1_000,
   silence_ms: config.MODEL_SILENCE_SECONDS * 1_000,
 });
 
 /** The deadlines with the overrides of a definition. */
-export const narrowed = (deadlines: ExchangeDeadlines, limits: ExchangeLimits | undefined): ExchangeDeadlines => ({
+export const overrideDeadlines = (deadlines: ExchangeDeadlines, limits: ExchangeLimits | undefined): ExchangeDeadlines => ({
   total_ms: limits?.model_total_seconds ? limits.model_total_seconds * 1_000 : deadlines.total_ms,
   silence_ms: limits?.model_silence_seconds ? limits.model_silence_seconds * 1_000 : deadlines.silence_ms,
 });
@@ -42,11 +42,11 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
     for (const watch of watches) watch.touch();
   };
   return {
-    heard: (fetch: Fetch): Fetch => noticing(fetch, touch),
+    heard: (fetch: Fetch): Fetch => watchFetch(fetch, touch),
     bounded: (runtime: ModelRuntime): ModelRuntime => ({
       ...runtime,
       async exchange(input, emit, outer) {
-        const watch = watchOf({ total_ms, silence_ms }, outer);
+        const watch = startWatch({ total_ms, silence_ms }, outer);
         watches.add(watch);
         const text = deltaJoiner(emit);
         let answer: ModelReply | undefined;
@@ -57,7 +57,7 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
           return { reply: normalReply(reply), cursor: storableValue(cursor, 'model_answer_too_large') };
         } catch (error) {
           outer.throwIfAborted();
-          throw watch.signal.aborted ? watch.signal.reason : (refusedFailure(error, answer) ?? unreadable(error));
+          throw watch.signal.aborted ? watch.signal.reason : (findRefusedFailure(error, answer) ?? unreadable(error));
         } finally {
           watches.delete(watch);
           watch.end();
@@ -67,7 +67,7 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
   };
 }
 
-function watchOf({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal): Watch {
+function startWatch({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal): Watch {
   const own = new AbortController();
   const total = setTimeout(() => own.abort(endless(total_ms)), total_ms);
   const silence = silence_ms === null ? undefined : setTimeout(() => own.abort(silent(silence_ms)), silence_ms);
@@ -83,7 +83,7 @@ function watchOf({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal
 
 /** Whatever else fails counts as a failure of the model, which is retried at most twice and noted in the run's log. */
 const unreadable = (error: unknown) =>
-  new ModelFailure(`The model's answer cannot be read: ${reasonOf(error)}`, { code: 'bad_model_response', recoverable: true });
+  new ModelFailure(`The model's answer cannot be read: ${getReason(error)}`, { code: 'bad_model_response', recoverable: true });
 
 const endless = (ms: number) =>
   new ModelFailure(
@@ -104,19 +104,19 @@ const silent = (ms: number) =>
   );
 
 /** The same fetch, which reports every byte of a body. */
-function noticing(fetch: Fetch, touch: () => void): Fetch {
+function watchFetch(fetch: Fetch, touch: () => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     touch();
     if (!response.body) return response;
     return new Response(
-      relayedBody(response.body, (source) => noticed(source, touch)),
+      relayBody(response.body, (source) => watchSource(source, touch)),
       response,
     );
   };
 }
 
-const noticed = (source: ByteSource, touch: () => void): ByteSource => ({
+const watchSource = (source: ByteSource, touch: () => void): ByteSource => ({
   async read() {
     const chunk = await source.read();
     touch();

@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { APIError } from 'openai';
-import { sourceOf } from '../domain/relayed-body.ts';
+import { takeSource } from '../domain/relayed-body.ts';
 
 const END = '[DONE]';
 
@@ -11,12 +11,12 @@ const END = '[DONE]';
  */
 export async function readChunks<Chunk>(response: Response, add: (chunk: Chunk) => void): Promise<void> {
   const body = response.body as ReadableStream<Uint8Array>;
-  const source = sourceOf(body);
+  const source = takeSource(body);
   const decoder = new TextDecoder();
   let ended = false;
   const onEvent = (event: EventSourceMessage) => {
     if (event.data === END) ended = true;
-    else if (!ended) add(chunkOf(event, response) as Chunk);
+    else if (!ended) add(parseChunk(event, response) as Chunk);
   };
   const parser = createParser({ onEvent });
   try {
@@ -33,15 +33,15 @@ export async function readChunks<Chunk>(response: Response, add: (chunk: Chunk) 
   }
 }
 
-function chunkOf({ event, data }: EventSourceMessage, { headers }: Response): object | null {
-  const chunk = parsed(data);
+function parseChunk({ event, data }: EventSourceMessage, { headers }: Response): object | null {
+  const chunk = parseJson(data);
   const { error } = (chunk ?? {}) as { error?: object };
   if (error || event === 'error') throw new APIError(undefined, error ?? chunk ?? undefined, undefined, headers);
   return chunk;
 }
 
 /** Without the message of `JSON.parse`, which quotes the text. */
-function parsed(data: string): object | null {
+function parseJson(data: string): object | null {
   try {
     return JSON.parse(data) as object | null;
   } catch {

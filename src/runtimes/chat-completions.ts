@@ -6,7 +6,7 @@ import { isJson, refuseOtherAnswers } from './answer-type.ts';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
-import { modelFailureOf, noModel } from './failures.ts';
+import { noModel, toModelFailure } from './failures.ts';
 import type { ModelRuntime } from './runtime.ts';
 
 interface ChatCompletionsOptions {
@@ -42,7 +42,7 @@ export function chatCompletions({ client, default_model, dialect, advice }: Chat
         return { reply: answer.reply(), cursor: null };
       } catch (error) {
         signal.throwIfAborted();
-        throw modelFailureOf(error, undefined, advice);
+        throw toModelFailure(error, undefined, advice);
       }
     },
   };

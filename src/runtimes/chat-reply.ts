@@ -40,9 +40,9 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
   };
   return {
     add(chunk) {
-      reply.model ??= textOf(chunk.model) || null;
+      reply.model ??= toText(chunk.model) || null;
       const [choice] = chunk.choices ?? [];
-      if (chunk.usage) reply.usage = usageOf(chunk.usage);
+      if (chunk.usage) reply.usage = toExchangeUsage(chunk.usage);
       if (!choice) return reportUsage(chunk);
       const delta = (choice.delta ?? {}) as Delta;
       const text = deltaText(delta);
@@ -52,24 +52,32 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
       }
       reportUsage(chunk);
       refused ||= Boolean(delta.refusal);
-      reasoning += reasoningOf(delta);
+      reasoning += getReasoning(delta);
       details.add(delta.reasoning_details);
       for (const part of delta.tool_calls ?? []) calls.add(part);
-      characters += sizeOf(delta, text);
+      characters += measureDelta(delta, text);
       if (characters > REPLY_CHARACTERS) throw answerTooLarge();
-      reply.finish = textOf(choice.finish_reason) || reply.finish;
+      reply.finish = toText(choice.finish_reason) || reply.finish;
     },
     reply() {
       reply.calls = calls.all();
       if (refused && reply.finish === 'stop') reply.finish = 'refusal';
-      reply.extra = reply.calls.length > 0 ? extraOf({ reasoning, details: details.all(), parts: calls.parts() }) : null;
+      reply.extra = reply.calls.length > 0 ? buildExtra({ reasoning, details: details.all(), parts: calls.parts() }) : null;
       return usableReply(reply, 'lower the reasoning effort or shorten the input');
     },
   };
 }
 
 /** The details hold the reasoning as well, with its signatures. */
-function extraOf({ reasoning, details, parts }: { reasoning: string; details: object[]; parts: unknown[] }): ReplyExtra | null {
+function buildExtra({
+  reasoning,
+  details,
+  parts,
+}: {
+  reasoning: string;
+  details: object[];
+  parts: unknown[];
+}): ReplyExtra | null {
   const extra: ReplyExtra = {
     ...(details.length > 0 ? { reasoning_details: details } : reasoning ? { reasoning_content: reasoning } : {}),
     ...(parts.some((part) => part !== undefined)
@@ -80,26 +88,26 @@ function extraOf({ reasoning, details, parts }: { reasoning: string; details: ob
 }
 
 /** Endpoints are typed by their documentation alone. */
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Some models send a list of parts, of which the thinking is not part of the answer. */
 const contentText = (content: unknown): string =>
-  Array.isArray(content) ? content.map((part) => (part?.type === 'text' ? textOf(part.text) : '')).join('') : textOf(content);
+  Array.isArray(content) ? content.map((part) => (part?.type === 'text' ? toText(part.text) : '')).join('') : toText(content);
 
 const deltaText = ({ content, refusal }: Delta): string => contentText(content ?? refusal);
-const reasoningOf = ({ reasoning_content, reasoning }: Delta): string => textOf(reasoning_content ?? reasoning);
+const getReasoning = ({ reasoning_content, reasoning }: Delta): string => toText(reasoning_content ?? reasoning);
 
-function sizeOf(delta: Delta, text: string): number {
+function measureDelta(delta: Delta, text: string): number {
   const called = (delta.tool_calls ?? []).reduce(
     (sum, { function: it, ...part }) =>
-      sum + lengthOf(it?.arguments) + lengthOf(it?.name) + sizeOfValue((part as CallPart).extra_content),
+      sum + measureText(it?.arguments) + measureText(it?.name) + measureValue((part as CallPart).extra_content),
     0,
   );
-  return text.length + reasoningOf(delta).length + sizeOfValue(delta.reasoning_details) + called;
+  return text.length + getReasoning(delta).length + measureValue(delta.reasoning_details) + called;
 }
 
-const lengthOf = (value: unknown): number => textOf(value).length;
-const sizeOfValue = (value: unknown): number => (value ? jsonText(value).length : 0);
+const measureText = (value: unknown): number => toText(value).length;
+const measureValue = (value: unknown): number => (value ? jsonText(value).length : 0);
 
 type Detail = Record<string, unknown>;
 const JOINED = ['text', 'summary', 'data'];
@@ -112,7 +120,7 @@ function detailGatherer() {
     if (!last || last.type !== piece.type || (last.index ?? 0) !== (piece.index ?? 0)) return void details.push({ ...piece });
     for (const [name, value] of Object.entries(piece)) {
       if (value === null || value === undefined) continue;
-      last[name] = JOINED.includes(name) ? textOf(last[name]) + textOf(value) : value;
+      last[name] = JOINED.includes(name) ? toText(last[name]) + toText(value) : value;
     }
   };
   return {
@@ -138,8 +146,8 @@ function callGatherer() {
         calls.push(call);
         open.set(place, call);
       }
-      call.id ||= textOf(id);
-      call.name += textOf(piece?.name);
+      call.id ||= toText(id);
+      call.name += toText(piece?.name);
       // Some endpoints send an object instead of its text.
       call.arguments += jsonText(piece?.arguments);
       if (extra_content) extras.set(call, extra_content);
@@ -151,7 +159,7 @@ function callGatherer() {
 
 const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
 
-function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
+function toExchangeUsage(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
   const { prompt_tokens, completion_tokens, prompt_tokens_details, prompt_cache_hit_tokens } = usage as typeof usage & {
     prompt_cache_hit_tokens?: number;
   };

@@ -20,7 +20,7 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
     model,
     messages: [
       ...system,
-      ...shown.map((message) => (message === prompt ? withFiles(message.content, files) : messageOf(message, dialect))),
+      ...shown.map((message) => (message === prompt ? withFiles(message.content, files) : toMessage(message, dialect))),
     ],
     stream: true as const,
     ...(dialect.asks_usage ? { stream_options: { include_usage: true } } : {}),
@@ -30,17 +30,17 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
             type: 'function' as const,
             function: { name, description, parameters },
           })),
-          ...(exchange.must_call ? { tool_choice: choiceOf(tools) } : {}),
+          ...(exchange.must_call ? { tool_choice: toToolChoice(tools) } : {}),
         }
       : {}),
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
     // Many endpoints refuse JSON mode together with tools.
     ...(tools.length === 0 ? responseFormat(exchange) : {}),
-    ...settingsOf(call_settings, { dialect, has_tools: tools.length > 0 }),
+    ...toRequestSettings(call_settings, { dialect, has_tools: tools.length > 0 }),
   };
 }
 
-const choiceOf = ([first, ...others]: Exchange['tools']): Request['tool_choice'] =>
+const toToolChoice = ([first, ...others]: Exchange['tools']): Request['tool_choice'] =>
   first && others.length === 0 ? { type: 'function', function: { name: first.name } } : 'required';
 
 /** The instructions ask for the same, for endpoints that cannot guarantee it. They take schemas of objects only. */
@@ -52,7 +52,7 @@ function responseFormat({ wants_json, output_schema }: Exchange) {
 }
 
 /** Endpoints refuse `parallel_tool_calls` without tools. */
-function settingsOf(
+function toRequestSettings(
   { temperature, top_p, max_output_tokens, stop, parallel_tool_calls }: SetCallSettings,
   { dialect, has_tools }: { dialect: Dialect; has_tools: boolean },
 ): Partial<Request> {
@@ -67,22 +67,22 @@ function settingsOf(
 
 const withFiles = (text: string, files: readonly ModelFile[]): Message => ({
   role: 'user',
-  content: [{ type: 'text', text }, ...files.map(partOf)],
+  content: [{ type: 'text', text }, ...files.map(toContentPart)],
 });
 
-function partOf(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionContentPart {
+function toContentPart(file: ModelFile): OpenAI.Chat.Completions.ChatCompletionContentPart {
   const url = `data:${file.media_type};base64,${file.data}`;
   if (isImage(file)) return { type: 'image_url', image_url: { url } };
   return { type: 'file', file: { filename: file.name, file_data: url } };
 }
 
-function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage, dialect: Dialect): Message {
-  const idOf = (id: string) => (dialect.strict_calls ? strictCallId(id) : id);
-  if (role === 'tool') return { role, content, tool_call_id: idOf(call_id ?? '') };
+function toMessage({ role, content, tool_calls, call_id, extra }: TranscriptMessage, dialect: Dialect): Message {
+  const toVendorId = (id: string) => (dialect.strict_calls ? strictCallId(id) : id);
+  if (role === 'tool') return { role, content, tool_call_id: toVendorId(call_id ?? '') };
   if (role === 'user' || role === 'system') return { role, content };
   const { calls: parts, tool_use_ids: _, ...own } = (extra ?? {}) as ReplyExtra & { tool_use_ids?: unknown };
   const calls = tool_calls?.map((call, index) => ({
-    id: idOf(call.call_id),
+    id: toVendorId(call.call_id),
     type: 'function' as const,
     function: { name: call.name || NAMELESS, arguments: readable(call.arguments) },
     ...(parts?.[index] ?? (dialect.signed_calls && !parts && index === 0 ? UNSIGNED : {})),

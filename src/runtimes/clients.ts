@@ -5,9 +5,9 @@ import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
 import { headerFault } from '../domain/header-value.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
-import { outageOf } from '../domain/outages.ts';
+import { findOutage } from '../domain/outages.ts';
 import { withoutSlashes } from '../domain/remote-address.ts';
-import { type Fetch, reusingFetch } from './reusing-fetch.ts';
+import { type Fetch, reuseConnections } from './reusing-fetch.ts';
 import { readableErrors } from './vendor-errors.ts';
 
 /** The caller on whose behalf a model is called. */
@@ -37,7 +37,7 @@ const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project
 
 export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
 
-const clientFetch = (fetch: Fetch) => reusingFetch(readableErrors(fetch));
+const clientFetch = (fetch: Fetch) => reuseConnections(readableErrors(fetch));
 
 /** A client of the installation's own endpoint, called with the caller's access token. */
 export function defaultClient(base_url: string, access_token: string, fetch: Fetch): OpenAI {
@@ -56,17 +56,22 @@ export function defaultClient(base_url: string, access_token: string, fetch: Fet
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
 export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch: Fetch): Promise<OpenAI> {
-  const key = await keyOf(provider, caller);
+  const key = await openApiKey(provider, caller);
   const options = { ...COMMON, fetch: clientFetch(fetch) };
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
   const { base_url, auth_type } = provider;
   const bare = { authorization: null };
   const defaultHeaders = !key ? bare : auth_type === 'x-api-key' ? { ...bare, 'x-api-key': key } : {};
-  return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ? rooted(base_url) : OPENAI_URL });
+  return new OpenAI({
+    ...options,
+    defaultHeaders,
+    apiKey: key ?? NO_KEY,
+    baseURL: base_url ? addVersionPath(base_url) : OPENAI_URL,
+  });
 }
 
 /** Self-hosted model servers (Ollama, llama.cpp, vLLM, LM Studio) are given as host and port; they serve under /v1. */
-const rooted = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url);
+const addVersionPath = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url);
 
 /** A client of Anthropic's API; `url` overrides its own address, and the provider's `base_url` both. */
 export async function vendorClient(
@@ -75,7 +80,7 @@ export async function vendorClient(
   { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch: Fetch },
 ): Promise<Anthropic> {
   const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
-  return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: provider.base_url ?? url, fetch });
+  return new Anthropic({ ...options, apiKey: await openApiKey(provider, caller), baseURL: provider.base_url ?? url, fetch });
 }
 
 /** `base_url` is the address of the resource; a deployment, if named, is part of the path. */
@@ -96,14 +101,14 @@ function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof CO
 }
 
 /** Only a self-hosted endpoint may have no key. */
-async function keyOf(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
+async function openApiKey(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
   const { name, provider_type, api_key_token_name: token } = provider;
   if (!token) {
     if (provider_type === 'openai_compatible') return null;
     throw refusal(`The provider ${name} has no key; store one and name it in api_key_token_name`);
   }
   const key = await caller.openToken(token, provider).catch((error: Error) => {
-    if (outageOf(error)) throw error;
+    if (findOutage(error)) throw error;
     const code = secretRefusal(error);
     if (code) throw refusal(error.message, code);
     throw refusal(`The provider ${name} has no usable key: ${error.message}`);

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { Misshapen, sentenceOfError } from '../domain/reason.ts';
-import { modelFailureOf } from './failures.ts';
+import { toModelFailure } from './failures.ts';
 
 /** Turns texts into vectors of length 1. */
 export interface Embedder {
@@ -27,7 +27,7 @@ const Answer = z.object({
   data: z.array(z.object({ index: z.int().nonnegative().nullish(), embedding: z.array(z.number()).min(1).max(MOST_NUMBERS) })),
 });
 
-export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint, fetch: typeof globalThis.fetch): Embedder {
+export function createEmbedder({ base_url, model, api_key }: EmbeddingsEndpoint, fetch: typeof globalThis.fetch): Embedder {
   const client = new OpenAI({ baseURL: base_url, apiKey: api_key ?? 'none', maxRetries: 1, timeout: TIMEOUT_MS, fetch });
   return {
     name: model,
@@ -44,15 +44,15 @@ export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint, fet
 
 async function embedBatch(client: OpenAI, { model, input }: { model: string; input: string[] }): Promise<number[][]> {
   try {
-    return vectorsOf(await client.embeddings.create({ model, input, encoding_format: 'float' }), input.length);
+    return parseVectors(await client.embeddings.create({ model, input, encoding_format: 'float' }), input.length);
   } catch (error) {
-    const { message } = modelFailureOf(error, 'a list of vectors') as Error;
+    const { message } = toModelFailure(error, 'a list of vectors') as Error;
     throw new Error(`The embedding endpoint does not serve: ${message}`);
   }
 }
 
 /** In the order of the texts. Throws `Misshapen`, which names what is wrong, because a wrong vector would be found with every search, or by none. */
-function vectorsOf(answer: unknown, texts: number): number[][] {
+function parseVectors(answer: unknown, texts: number): number[][] {
   const read = Answer.safeParse(answer);
   if (!read.success) throw new Misshapen(sentenceOfError(read.error));
   const { data } = read.data;

@@ -1,7 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai';
 import { ModelFailure } from '../domain/model-failure.ts';
-import { ANSWER_TOO_LARGE, outsideRefusalIn } from '../domain/outside.ts';
-import { innermost, reasonOf, sentenceOfError } from '../domain/reason.ts';
+import { ANSWER_TOO_LARGE, findOutsideRefusal } from '../domain/outside.ts';
+import { getReason, innermost, sentenceOfError } from '../domain/reason.ts';
 import type { Answered } from '../domain/usage.ts';
 
 const TOO_MANY = 429;
@@ -11,20 +11,20 @@ const SERVER_ERRORS = 500;
 const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature close/;
 
 /** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. `expected`: what was asked for; `advice`: by code. */
-export function modelFailureOf(error: unknown, expected = 'a chat completion', advice = ADVICE): unknown {
-  const refused = refusedFailure(error);
+export function toModelFailure(error: unknown, expected = 'a chat completion', advice = ADVICE): unknown {
+  const refused = findRefusedFailure(error);
   if (refused) return refused;
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
-    if (isDenied(error)) return new ModelFailure(reasonOf(error), { code: 'egress_denied', recoverable: false });
-    return new ModelFailure(`The model's endpoint cannot be reached: ${reasonOf(error)}`, {
+    if (isDenied(error)) return new ModelFailure(getReason(error), { code: 'egress_denied', recoverable: false });
+    return new ModelFailure(`The model's endpoint cannot be reached: ${getReason(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
     });
   }
   if (error instanceof APIError) return modelRefusal(error, advice);
-  if (error instanceof TypeError && CUT.test(`${error.message} ${reasonOf(error)}`))
+  if (error instanceof TypeError && CUT.test(`${error.message} ${getReason(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (MALFORMED.some((kind) => error instanceof kind)) {
     const message = `The model's endpoint sent something that is not ${expected}: ${sentenceOfError(error)}`;
@@ -43,9 +43,9 @@ export const noModel = () =>
 const MALFORMED = [SyntaxError, TypeError, RangeError, OpenAIError];
 
 /** What was said of a failure already, or what of an `answer` was refused; null for anything else. */
-export function refusedFailure(error: unknown, answer?: Answered): ModelFailure | null {
+export function findRefusedFailure(error: unknown, answer?: Answered): ModelFailure | null {
   if (error instanceof ModelFailure) return error;
-  const refused = outsideRefusalIn(error);
+  const refused = findOutsideRefusal(error);
   if (!refused) return null;
   if (refused.code !== ANSWER_TOO_LARGE)
     return new ModelFailure(refused.message, { code: refused.code, recoverable: false, answer });
@@ -72,7 +72,7 @@ function modelRefusal({ status, message, headers, code: named }: APIError, advic
   return new ModelFailure(`The model's endpoint answered: ${message}${advice[code] ? `; ${advice[code]}` : ''}`, {
     code,
     recoverable,
-    retry_after_ms: retryAfter(headers),
+    retry_after_ms: parseRetryAfter(headers),
     status,
   });
 }
@@ -83,7 +83,7 @@ export const ADVICE: Record<string, string> = {
 };
 
 /** Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. Undefined unless it is later than now. */
-export function retryAfter(headers: Headers | undefined): number | undefined {
+export function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const fine = Number(headers?.get('retry-after-ms') ?? Number.NaN);
   if (fine > 0) return fine;
   const text = headers?.get('retry-after');

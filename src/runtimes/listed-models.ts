@@ -12,14 +12,14 @@ export const MOST_MODELS = 5_000;
 const LIST_MS = 60_000;
 
 /** The models that an endpoint lists. It may have another page forever, so it is read up to a number and for a time. */
-export async function listedModels(client: OpenAI | Anthropic, most_ms = LIST_MS): Promise<ListedModel[]> {
+export async function listModels(client: OpenAI | Anthropic, most_ms = LIST_MS): Promise<ListedModel[]> {
   const signal = AbortSignal.timeout(most_ms);
   const pages = client instanceof Anthropic ? client.models.list({}, { signal }) : client.models.list({ signal });
   const models: ListedModel[] = [];
   let read = 0;
   try {
     for await (const listed of pages as AsyncIterable<unknown>) {
-      models.push(...modelOf(listed));
+      models.push(...parseListedModel(listed));
       read += 1;
       if (read === MOST_MODELS) break;
     }
@@ -32,7 +32,7 @@ export async function listedModels(client: OpenAI | Anthropic, most_ms = LIST_MS
 }
 
 /** The standard defines only the id; some endpoints add more, each in its own format. What is of another type is left out. */
-function modelOf(listed: unknown): ListedModel[] {
+function parseListedModel(listed: unknown): ListedModel[] {
   const { id, name, display_name, context_window, max_input_tokens } = Object(listed) as Record<string, unknown>;
   if (typeof id !== 'string' || id === '') return [];
   const named = [name, display_name].find((text) => typeof text === 'string' && text !== '') as string | undefined;

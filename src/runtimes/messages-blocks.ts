@@ -1,5 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { rounded } from '../domain/exact-json.ts';
+import { toDoubles } from '../domain/exact-json.ts';
 import { DEEPEST, isTooDeep } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
@@ -50,7 +50,7 @@ export const isHostedUse = (block: KeptBlock): block is HostedUse => block.type 
 export function sentValue(value: unknown): unknown {
   if (isTooDeep(value))
     throw new OutsideRefused(`A part of the model's answer is nested deeper than ${DEEPEST} levels`, 'model_answer_too_large');
-  return rounded(value);
+  return toDoubles(value);
 }
 
 /** Null if text and calls, which are on record, are all that the next request needs. */

@@ -56,7 +56,7 @@ const USAGE = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cach
 const MOST_BLOCKS = 4 * MOST_CALLS;
 const TOO_MANY_BLOCKS = `The model's answer was broken off: more than ${MOST_BLOCKS} blocks`;
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 type PausedReply = Pick<ModelReply, 'text' | 'extra'>;
 
@@ -78,45 +78,45 @@ interface MessageCollector {
 export function collectMessage(emit: (delta: string) => void, report: Exchange['report'] = () => {}): MessageCollector {
   const blocks: ReplyBlock[] = [];
   const open = new Map<unknown, ReplyBlock>();
-  let [text, stop_reason, begun, ended] = ['', '', false, false];
+  let [text, stop_reason, has_started, ended] = ['', '', false, false];
   let [characters, calls] = [0, 0];
   let model: string | null = null;
   let container: string | null = null;
   let before: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
   let usage: Loose<Anthropic.Usage> = {};
 
-  const counted = (piece: string): string => {
+  const countPiece = (piece: string): string => {
     characters += piece.length;
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
     return piece;
   };
   const taken = (value: unknown): unknown => {
     const sent = sentValue(value);
-    counted(JSON.stringify(sent) ?? '');
+    countPiece(JSON.stringify(sent) ?? '');
     return sent;
   };
   const say = (block: ReplyBlock | undefined, piece: string) => {
     if (piece === '') return;
-    text += counted(piece);
+    text += countPiece(piece);
     if (block) block.characters += piece.length;
     emit(piece);
   };
   // The end of a message reports the sums so far, but some endpoints only those that have changed.
   const charge = (more: Loose<Anthropic.Usage> | null | undefined) => {
     for (const field of USAGE) if (typeof more?.[field] === 'number') usage[field] = more[field];
-    report(spent());
+    report(findUsage());
   };
-  const spent = (): Answered => ({ model, usage: sumOf(before, usageOf(usage)) });
+  const findUsage = (): Answered => ({ model, usage: sumOf(before, toExchangeUsage(usage)) });
   const settle = (more: unknown) => {
     const { id } = (more ?? {}) as { id?: unknown };
-    container = counted(textOf(id)) || container;
+    container = countPiece(toText(id)) || container;
   };
 
   function enter(message: MessageEvent['message']): void {
-    before = spent().usage;
-    [usage, begun, ended, stop_reason] = [{}, true, false, ''];
+    before = findUsage().usage;
+    [usage, has_started, ended, stop_reason] = [{}, true, false, ''];
     open.clear();
-    model = textOf(message?.model) || null;
+    model = toText(message?.model) || null;
     settle(message?.container);
     charge(message?.usage);
   }
@@ -124,36 +124,36 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
   function begin(index: unknown, start: Loose<BlockFields>): void {
     const { type, id, name, thinking, signature, data, input, citations, tool_use_id, content, caller } = start;
     const block: ReplyBlock = {
-      type: textOf(type),
-      id: textOf(id),
-      name: textOf(name),
+      type: toText(type),
+      id: toText(id),
+      name: toText(name),
       input,
       arguments: '',
-      thinking: counted(textOf(thinking)),
-      signature: counted(textOf(signature)),
-      data: counted(textOf(data)),
+      thinking: countPiece(toText(thinking)),
+      signature: countPiece(toText(signature)),
+      data: countPiece(toText(data)),
       characters: 0,
       citations: Array.isArray(citations) ? (taken(citations) as unknown[]) : [],
-      tool_use_id: counted(textOf(tool_use_id)),
+      tool_use_id: countPiece(toText(tool_use_id)),
       content: isHostedResult(start) ? taken(content) : null,
       caller: taken(caller),
     };
-    counted(block.type + block.id + block.name);
+    countPiece(block.type + block.id + block.name);
     blocks.push(block);
     open.set(index, block);
     if (block.type === 'tool_use' || block.type === 'server_tool_use') calls += 1;
     if (calls > MOST_CALLS) throw tooManyCalls();
     if (blocks.length > MOST_BLOCKS) throw new OutsideRefused(TOO_MANY_BLOCKS, 'model_answer_too_large');
-    say(block, textOf(start.text));
+    say(block, toText(start.text));
   }
 
   function extend(block: ReplyBlock | undefined, delta: Loose<DeltaFields>): void {
-    say(block, textOf(delta.text));
+    say(block, toText(delta.text));
     if (!block) return;
-    block.arguments += counted(textOf(delta.partial_json));
-    block.thinking += counted(textOf(delta.thinking));
+    block.arguments += countPiece(toText(delta.partial_json));
+    block.thinking += countPiece(toText(delta.thinking));
     // Whole, unlike the others.
-    block.signature = counted(textOf(delta.signature)) || block.signature;
+    block.signature = countPiece(toText(delta.signature)) || block.signature;
     if (delta.citation) block.citations.push(taken(delta.citation));
   }
 
@@ -167,12 +167,12 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
       else if (type === 'content_block_start') begin(index, content_block ?? {});
       else if (type === 'content_block_delta') extend(open.get(index), delta ?? {});
       else if (type === 'message_delta') {
-        stop_reason = textOf(delta?.stop_reason) || stop_reason;
+        stop_reason = toText(delta?.stop_reason) || stop_reason;
         settle(delta?.container);
         charge(more);
       } else if (type === 'message_stop') ended = true;
     },
-    spent: () => (begun ? spent() : null),
+    spent: () => (has_started ? findUsage() : null),
     paused: () =>
       stop_reason === 'pause_turn' && !blocks.some(({ type }) => type === 'tool_use')
         ? { text, extra: keptBlocks(whole(), container) }
@@ -187,7 +187,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
         text,
         calls: made,
         finish: finishOf(),
-        ...spent(),
+        ...findUsage(),
         extra: keptBlocks(all, container),
         ...(made_there.length > 0 ? { made_there } : {}),
       };
@@ -202,7 +202,7 @@ function wholeInput(input: unknown, { finish }: { finish: string }): string {
   return finish === 'length' && whole === '{}' ? '' : whole;
 }
 
-function usageOf(usage: Loose<Anthropic.Usage>): ExchangeUsage {
+function toExchangeUsage(usage: Loose<Anthropic.Usage>): ExchangeUsage {
   const cache_read = tokenCount(usage.cache_read_input_tokens);
   const cache_write = tokenCount(usage.cache_creation_input_tokens);
   // The vendor counts cached tokens separately.

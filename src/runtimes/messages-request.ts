@@ -37,7 +37,7 @@ export function messagesRequest(
     model,
     max_tokens: max_output_tokens ?? MOST_TOKENS,
     ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
-    messages: turnsOf(transcript, { files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
+    messages: toTurns(transcript, { files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
     ...(offered.length > 0 ? { tools: instructions ? offered : offered.with(-1, { ...offered.at(-1)!, ...CACHED }) } : {}),
     ...(hosted_tools.length > 0 ? containerOf(transcript) : {}),
     // The vendor refuses a forced call of a model that thinks.
@@ -46,7 +46,7 @@ export function messagesRequest(
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { top_p }),
     ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(offered.length > 0 ? choiceOf(tools, { must_call, ...call_settings }) : {}),
+    ...(offered.length > 0 ? toToolChoice(tools, { must_call, ...call_settings }) : {}),
   };
 }
 
@@ -68,7 +68,7 @@ interface Choice {
   parallel_tool_calls?: boolean;
 }
 
-function choiceOf(
+function toToolChoice(
   [first, ...others]: Exchange['tools'],
   { must_call, parallel_tool_calls: parallel }: Choice,
 ): Pick<Request, 'tool_choice'> {
@@ -88,16 +88,16 @@ const KEPT_TURNS = 2;
 const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...content.at(-1), ...CACHED } as Block);
 
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
-function turnsOf(
+function toTurns(
   transcript: readonly TranscriptMessage[],
   { files, kept, hosted }: { files: readonly ModelFile[]; kept: number; hosted: boolean },
 ): Anthropic.MessageParam[] {
-  const calls = { called: calledIn(transcript), made_there: sentAgain(transcript, { offered: hosted }) };
+  const calls = { called: collectCallIds(transcript), made_there: sentAgain(transcript, { offered: hosted }) };
   const prompt = transcript.find(({ kind }) => kind === 'prompt');
   const turns: Turn[] = [];
   for (const message of transcript) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = [...(message === prompt ? files.map(fileBlock) : []), ...blocksOf(message, calls)];
+    const content = [...(message === prompt ? files.map(fileBlock) : []), ...toBlocks(message, calls)];
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -114,10 +114,10 @@ function turnsOf(
 const plain = (content: Block[]): string | Block[] =>
   content.length === 1 && content[0]?.type === 'text' ? content[0].text : content;
 
-const calledIn = (transcript: readonly TranscriptMessage[]) =>
+const collectCallIds = (transcript: readonly TranscriptMessage[]) =>
   new Set(transcript.flatMap(({ tool_calls }) => tool_calls?.map(({ call_id }) => call_id) ?? []));
 
-function blocksOf(
+function toBlocks(
   message: TranscriptMessage,
   { called, made_there }: Record<'called' | 'made_there', ReadonlySet<string>>,
 ): Block[] {
@@ -149,7 +149,7 @@ function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>
       type: 'tool_use',
       id: call_id,
       name: name || 'unnamed',
-      input: inputOf(args),
+      input: parseInput(args),
     }),
   );
   const placed = kept.flatMap((block): Block[] => {
@@ -157,7 +157,7 @@ function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>
     if (block.type === 'tool_use') return calls.splice(0, 1);
     if (isHostedUse(block)) {
       const { arguments: args, ...use } = block;
-      return made_there.has(use.id) ? [{ ...use, input: inputOf(args) } as object as Block] : [];
+      return made_there.has(use.id) ? [{ ...use, input: parseInput(args) } as object as Block] : [];
     }
     return isHostedResult(block) && !made_there.has(block.tool_use_id) ? [] : [block as object as Block];
   });
@@ -165,7 +165,7 @@ function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>
 }
 
 /** The vendor takes objects only. */
-function inputOf(args: string): unknown {
+function parseInput(args: string): unknown {
   if (args.trim() === '') return {};
   try {
     const value = isTooDeepText(args) ? null : parseExact(args);

@@ -5,8 +5,8 @@ import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Answered } from '../domain/usage.ts';
 import { isJson, refuseOtherAnswers } from './answer-type.ts';
 import { readChunks } from './chat-chunks.ts';
-import { modelFailureOf, noModel } from './failures.ts';
-import { vendorFailureOf } from './managed/failures.ts';
+import { noModel, toModelFailure } from './failures.ts';
+import { toVendorFailure } from './managed/failures.ts';
 import { collectMessage, type MessageEvent } from './messages-reply.ts';
 import { messagesRequest } from './messages-request.ts';
 import type { ModelReply, ModelRuntime } from './runtime.ts';
@@ -38,8 +38,8 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
         }
       } catch (error) {
         signal.throwIfAborted();
-        const failure = error instanceof Anthropic.AnthropicError ? vendorFailureOf(error) : modelFailureOf(error, EXPECTED);
-        throw charged(failure, answer.spent());
+        const failure = error instanceof Anthropic.AnthropicError ? toVendorFailure(error) : toModelFailure(error, EXPECTED);
+        throw attachAnswer(failure, answer.spent());
       }
     },
   };
@@ -48,7 +48,7 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
 async function hear(response: Response, add: (event: MessageEvent) => void): Promise<void> {
   await refuseOtherAnswers(response, EXPECTED);
   if (!isJson(response)) return readChunks(response, add);
-  for (const event of eventsOf(parseExact(await response.text()) as Anthropic.Message)) add(event);
+  for (const event of toMessageEvents(parseExact(await response.text()) as Anthropic.Message)) add(event);
 }
 
 /** What an answer has so far, at the end of the conversation: the vendor continues it. */
@@ -64,13 +64,13 @@ const pausedMessage = ({ text: content, extra }: Pick<ModelReply, 'text' | 'extr
 });
 
 /** The vendor names the tokens of the request at once, and bills them however the answer ends. */
-const charged = (failure: unknown, answer: Answered | null): unknown =>
+const attachAnswer = (failure: unknown, answer: Answered | null): unknown =>
   failure instanceof ModelFailure && answer && !failure.answer
     ? new ModelFailure(failure.message, { ...failure, answer })
     : failure;
 
 /** The answer of an endpoint that does not stream as the events of a stream. */
-const eventsOf = (message: Anthropic.Message): MessageEvent[] => [
+const toMessageEvents = (message: Anthropic.Message): MessageEvent[] => [
   { type: 'message_start', message },
   ...message.content.map((content_block, index) => ({ type: 'content_block_start', index, content_block })),
   { type: 'message_delta', delta: { stop_reason: message.stop_reason } },

@@ -2,14 +2,14 @@ import Anthropic from '@anthropic-ai/sdk';
 import { LRUCache } from 'lru-cache';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
-import { knownModel } from '../domain/context-window.ts';
+import { findKnownModel } from '../domain/context-window.ts';
 import type { ModelPrices } from '../domain/definition.ts';
 import { AppError, secretRefusal } from '../domain/errors.ts';
-import { outageOf } from '../domain/outages.ts';
+import { findOutage } from '../domain/outages.ts';
 import type { Redactor } from '../domain/redaction.ts';
-import { modelFailureOf } from './failures.ts';
-import { listedModels } from './listed-models.ts';
-import { vendorFailureOf } from './managed/failures.ts';
+import { toModelFailure } from './failures.ts';
+import { listModels } from './listed-models.ts';
+import { toVendorFailure } from './managed/failures.ts';
 
 const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
@@ -31,22 +31,22 @@ interface ListerOptions {
 /** Fetches model lists from endpoints and caches them for a while. */
 export function modelLister({ now = () => performance.now(), redact }: ListerOptions) {
   const kept = new LRUCache<string, { at: number; models: Model[] }>({ max: MOST_KEPT });
-  const cleaned = (error: unknown) => Promise.reject(redact().error(error));
+  const rejectRedacted = (error: unknown) => Promise.reject(redact().error(error));
   return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {
     const known = kept.get(key);
     if (known && now() - known.at < KEPT_MS) return known.models;
-    const models = redact().value(await askForModels(await reached(client), { provider_id, prices }).catch(cleaned));
+    const models = redact().value(await askForModels(await openClient(client), { provider_id, prices }).catch(rejectRedacted));
     kept.set(key, { at: now(), models });
     return models;
   };
 }
 
 /** A provider without a usable key or address counts as unreachable. */
-async function reached(client: Listing['client']): Promise<OpenAI | Anthropic> {
+async function openClient(client: Listing['client']): Promise<OpenAI | Anthropic> {
   try {
     return await client();
   } catch (error) {
-    if (error instanceof AppError || outageOf(error)) throw error;
+    if (error instanceof AppError || findOutage(error)) throw error;
     throw new AppError('upstream', (error as Error).message, { code: secretRefusal(error) ?? 'models_unavailable' });
   }
 }
@@ -57,7 +57,7 @@ async function askForModels(
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];
-    for (const { id, name = id, context_window = knownModel(id)?.context_window } of await listedModels(client)) {
+    for (const { id, name = id, context_window = findKnownModel(id)?.context_window } of await listModels(client)) {
       const price = prices[id] ?? prices['*'];
       models.push({
         id,
@@ -69,7 +69,7 @@ async function askForModels(
     }
     return models;
   } catch (error) {
-    const failure = client instanceof Anthropic ? vendorFailureOf(error) : modelFailureOf(error);
+    const failure = client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error);
     throw new AppError('upstream', (failure as Error).message, {
       code: 'models_unavailable',
     });

@@ -1,15 +1,15 @@
 import type { Definition, ModelPrices, PinnedProvider } from '../domain/definition.ts';
 import { KNOWN_MODELS } from '../domain/known-models.ts';
-import { catalogueOf } from '../domain/provider-presets.ts';
-import { priceOf } from '../domain/usage.ts';
+import { findCatalogue } from '../domain/provider-presets.ts';
+import { findPrice } from '../domain/usage.ts';
 
 /** The provider's own price table; without one, the vendor's list prices if the provider is the vendor itself. */
-export function pricesOf({
+export function getPrices({
   price_table,
   provider_type,
   base_url,
 }: Pick<PinnedProvider, 'price_table' | 'provider_type' | 'base_url'>): ModelPrices {
-  const catalogue = catalogueOf({ provider_type, base_url });
+  const catalogue = findCatalogue({ provider_type, base_url });
   if (catalogue === null || Object.keys(price_table).length > 0) return price_table;
   const known = KNOWN_MODELS.filter(([, { provider }]) => provider === catalogue);
   return Object.fromEntries(known.flatMap(([id, { price }]) => (price ? [[id, price]] : [])));
@@ -17,7 +17,7 @@ export function pricesOf({
 
 /** Whether there is a price for each of these models; if a run has used none yet, for the one that it will use. */
 export function isPriced({ provider, model }: Pick<Definition, 'provider' | 'model'>, used: readonly (string | null)[]): boolean {
-  const prices = provider ? pricesOf(provider) : {};
+  const prices = provider ? getPrices(provider) : {};
   const asked = model ?? provider?.default_model ?? null;
-  return (used.length > 0 ? used : [asked]).every((name) => priceOf([name, asked], prices) !== undefined);
+  return (used.length > 0 ? used : [asked]).every((name) => findPrice([name, asked], prices) !== undefined);
 }

@@ -2,16 +2,16 @@ import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { isVendor, type PinnedProvider, usesVendorApi } from '../domain/definition.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
-import { dialectOf } from '../domain/provider-presets.ts';
+import { getDialect } from '../domain/provider-presets.ts';
 import { storable } from '../domain/transcript.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { modelFailureOf } from './failures.ts';
-import { listedModels, MOST_MODELS } from './listed-models.ts';
-import { vendorFailureOf } from './managed/failures.ts';
+import { toModelFailure } from './failures.ts';
+import { listModels, MOST_MODELS } from './listed-models.ts';
+import { toVendorFailure } from './managed/failures.ts';
 import { messagesRuntime } from './messages.ts';
 import {
   type AskedEndpoint,
-  faultOf,
+  findProviderFault,
   modelFault,
   noToolsFault,
   notAnApiFault,
@@ -46,12 +46,12 @@ export async function checkProvider(provider: Checked, client: OpenAI | Anthropi
   }
   const runtime = usesVendorApi(provider)
     ? messagesRuntime({ client: client as Anthropic, default_model })
-    : chatCompletions({ client: client as OpenAI, default_model, dialect: (model) => dialectOf(provider, model) });
-  const refused = await askedOnce(runtime, TOOL);
+    : chatCompletions({ client: client as OpenAI, default_model, dialect: (model) => getDialect(provider, model) });
+  const refused = await askOnce(runtime, TOOL);
   if (!refused) return { models: known, fault: null };
   // Without models and without an answer, nothing is known to be at this address.
   if (listed.fault !== null && refused.status === 404) return { models: [], fault: listed.fault };
-  return { models: known, fault: await refusalOf({ refused, runtime, model: default_model, known, asked }) };
+  return { models: known, fault: await explainRefusal({ refused, runtime, model: default_model, known, asked }) };
 }
 
 /** An address as people may read it. */
@@ -72,15 +72,15 @@ interface Refused {
   asked: AskedEndpoint;
 }
 
-async function refusalOf({ refused, runtime, model, known, asked }: Refused): Promise<string> {
+async function explainRefusal({ refused, runtime, model, known, asked }: Refused): Promise<string> {
   const said = vendorsWords(refused.message);
   const { status } = refused;
   if (status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
-    if (!(await askedOnce(runtime, null))) return noToolsFault(model, said);
+    if (!(await askOnce(runtime, null))) return noToolsFault(model, said);
     if (status === 404 || /model/i.test(said)) return unknownModelFault(model, { known, said });
   }
   return (
-    (status !== undefined && status !== 404 && status !== 400 && faultOf({ status, message: said }, asked)) ||
+    (status !== undefined && status !== 404 && status !== 400 && findProviderFault({ status, message: said }, asked)) ||
     modelFault(model, said)
   );
 }
@@ -97,7 +97,7 @@ const TOOL: Exchange['tools'][number] = {
 };
 
 /** The failure of one question; null if the model answered. */
-async function askedOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promise<ModelFailure | null> {
+async function askOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promise<ModelFailure | null> {
   const exchange: Exchange = {
     task_id: '',
     model: null,
@@ -140,15 +140,15 @@ async function modelsFound(client: OpenAI | Anthropic, asked: AskedEndpoint): Pr
   try {
     return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, asked);
   } catch (error) {
-    const failure = client instanceof Anthropic ? vendorFailureOf(error) : modelFailureOf(error);
+    const failure = client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error);
     const { status } = error as { status?: number };
-    const fault = storable(faultOf(error, asked) ?? (failure as Error).message);
+    const fault = storable(findProviderFault(error, asked) ?? (failure as Error).message);
     return { models: [], fault, ...(status === undefined ? {} : { status }) };
   }
 }
 
 async function vendorModels(client: Anthropic): Promise<Listed> {
-  return { models: (await listedModels(client)).map(({ id }) => id), fault: null };
+  return { models: (await listModels(client)).map(({ id }) => id), fault: null };
 }
 
 /** Reads the answer itself: the client takes a web page for an empty list. */
@@ -157,11 +157,11 @@ async function compatibleModels(client: OpenAI, asked: AskedEndpoint): Promise<L
   const text = await response.text();
   if ((response.headers.get('content-type') ?? '').includes('html') || /^\s*<(!doctype|html)/i.test(text))
     return { models: [], fault: webPageFault(asked) };
-  const models = idsIn(text);
+  const models = parseModelIds(text);
   return models ? { models, fault: null } : { models: [], fault: notAnApiFault(asked) };
 }
 
-function idsIn(text: string): string[] | null {
+function parseModelIds(text: string): string[] | null {
   try {
     const { data } = JSON.parse(text) as { data?: { id?: unknown }[] | null };
     // Some servers without any model send null.

@@ -1,6 +1,6 @@
 import { APIConnectionTimeoutError as VendorTimeout } from '@anthropic-ai/sdk';
 import { APIConnectionTimeoutError } from 'openai';
-import { innermost, reasonOf } from '../domain/reason.ts';
+import { getReason, innermost } from '../domain/reason.ts';
 import { withoutSlashes } from '../domain/remote-address.ts';
 
 /** Where a provider was asked. */
@@ -17,7 +17,7 @@ const NOT_TLS = /^(EPROTO|ERR_SSL_)/;
 const VERSION = /\/(v\d|api|openai)/;
 
 /** Why a provider could not be asked, and what to do, in one sentence. Null: nothing is known but the error's own message. */
-export function faultOf(error: unknown, asked: AskedEndpoint): string | null {
+export function findProviderFault(error: unknown, asked: AskedEndpoint): string | null {
   const { status, message } = error as { status?: number; message?: string };
   if (status !== undefined) return refusalFault(status, plainMessage(message ?? ''), asked);
   return connectionFault(error, asked);
@@ -33,7 +33,7 @@ function connectionFault(error: unknown, { url }: AskedEndpoint): string | null 
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET')
     return `${host} closed the connection without an answer: check that base_url begins with ${protocol === 'https:' ? 'http' : 'https'}:// if the server expects that`;
   if (UNTRUSTED.test(code))
-    return `The certificate of ${hostname} is not trusted (${reasonOf(error)}): use the name the certificate is for, or name its authority in NODE_EXTRA_CA_CERTS`;
+    return `The certificate of ${hostname} is not trusted (${getReason(error)}): use the name the certificate is for, or name its authority in NODE_EXTRA_CA_CERTS`;
   if (NOT_TLS.test(code))
     return `${host} does not answer with TLS: write http:// instead of https:// in base_url, or correct the port`;
   if (UNREACHABLE.includes(code) || error instanceof APIConnectionTimeoutError || error instanceof VendorTimeout)
@@ -61,13 +61,13 @@ function refusalFault(status: number, message: string, asked: AskedEndpoint): st
   if (status === 402) return `The account has no credit ${said}: pay at the vendor, or use another key`;
   if (status === 403)
     return `The key may not use this API ${said}: give it access to models at the vendor, or use the key of another project`;
-  if (status === 404 || status === 405) return `${noApiAt(asked.url)} ${said}: ${pathAdvice(asked.url)}`;
+  if (status === 404 || status === 405) return `${formatNoApi(asked.url)} ${said}: ${pathAdvice(asked.url)}`;
   if (status === 429) return `The key works, but its limit is reached ${said}: wait, or raise the limit at the vendor`;
   if (status >= 500) return `The endpoint failed ${said}: try again later, and look at its own log or status page`;
   return `The endpoint refuses the request ${said}: check provider_type and base_url`;
 }
 
-const noApiAt = (url: string) => `There is no model API at ${url}`;
+const formatNoApi = (url: string) => `There is no model API at ${url}`;
 
 function pathAdvice(url: string): string {
   const { pathname = '/' } = URL.parse(url) ?? {};
@@ -80,7 +80,7 @@ export const webPageFault = ({ url }: AskedEndpoint): string =>
   `${url} answers with a web page: base_url must be the address of the API, such as ${URL.parse(url)?.origin ?? url}/v1, and not of the vendor's site or a sign-in page`;
 
 export const notAnApiFault = ({ url }: AskedEndpoint): string =>
-  `${noApiAt(url)}: what it answers is not a list of models; check base_url and provider_type`;
+  `${formatNoApi(url)}: what it answers is not a list of models; check base_url and provider_type`;
 
 /** Names a few of the models that there are. */
 export function unknownModelFault(model: string, { known, said }: { known: readonly string[]; said: string | null }): string {

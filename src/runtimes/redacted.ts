@@ -3,9 +3,9 @@ import type { ToolOutcome } from '../tools/source.ts';
 import type { ModelRuntime } from './runtime.ts';
 
 /** Wraps a model whose text may contain secrets: its endpoint's, and those that tools returned to it. */
-export function redactedRuntime(runtime: ModelRuntime, redact: Redactor): ModelRuntime {
+export function redactRuntime(runtime: ModelRuntime, redact: Redactor): ModelRuntime {
   const { end } = runtime;
-  const cleaned = (error: unknown) => Promise.reject(redact.error(error));
+  const rejectRedacted = (error: unknown) => Promise.reject(redact.error(error));
   return {
     async exchange(input, emit, signal) {
       const text = redact.stream(emit);
@@ -16,15 +16,15 @@ export function redactedRuntime(runtime: ModelRuntime, redact: Redactor): ModelR
         return { reply: { ...redact.value(reply), calls }, cursor };
       } catch (error) {
         text.end({ cut: true });
-        return cleaned(error);
+        return rejectRedacted(error);
       }
     },
-    ...(end ? { end: (run, signal) => end(run, signal).catch(cleaned) } : {}),
+    ...(end ? { end: (run, signal) => end(run, signal).catch(rejectRedacted) } : {}),
   };
 }
 
 /** Redacts a tool's result and output, or the reason why it was unreachable. */
-export async function redactedOutcome(call: Promise<ToolOutcome>, redact: Redactor): Promise<ToolOutcome> {
+export async function redactOutcome(call: Promise<ToolOutcome>, redact: Redactor): Promise<ToolOutcome> {
   const outcome = await call.catch((error: unknown) => Promise.reject(redact.error(error)));
   return { ...redact.value(outcome), content: redact.json(outcome.content) };
 }

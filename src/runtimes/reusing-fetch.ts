@@ -1,4 +1,4 @@
-import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
+import { type ByteSource, relayBody } from '../domain/relayed-body.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -9,12 +9,12 @@ const REST_MS = 1_000;
  * A fetch that reuses connections after a streamed answer. Reading stops at the `[DONE]` mark, and abandoning a body
  * before its last byte closes the connection: the next step of a run would need a new one, TLS included.
  */
-export function reusingFetch(fetch: Fetch): Fetch {
+export function reuseConnections(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     const { body, headers } = response;
     if (!body || !headers.get('content-type')?.includes('text/event-stream')) return response;
-    return new Response(relayedBody(body, reusable), response);
+    return new Response(relayBody(body, reusable), response);
   };
 }
 
@@ -24,11 +24,11 @@ const reusable = (source: ByteSource): ByteSource => ({
   async cancel(reason) {
     if (reason !== undefined) return source.cancel(reason);
     const late = setTimeout(() => source.cancel().catch(() => {}), REST_MS);
-    void drained(source).finally(() => clearTimeout(late));
+    void drain(source).finally(() => clearTimeout(late));
   },
 });
 
-async function drained(source: ByteSource): Promise<void> {
+async function drain(source: ByteSource): Promise<void> {
   try {
     while (!(await source.read()).done);
   } catch {

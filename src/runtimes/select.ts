@@ -7,16 +7,16 @@ import {
   type PinnedProvider,
   usesVendorApi,
 } from '../domain/definition.ts';
-import { dialectOf } from '../domain/provider-presets.ts';
+import { getDialect } from '../domain/provider-presets.ts';
 import { asksFirst, namesOfTool, PREFIXES, type RunGuards, toolIdentity } from '../domain/tool-guards.ts';
-import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
+import { type ExchangeDeadlines, exchangeBounds, overrideDeadlines } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { ADVICE } from './failures.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
-import { managedSession } from './managed/session.ts';
+import { createManagedRuntime } from './managed/session.ts';
 import { messagesRuntime } from './messages.ts';
-import { pricesOf } from './prices.ts';
+import { getPrices } from './prices.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelRuntime } from './runtime.ts';
 
@@ -60,11 +60,11 @@ export async function selectRuntime(
   caller: ModelCaller,
   options: RuntimeOptions,
 ): Promise<SelectedRuntime> {
-  const deadlines = narrowed(options.deadlines, definition.exchange_limits);
+  const deadlines = overrideDeadlines(options.deadlines, definition.exchange_limits);
   const own_watch = definition.provider && isVendor(definition.provider) && definition.tools;
   const { heard, bounded } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
   const [fetch, installationFetch] = [heard(options.fetch), heard(options.installationFetch)];
-  const selected = await unboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
+  const selected = await selectUnboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
   return { ...selected, runtime: bounded(selected.runtime) };
 }
 
@@ -77,7 +77,7 @@ const DEFAULT_ADVICE = {
   model_unauthorized: `${USES_TOKEN}, which may have expired since the run was created; ${REMEDY}`,
 };
 
-async function unboundedRuntime(
+async function selectUnboundedRuntime(
   definition: Selecting,
   caller: ModelCaller,
   { default_runtime, fetch, installationFetch, vendor_url }: RuntimeOptions,
@@ -86,7 +86,7 @@ async function unboundedRuntime(
   if (!provider) {
     if (!caller.access_token) throw refusal(`${USES_TOKEN}, and this run has none; ${REMEDY}`, 'no_access_token');
     const client = defaultClient(default_runtime.base_url, caller.access_token, installationFetch);
-    const dialect = (model: string) => dialectOf(null, model);
+    const dialect = (model: string) => getDialect(null, model);
     return {
       runtime: chatCompletions({ client, default_model: default_runtime.model, dialect, advice: DEFAULT_ADVICE }),
       prices: {},
@@ -98,15 +98,15 @@ async function unboundedRuntime(
     if (definition.tools && isVendor(provider)) return vendorRuntime(provider, definition, client);
     return {
       runtime: messagesRuntime({ client, default_model: provider.default_model }),
-      prices: pricesOf(provider),
+      prices: getPrices(provider),
       custom_tools: !isVendor(provider),
     };
   }
   const client = await providerClient(provider, caller, fetch);
   // A deployment fixes the model: the request must name one, but the endpoint ignores it.
   const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
-  const dialect = (model: string) => dialectOf(provider, model);
-  return { runtime: chatCompletions({ client, default_model, dialect }), prices: pricesOf(provider), custom_tools: true };
+  const dialect = (model: string) => getDialect(provider, model);
+  return { runtime: chatCompletions({ client, default_model, dialect }), prices: getPrices(provider), custom_tools: true };
 }
 
 function vendorRuntime(
@@ -115,15 +115,15 @@ function vendorRuntime(
   client: Anthropic,
 ): SelectedRuntime {
   const named = tools.flatMap((tool) => (tool.kind === 'builtin' && isVendors(tool.name) ? tool.name : []));
-  const { builtins, takes_servers } = unguarded(named, { approval_tools, ...guards });
+  const { builtins, takes_servers } = pickUnguarded(named, { approval_tools, ...guards });
   const handed = (takes_servers ? mcp_servers : []).flatMap((server) => {
-    const url = plainUrlOf(server);
+    const url = findPlainUrl(server);
     return url ? [{ id: server.id, name: server.name, url, allowed_tools: server.allowed_tools }] : [];
   });
   const hosted: Hosted = { builtins, mcp_servers: handed.map(({ id: _, ...server }) => server) };
   return {
-    runtime: managedSession({ client, default_model: provider.default_model, hosted }),
-    prices: pricesOf(provider),
+    runtime: createManagedRuntime({ client, default_model: provider.default_model, hosted }),
+    prices: getPrices(provider),
     custom_tools: true,
     keeps_context: true,
     elsewhere: { builtins, mcp_server_ids: handed.map(({ id }) => id) },
@@ -137,7 +137,7 @@ const FILE_TOOLS = ['bash', 'read', 'write', 'edit', 'glob', 'grep'];
  * What may run at the vendor. Calls there are not asked about, so a tool that may be guarded runs here: which tools a server will list
  * there, under which names and with which effects, is not known.
  */
-function unguarded(named: string[], { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards) {
+function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards) {
   const by_effect = approve_effects.length > 0;
   const guards = by_effect || approval_tools.length > 0 || guarded_tools.length > 0;
   const isGuarded = (name: string) => {
@@ -155,7 +155,7 @@ function unguarded(named: string[], { approval_tools, guarded_tools = [], approv
 const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
 /** The address of a server that the vendor can call directly; servers with secrets or people's sign-ins are called from here. */
-function plainUrlOf({ transport_type, connection_config, disabled }: PinnedMcpServer): string | null {
+function findPlainUrl({ transport_type, connection_config, disabled }: PinnedMcpServer): string | null {
   const { url, headers = {}, oauth } = connection_config as { url?: unknown; headers?: object; oauth?: object };
   if (disabled || oauth) return null;
   const plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');

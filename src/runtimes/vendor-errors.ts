@@ -1,4 +1,4 @@
-import { shortened } from '../domain/outside.ts';
+import { truncate } from '../domain/outside.ts';
 import type { Fetch } from './reusing-fetch.ts';
 
 type Json = Record<string, unknown>;
@@ -21,35 +21,35 @@ export function readableErrors(fetch: Fetch): Fetch {
 
 function vendorError(text: string): Json {
   try {
-    return errorIn(JSON.parse(text)) ?? { message: shortened(text) };
+    return findError(JSON.parse(text)) ?? { message: truncate(text) };
   } catch {
-    return { message: shortened(text) };
+    return { message: truncate(text) };
   }
 }
 
 /** Gemini sends a list of one, Mistral the error itself, servers made with FastAPI a `detail`, Amazon a `Message`. */
-function errorIn(body: unknown): Json | null {
+function findError(body: unknown): Json | null {
   const inner = Array.isArray(body) ? body[0] : body;
   if (typeof inner !== 'object' || inner === null) return null;
   const { error = inner } = inner as Json;
   if (typeof error === 'string') return { message: error };
   if (typeof error !== 'object' || error === null) return null;
-  const message = messageIn(error as Json);
+  const message = findMessage(error as Json);
   return message ? { ...error, message } : null;
 }
 
-function messageIn(error: Json): string | null {
+function findMessage(error: Json): string | null {
   const said = error.message ?? error.Message ?? error.detail;
-  const text = textOf(said);
+  const text = findErrorText(said);
   const behind = ((error.metadata ?? {}) as Json).raw;
-  return text && typeof behind === 'string' && behind ? `${text}: ${shortened(behind)}` : text;
+  return text && typeof behind === 'string' && behind ? `${text}: ${truncate(behind)}` : text;
 }
 
 /** A sentence, or the sentences of a validator with the field that each is about. */
-function textOf(said: unknown): string | null {
+function findErrorText(said: unknown): string | null {
   if (typeof said === 'string') return said;
   if (Array.isArray(said)) return said.map(faultText).join('; ') || null;
-  return typeof said === 'object' && said !== null ? textOf((said as Json).detail) : null;
+  return typeof said === 'object' && said !== null ? findErrorText((said as Json).detail) : null;
 }
 
 function faultText(fault: unknown): string {

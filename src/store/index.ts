@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
-import { exchangeLimitsOf, type PinnedGuardrail } from '../domain/definition.ts';
+import { mergeExchangeLimits, type PinnedGuardrail } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { toolsRole } from './database/as-tools-role.ts';
-import { type Database, RUN_STATEMENT_MS, rows, within } from './database/database.ts';
+import { type Database, RUN_STATEMENT_MS, rows, withTimeLimit } from './database/database.ts';
 import { idempotencyStore } from './database/idempotency.ts';
 import { probeWriting } from './database/installation.sql.ts';
-import { refused, resource } from './database/resource.ts';
-import { type Used, usersOf } from './database/uses.ts';
+import { resource, translateConstraintErrors } from './database/resource.ts';
+import { listReferrers, type Used } from './database/uses.ts';
 import { auditQueueStore, auditStore } from './people/audit.ts';
 import { browserSessionStore } from './people/browser-sessions.ts';
 import { personSettings } from './people/person-settings.ts';
@@ -40,7 +40,7 @@ import { evaluationStore } from './runs/evaluations.ts';
 import { eventStore } from './runs/events.ts';
 import { forkStore } from './runs/forks.ts';
 import { inspectionStore } from './runs/inspection.ts';
-import { pinnedProvider, snapshotOf } from './runs/pin.ts';
+import { findSnapshot, pinProvider } from './runs/pin.ts';
 import { providerRates } from './runs/provider-rates.ts';
 import { runStore } from './runs/runs.ts';
 import { scoreStore } from './runs/scores.ts';
@@ -104,18 +104,19 @@ interface StoreOptions {
 /** The whole store, one part per resource. `publish` receives events after they are written. */
 export function createStore({ database: { pool, prisma }, keys, publish, admins = [], only_tools = false }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
-  const quick = within(pool, RUN_STATEMENT_MS);
+  const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
   const isToolsRole = toolsRole(quick, only_tools);
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
   const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
-  const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
-  const listings = mcpListingStore({ pool, prisma, fingerprints, openedAll: connections.mcpServers.openedAll });
-  const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
+  const createProviderStore = (on: Prisma.TransactionClient) =>
+    resource<Provider>(on.provider, { noun: 'provider', tagged: false });
+  const listings = mcpListingStore({ pool, prisma, fingerprints, listOpened: connections.mcpServers.listOpened });
+  const snapshot = (workflow_id: string) => findSnapshot(pool, workflow_id, trusted);
   return {
     agents: agentStore({ prisma, listings, admins: trusted }),
-    providers: { ...providersIn(prisma), ...granting.writes('provider', providersIn) },
+    providers: { ...createProviderStore(prisma), ...granting.writes('provider', createProviderStore) },
     customTools: { ...customToolStore(prisma), ...granting.writes('custom_tool', customToolStore) },
     mcpServers: {
       ...connections.mcpServers,
@@ -183,17 +184,17 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       workflow: (values: TaggedWorkflow) => rows<Unjoined>(pool, unjoinedOfWorkflow({ ...values, admins: trusted })),
     },
     /** What refers to a record, as `agent name` or `workflow title`, limited to what the viewer may see. */
-    usersOf: (table: Used, id: string, viewer: string) => usersOf(prisma, { table, id }, viewer),
+    usersOf: (table: Used, id: string, viewer: string) => listReferrers(prisma, { table, id }, viewer),
     /** Deletes an agent with its memories and chats. */
     async removeAgent(id: string): Promise<void> {
-      await refused('agent', prisma.agent.delete({ where: { id } }));
+      await translateConstraintErrors('agent', prisma.agent.delete({ where: { id } }));
       await memories.forgetAgent(id);
     },
     snapshot,
     /** What a run that uses a provider is pinned with; null if there is no such provider. */
     async providerToPin(id: string) {
-      const found = await providersIn(prisma).find(id);
-      return found && { provider: pinnedProvider(found), exchange_limits: exchangeLimitsOf(null, found) };
+      const provider = await createProviderStore(prisma).find(id);
+      return provider && { provider: pinProvider(provider), exchange_limits: mergeExchangeLimits(null, provider) };
     },
     /** Filters these ids to the ones missing from a table. */
     async missing(
@@ -202,8 +203,10 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     ) {
       if (ids.length === 0) return [];
       const model = prisma[table] as unknown as { findMany(args: object): Promise<{ id: string }[]> };
-      const found = new Set((await model.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
-      return ids.filter((id) => !found.has(id));
+      const existing_ids = new Set(
+        (await model.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id),
+      );
+      return ids.filter((id) => !existing_ids.has(id));
     },
     /** Writes something: a database that answers may have no room left. */
     async ping(): Promise<void> {

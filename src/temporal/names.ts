@@ -5,14 +5,14 @@ import type { LoopState } from '../domain/run-loop.ts';
 export const ENGINE_FILE = 'temporal/temporal.db';
 
 /** The engine's id of a task's run: unique, so that a second start has no effect. */
-export const runIdOf = (task_id: string) => `task-${task_id}`;
+export const toRunId = (task_id: string) => `task-${task_id}`;
 
 export const SCHEDULE_PREFIX = 'schedule-';
-export const scheduleIdOf = (id: string) => `${SCHEDULE_PREFIX}${id}`;
+export const toScheduleId = (id: string) => `${SCHEDULE_PREFIX}${id}`;
 
-export const deliveryIdOf = (delivery_id: string) => `webhook-${delivery_id}`;
-export const evaluationIdOf = (id: string) => `evaluation-${id}`;
-export const taskIdOfExecution = (run_id: string) => run_id.replace(/^task-/, '');
+export const toDeliveryId = (delivery_id: string) => `webhook-${delivery_id}`;
+export const toEvaluationId = (id: string) => `evaluation-${id}`;
+export const toTaskId = (run_id: string) => run_id.replace(/^task-/, '');
 
 /** Type of the failure that ends a run whose budget is used up. */
 export const BUDGET_HALT = 'budget_exhausted';
@@ -24,7 +24,7 @@ export const HALTED = 'Halted';
 export const TASK_ENDED = 'task_ended';
 
 /** How a worker names its code if its operator does not, such as perdura@0.1.0. The engine notes it with each workflow task that is done. */
-export const buildOf = (version: string) => `perdura@${version}`;
+export const toBuildId = (version: string) => `perdura@${version}`;
 
 /** What a worker does: runs the workflow code, calls models, calls tools. */
 export const ROLES = ['runs', 'models', 'tools'] as const;
@@ -52,7 +52,7 @@ export interface RunInput {
 }
 
 /** The rules of a run that its loop needs. */
-export const rulesOf = ({ max_turns, auto_memory, bypass_memory }: RunSettings) => ({
+export const toRunRules = ({ max_turns, auto_memory, bypass_memory }: RunSettings) => ({
   max_turns,
   ...(auto_memory && !bypass_memory ? { auto_memory } : {}),
 });

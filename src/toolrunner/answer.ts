@@ -8,10 +8,10 @@ const MESSAGE_LIMIT = 8_000;
 /** The frame as an answer under the interface's result rules, with the call's secrets redacted. */
 export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAnswer {
   const redact = redactor(Object.values(env));
-  const outcome = settle(frame);
+  const outcome = toOutcome(frame);
   const error = outcome.error === null ? null : redact.text(outcome.error);
   return {
-    result: outcome.result !== null ? redact.json(outcome.result) : failure(error ?? ''),
+    result: outcome.result !== null ? redact.json(outcome.result) : toErrorJson(error ?? ''),
     error,
     duration_ms: frame.duration_ms,
     stdout: redact.output(storable(frame.stdout), frame.stdout_bytes),
@@ -20,56 +20,56 @@ export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAn
 }
 
 /** An answer for a call that did not reach a tool process. */
-export function failedAnswer(error: string, duration_ms = 0): ToolAnswer {
-  return { result: failure(error), error, duration_ms, stdout: '', stderr: '' };
+export function createFailedAnswer(error: string, duration_ms = 0): ToolAnswer {
+  return { result: toErrorJson(error), error, duration_ms, stdout: '', stderr: '' };
 }
 
-function failure(error: string): string {
+function toErrorJson(error: string): string {
   return JSON.stringify({ error });
 }
 
-const refused = (error: string): Outcome => ({ result: null, error });
+const toFailure = (error: string): Outcome => ({ result: null, error });
 
 type Outcome = { result: string; error: null } | { result: null; error: string };
 
-function settle(frame: ChildFrame): Outcome {
+function toOutcome(frame: ChildFrame): Outcome {
   switch (frame.kind) {
     case 'returned':
-      return returned(frame.text);
+      return parseResult(frame.text);
     case 'raised':
-      return refused(message(frame.text));
+      return toFailure(parseMessage(frame.text));
     case 'too_large':
-      return refused(`the result is larger than ${RESULT_LIMIT} bytes`);
+      return toFailure(`the result is larger than ${RESULT_LIMIT} bytes`);
     case 'timed_out':
-      return refused('timed out');
+      return toFailure('timed out');
     case 'out_of_memory':
-      return refused('out of memory');
+      return toFailure('out of memory');
     case 'too_many_processes':
-      return refused('the tool started too many processes');
+      return toFailure('the tool started too many processes');
     case 'too_much_data':
-      return refused('the tool wrote too much data');
+      return toFailure('the tool wrote too much data');
     case 'refused':
-      return refused(frame.message);
+      return toFailure(frame.message);
     case 'ended':
-      return refused(ended(frame.exit));
+      return toFailure(describeExit(frame.exit));
     default:
-      return refused('the tool returned invalid data');
+      return toFailure('the tool returned invalid data');
   }
 }
 
 /** A tool can write to its own reply, so check here that it is JSON. The text stays unchanged, since numbers may exceed a double. */
-function returned(text: string): Outcome {
-  if (Buffer.byteLength(text) > RESULT_LIMIT) return refused(`the result is larger than ${RESULT_LIMIT} bytes`);
+function parseResult(text: string): Outcome {
+  if (Buffer.byteLength(text) > RESULT_LIMIT) return toFailure(`the result is larger than ${RESULT_LIMIT} bytes`);
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return refused('the tool returned invalid data');
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return toFailure('the tool returned invalid data');
     return { result: storableJson(text), error: null };
   } catch {
-    return refused('the tool returned invalid data');
+    return toFailure('the tool returned invalid data');
   }
 }
 
-function message(text: string): string {
+function parseMessage(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'string') return storable(value.slice(0, MESSAGE_LIMIT));
@@ -79,7 +79,7 @@ function message(text: string): string {
   return storable(text.slice(0, MESSAGE_LIMIT));
 }
 
-function ended(exit: number | null): string {
+function describeExit(exit: number | null): string {
   if (exit === null) return 'the tool process ended without a result';
   return exit < 0
     ? `the tool process was ended by signal ${-exit}`

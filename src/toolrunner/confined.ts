@@ -76,21 +76,21 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
     throw error;
   });
   const exit = new Promise<number>((resolve) => {
-    const ended = (code: number) => {
+    const finish = (code: number) => {
       host.slots.delete(slot);
       pass?.revoke();
       resolve(code);
     };
-    child.once('exit', (code) => ended(code ?? 137));
-    child.once('error', () => ended(127));
+    child.once('exit', (code) => finish(code ?? 137));
+    child.once('error', () => finish(127));
   });
-  const [stdout, stderr] = [heldBack(child.stdout!), heldBack(child.stderr!)];
+  const [stdout, stderr] = [bufferOutput(child.stdout!), bufferOutput(child.stderr!)];
   const control = child.stdio[3] as Writable;
   for (const stream of [child.stdin, control]) stream?.on('error', () => {});
-  control.write(`${JSON.stringify(request(wanted, { slot, ...host, token: pass?.token ?? null }))}\n`);
+  control.write(`${JSON.stringify(buildRequest(wanted, { slot, ...host, token: pass?.token ?? null }))}\n`);
   const kill = () => end(child, exit);
   try {
-    await started(child);
+    await waitForStart(child);
   } catch (reason) {
     await kill();
     throw reason;
@@ -99,7 +99,7 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
 }
 
 /** Buffers output until it is read: Node drops the unread output of an ended process. */
-function heldBack(output: Readable): Readable {
+function bufferOutput(output: Readable): Readable {
   const held = new PassThrough();
   pipeline(output, held, () => {});
   return held;
@@ -116,7 +116,7 @@ function takeSlot(slots: Set<number>): number {
 }
 
 /** Mirrors `confine.py`. */
-function request(
+function buildRequest(
   wanted: ConfinedCommand,
   {
     slot,
@@ -146,7 +146,7 @@ function request(
   };
 }
 
-function started(child: ChildProcess): Promise<void> {
+function waitForStart(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the command was not started in time')), START_MS);
     let text = '';

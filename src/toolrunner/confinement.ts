@@ -56,7 +56,14 @@ export async function findConfinement(ground: Ground): Promise<Confinement> {
 }
 
 function without(tier: 'process' | 'refused', reason: string, ground: Ground): Confinement {
-  return { tier, reason, zygote: null, proxy: null, settings: settingsOf('process', null, ground), close: async () => {} };
+  return {
+    tier,
+    reason,
+    zygote: null,
+    proxy: null,
+    settings: createSettingsBuilder('process', null, ground),
+    close: async () => {},
+  };
 }
 
 async function tryTier(tier: Tier, reason: string, ground: Ground): Promise<Confinement> {
@@ -66,7 +73,7 @@ async function tryTier(tier: Tier, reason: string, ground: Ground): Promise<Conf
   const path = tier === 'namespaces' ? scratch.socket() : undefined;
   const rules = egressRules(options.egress_allow, options.own_ports);
   const proxy = await startEgressProxy({ rules, ...(path ? { path } : {}) });
-  const settings = settingsOf(tier, path ?? null, ground);
+  const settings = createSettingsBuilder(tier, path ?? null, ground);
   try {
     const zygote = await keepZygote({
       command: ground.command('zygote'),
@@ -92,7 +99,7 @@ async function tryTier(tier: Tier, reason: string, ground: Ground): Promise<Conf
   }
 }
 
-function settingsOf(tier: Tier | 'process', egress_socket: string | null, { options, scratch, interpreter }: Ground) {
+function createSettingsBuilder(tier: Tier | 'process', egress_socket: string | null, { options, scratch, interpreter }: Ground) {
   const user = options.run_as ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const as_tools = user.uid === 0 ? { uid: TOOL_UID, gid: TOOL_GID } : user;
   return (limits: Limits): ConfinementSettings => ({

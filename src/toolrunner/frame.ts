@@ -33,7 +33,7 @@ interface FrameReader {
   frame(): ChildFrame | null;
 }
 
-export function frameReader(): FrameReader {
+export function createFrameReader(): FrameReader {
   let bytes: Buffer = Buffer.alloc(0);
   let head: Head | null = null;
   let start = 0;
@@ -51,7 +51,7 @@ export function frameReader(): FrameReader {
     frame() {
       if (!head || bytes.length < start + sum(head.sizes)) return null;
       const { sizes, ...rest } = head;
-      const [text, stdout, stderr] = cut(bytes.subarray(start), sizes);
+      const [text, stdout, stderr] = splitBySizes(bytes.subarray(start), sizes);
       return { ...rest, text: text ?? '', stdout: stdout ?? '', stderr: stderr ?? '' };
     },
   };
@@ -73,7 +73,7 @@ function sum(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total + size, 0);
 }
 
-function cut(bytes: Buffer, sizes: readonly number[]): string[] {
+function splitBySizes(bytes: Buffer, sizes: readonly number[]): string[] {
   let at = 0;
   return sizes.map((size) => {
     at += size;

@@ -51,19 +51,20 @@ const KERNEL_FILE_SYSTEMS = new Set(
 );
 
 /** Reads `/srv/data` and `/srv/data:rw`. */
-export const hostPathOf = (text: string): Required<HostPath> =>
+export const parseHostPath = (text: string): Required<HostPath> =>
   text.endsWith(':rw') ? { path: text.slice(0, -':rw'.length), writable: true } : { path: text, writable: false };
 
 /** Which paths of the host commands may be given. Throws if an allowed path can never be given. */
-export async function hostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
-  const never = [...SYSTEM, ...(await Promise.all(closed.map(nearest)))];
-  const fixed = await Promise.all(unwritable.map(nearest));
-  const allowed = await Promise.all(allow.map(hostPathOf).map(async (it) => ({ ...it, path: await nearest(it.path) })));
+export async function createHostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
+  const never = [...SYSTEM, ...(await Promise.all(closed.map(resolveLinks)))];
+  const fixed = await Promise.all(unwritable.map(resolveLinks));
+  const allowed = await Promise.all(allow.map(parseHostPath).map(async (it) => ({ ...it, path: await resolveLinks(it.path) })));
   for (const { path } of allowed) {
     const inside = never.find((place) => isWithin(path, place));
     if (inside) throw new Error(`MCP_PATHS: ${path} lies in ${inside}, which no MCP server may be given`);
   }
-  const offer = allowed.length > 0 ? `MCP_PATHS allows ${allowed.map(described).join(', ')}` : 'MCP_PATHS allows no path here';
+  const offer =
+    allowed.length > 0 ? `MCP_PATHS allows ${allowed.map(formatHostPath).join(', ')}` : 'MCP_PATHS allows no path here';
 
   return {
     async judge({ path: asked, writable = false }, { must_exist = false } = {}) {
@@ -72,14 +73,14 @@ export async function hostPathRules({ allow, closed, unwritable }: RuleParts): P
       if (!isAbsolute(asked) || asked.includes('\0') || asked.split(sep).includes('..'))
         throw refuse('a path is absolute and without ".."');
       const path = resolve(asked);
-      const real = await nearest(path);
+      const real = await resolveLinks(path);
       for (const place of [path, real]) {
         const taken = never.find((it) => overlaps(place, it)) ?? (writable ? fixed.find((it) => overlaps(place, it)) : undefined);
         if (taken) throw refuse(`it is, contains or lies in ${taken}`);
       }
       if (!allowed.some((it) => isWithin(real, it.path) && (it.writable || !writable))) throw refuse('it is not allowed');
       if (real !== path) throw refuse(`it is a symbolic link to ${real}; name that instead`);
-      const kernel = (await kernelMounts()).find((place) => overlaps(real, place));
+      const kernel = (await listKernelMounts()).find((place) => overlaps(real, place));
       if (kernel) throw refuse(`a view into the kernel is mounted at ${kernel}`);
       const found = await lstat(real).catch(() => null);
       if (!found && must_exist) throw refuse('it does not exist');
@@ -89,22 +90,22 @@ export async function hostPathRules({ allow, closed, unwritable }: RuleParts): P
   };
 }
 
-const described = ({ path, writable }: Required<HostPath>) => `${path} (${writable ? 'read and write' : 'read'})`;
+const formatHostPath = ({ path, writable }: Required<HostPath>) => `${path} (${writable ? 'read and write' : 'read'})`;
 const isWithin = (path: string, place: string): boolean => path === place || place === '/' || path.startsWith(`${place}/`);
 const overlaps = (path: string, place: string): boolean => isWithin(path, place) || isWithin(place, path);
 
 /** The path with its symbolic links resolved, as far as it exists. */
-async function nearest(path: string): Promise<string> {
+async function resolveLinks(path: string): Promise<string> {
   const normal = resolve(path);
   try {
     return await realpath(normal);
   } catch {
     const parent = dirname(normal);
-    return parent === normal ? normal : join(await nearest(parent), normal.slice(parent.length));
+    return parent === normal ? normal : join(await resolveLinks(parent), normal.slice(parent.length));
   }
 }
 
-async function kernelMounts(): Promise<string[]> {
+async function listKernelMounts(): Promise<string[]> {
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   return table.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');

@@ -2,11 +2,11 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { asLack } from '../domain/outages.ts';
 import { gate } from '../domain/queue.ts';
-import { failedAnswer, toAnswer } from './answer.ts';
+import { createFailedAnswer, toAnswer } from './answer.ts';
 import { type ConfinedProcess, startConfined } from './confined.ts';
 import { type Confinement, findConfinement } from './confinement.ts';
 import type { ChildFrame } from './frame.ts';
-import { hostPathOf, hostPathRules } from './host-paths.ts';
+import { createHostPathRules, parseHostPath } from './host-paths.ts';
 import { startInspector } from './inspection.ts';
 import { findInterpreter } from './interpreter.ts';
 import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
@@ -20,7 +20,7 @@ import { shareWorkspace } from './workspaces.ts';
 export * from '../egress/dial.ts';
 export * from '../egress/rules.ts';
 export type { ConfinedCommand, ConfinedProcess } from './confined.ts';
-export { hostPathOf } from './host-paths.ts';
+export { parseHostPath } from './host-paths.ts';
 export { NoInterpreter } from './interpreter.ts';
 export { runnerWithoutPython } from './no-python.ts';
 export type { ToolRunnerOptions } from './options.ts';
@@ -40,7 +40,7 @@ const RELAY_PORT = 3128;
 export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<PythonToolRunner> {
   const interpreter = await findInterpreter(options.python ?? 'python3');
   const scratch = await makeScratch(options.scratch_dir ?? tmpdir(), options.run_as);
-  const paths = await hostPathRules({
+  const paths = await createHostPathRules({
     allow: options.host_paths?.allow ?? [],
     closed: [scratch.dir, ...(options.workspaces ? [options.workspaces] : []), ...(options.host_paths?.closed ?? [])],
     unwritable: [CODE, interpreter.prefix, interpreter.base_prefix],
@@ -49,7 +49,12 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
   const confinement = await findConfinement({ options, interpreter, scratch, command, log: options.log ?? (() => {}) });
   const inspector = startInspector(command('inspect'));
   const closing = new AbortController();
-  const calls = callsOf(confinement, { options, closing: closing.signal, scratch: scratch.calls, one_shot: command('one-shot') });
+  const calls = createCallRunner(confinement, {
+    options,
+    closing: closing.signal,
+    scratch: scratch.calls,
+    one_shot: command('one-shot'),
+  });
   const slots = new Set<number>();
   const commands = new Set<ConfinedProcess>();
 
@@ -61,7 +66,7 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
     run: calls.run,
     preload: async (packages) => confinement.zygote?.replace(packages),
     pathRefusal: (path) =>
-      paths.judge(hostPathOf(path)).then(
+      paths.judge(parseHostPath(path)).then(
         () => null,
         (reason: Error) => reason.message,
       ),
@@ -102,14 +107,15 @@ interface CallHost {
   one_shot: readonly string[];
 }
 
-function callsOf(confinement: Confinement, { options, closing, scratch, one_shot }: CallHost) {
+function createCallRunner(confinement: Confinement, { options, closing, scratch, one_shot }: CallHost) {
   const queue = gate(options.max_concurrent ?? MAX_CONCURRENT);
   const running = new Set<Promise<unknown>>();
 
   async function run(call: ToolRun, signal: AbortSignal): Promise<ToolAnswer> {
     signal.throwIfAborted();
     closing.throwIfAborted();
-    if (confinement.tier === 'refused') return failedAnswer(`tools cannot be confined on this machine (${confinement.reason})`);
+    if (confinement.tier === 'refused')
+      return createFailedAnswer(`tools cannot be confined on this machine (${confinement.reason})`);
     const either = AbortSignal.any([signal, closing]);
     const leave = await queue.enter(either);
     const pass = call.network && confinement.proxy ? confinement.proxy.admit() : null;
@@ -120,10 +126,10 @@ function callsOf(confinement: Confinement, { options, closing, scratch, one_shot
       const frame = await exchange(job, either);
       signal.throwIfAborted();
       const duration_ms = Math.round((performance.now() - began) * 1000) / 1000;
-      if (!frame) return failedAnswer(closing.aborted ? CLOSED : 'the tool process was lost', duration_ms);
+      if (!frame) return createFailedAnswer(closing.aborted ? CLOSED : 'the tool process was lost', duration_ms);
       return toAnswer({ ...frame, duration_ms }, call.env);
     } catch (reason) {
-      if (reason instanceof WorkspaceOutside) return failedAnswer(reason.message);
+      if (reason instanceof WorkspaceOutside) return createFailedAnswer(reason.message);
       throw asLack(reason, 'the calls of tools (TMPDIR)');
     } finally {
       pass?.revoke();

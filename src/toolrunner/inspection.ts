@@ -32,7 +32,7 @@ export function startInspector(command: readonly string[], timeout_ms = TIMEOUT_
   let next_id = 0;
 
   async function ask(name: string, source: string): Promise<Inspection> {
-    if (!helper?.alive()) helper = await startHelper(command);
+    if (!helper?.isAlive()) helper = await startHelper(command);
     const id = ++next_id;
     const answer = await helper.ask({ id, name, source }, timeout_ms);
     return answer ? toInspection(answer) : invalid('the source is too complex to analyse', 1, 1);
@@ -73,7 +73,7 @@ function invalid(message: string, line: number, column: number): Inspection {
 }
 
 interface Helper {
-  alive(): boolean;
+  isAlive(): boolean;
   /** Null if the helper crashed on the question or did not answer in time; it has then ended. */
   ask(question: { id: number; name: string; source: string }, timeout_ms: number): Promise<HelperAnswer | null>;
   stop(): Promise<void>;
@@ -83,17 +83,17 @@ async function startHelper(command: readonly string[]): Promise<Helper> {
   const [file = '', ...args] = command;
   const child = await launchProcess(file, args, { stdio: ['pipe', 'pipe', 'ignore'], env: {}, detached: true });
   let waiting: ((answer: HelperAnswer | null) => void) | undefined;
-  const settle = (answer: HelperAnswer | null) => {
+  const deliver = (answer: HelperAnswer | null) => {
     waiting?.(answer);
     waiting = undefined;
   };
   // A dead helper breaks this pipe; its exit reports the same.
   child.stdin!.on('error', () => {});
-  child.on('error', () => settle(null));
-  child.on('exit', () => settle(null));
-  createInterface({ input: child.stdout! }).on('line', (line) => settle(JSON.parse(line) as HelperAnswer));
+  child.on('error', () => deliver(null));
+  child.on('exit', () => deliver(null));
+  createInterface({ input: child.stdout! }).on('line', (line) => deliver(JSON.parse(line) as HelperAnswer));
   return {
-    alive: () => alive(child),
+    isAlive: () => isAlive(child),
     ask(question, timeout_ms) {
       return new Promise((resolve) => {
         const timer = setTimeout(() => child.kill('SIGKILL'), timeout_ms);
@@ -105,7 +105,7 @@ async function startHelper(command: readonly string[]): Promise<Helper> {
       });
     },
     async stop() {
-      if (!alive(child)) return;
+      if (!isAlive(child)) return;
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
@@ -113,6 +113,6 @@ async function startHelper(command: readonly string[]): Promise<Helper> {
   };
 }
 
-function alive(child: ChildProcess): boolean {
+function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }

@@ -1,4 +1,4 @@
-import { failedAnswer } from './answer.ts';
+import { createFailedAnswer } from './answer.ts';
 import { NoInterpreter } from './interpreter.ts';
 import type { PythonToolRunner } from './python-tool-runner.ts';
 
@@ -20,7 +20,7 @@ export function runnerWithoutPython({ message: reason }: NoInterpreter): PythonT
       effect: null,
       network: null,
     }),
-    run: async () => failedAnswer(reason),
+    run: async () => createFailedAnswer(reason),
     preload: async () => {},
     pathRefusal: async () => reason,
     startConfined: refuse,

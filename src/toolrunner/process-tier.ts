@@ -23,14 +23,14 @@ export async function runInProcess(
 ): Promise<ChildFrame | null> {
   const cwd = await mkdtemp(join(options.scratch, 'call-'));
   try {
-    return await supervised(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
+    return await superviseCall(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
   } finally {
     // The call has its result; the runner removes what is left when it ends.
     await removeFolder(cwd).catch(() => {});
   }
 }
 
-async function supervised(
+async function superviseCall(
   command: readonly string[],
   job: Job,
   { cwd, signal }: { cwd: string; signal: AbortSignal },

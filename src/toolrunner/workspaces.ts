@@ -13,7 +13,7 @@ const PERMISSIONS = 0o7777n;
  */
 export const shareWorkspace = (dir: string): Promise<void> =>
   asRoot(dir, async (parent, name) => {
-    const { gid } = await parent.look(name);
+    const { gid } = await parent.stat(name);
     if (gid !== BigInt(TOOL_GID)) await share(parent, name);
   });
 
@@ -42,7 +42,7 @@ function outside(reason: NodeJS.ErrnoException): never {
 }
 
 async function share(parent: Folder, name: EntryName): Promise<void> {
-  const { uid } = await parent.look(name);
+  const { uid } = await parent.stat(name);
   const folder = await parent.enter(name).catch(unlessExchanged);
   try {
     for (const child of (await folder?.names().catch(unlessExchanged)) ?? []) await share(folder!, child).catch(unlessExchanged);

@@ -36,7 +36,7 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
     return startZygote(options.settings(preload), options);
   }
 
-  async function change(): Promise<void> {
+  async function replaceZygote(): Promise<void> {
     const old = current;
     current = await begin();
     if (stopped) await retire(current);
@@ -45,41 +45,41 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
   }
 
   /** One change at a time; callers wait for a running one. */
-  function changed(): Promise<void> {
-    changing ??= change().finally(() => {
+  function replaceOnce(): Promise<void> {
+    changing ??= replaceZygote().finally(() => {
       changing = undefined;
     });
     return changing;
   }
 
-  async function fresh(): Promise<void> {
-    if (!current.alive) return changed();
+  async function ensureFresh(): Promise<void> {
+    if (!current.alive) return replaceOnce();
     if (performance.now() - looked < LOOK_MS) return;
     looked = performance.now();
     const now = await fingerprint(options.watched);
     if (now === packages) return;
     packages = now;
     options.log('tool sandbox: packages changed, starting afresh');
-    await changed();
+    await replaceOnce();
   }
 
   return {
     async call(job, signal) {
       for (let attempt = 1; ; attempt += 1) {
-        await fresh();
+        await ensureFresh();
         const zygote = current;
         try {
           return await zygote.call(job, signal);
         } catch (reason) {
           if (!(reason instanceof ZygoteGone) || attempt === ATTEMPTS || stopped) throw reason;
-          if (zygote === current) await changed();
+          if (zygote === current) await replaceOnce();
         }
       }
     },
     async replace(packages_to_preload = preload) {
       preload = packages_to_preload;
       await changing;
-      await changed();
+      await replaceOnce();
     },
     get pid() {
       return current.pid;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { type ChildFrame, frameReader } from './frame.ts';
+import { type ChildFrame, createFrameReader } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
 import { launchProcess } from './launch-process.ts';
 import type { User, ZygoteSettings } from './settings.ts';
@@ -49,34 +49,34 @@ export async function startZygote(settings: ZygoteSettings, { command, run_as, l
   child.stdin!.write(`${JSON.stringify(settings)}\n`);
   createInterface({ input: child.stderr! }).on('line', (line) => log(`tool sandbox: ${line}`));
   try {
-    await ready(child, log);
+    await waitForReady(child, log);
   } catch (reason) {
     await stop(child, exit);
     throw reason;
   }
-  return handle(child, exit, settings.socket);
+  return createZygote(child, exit, settings.socket);
 }
 
 /** Resolves when the first confined child has reported; later reports are logged. */
-function ready(child: ChildProcess, log: (line: string) => void): Promise<void> {
+function waitForReady(child: ChildProcess, log: (line: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the tool sandbox did not start in time')), START_MS);
-    const settle = (finish: () => void) => {
+    const finishStart = (finish: () => void) => {
       clearTimeout(timer);
       finish();
     };
-    child.once('error', (reason) => settle(() => reject(reason)));
-    child.once('exit', (code) => settle(() => reject(new Error(`the tool sandbox ended at its start (exit code ${code})`))));
+    child.once('error', (reason) => finishStart(() => reject(reason)));
+    child.once('exit', (code) => finishStart(() => reject(new Error(`the tool sandbox ended at its start (exit code ${code})`))));
     createInterface({ input: child.stdout! }).on('line', (line) => {
       const note = JSON.parse(line) as { ready?: unknown; failed?: string; log?: string };
-      if (note.ready) settle(resolve);
-      if (note.failed !== undefined) settle(() => reject(new Error(note.failed)));
+      if (note.ready) finishStart(resolve);
+      if (note.failed !== undefined) finishStart(() => reject(new Error(note.failed)));
       if (note.log) log(`tool sandbox: ${note.log}`);
     });
   });
 }
 
-function handle(child: ChildProcess, exit: Promise<void>, socket: string): Zygote {
+function createZygote(child: ChildProcess, exit: Promise<void>, socket: string): Zygote {
   const calls = new Set<Promise<unknown>>();
   let alive = true;
   void exit.then(() => {
@@ -158,7 +158,7 @@ async function open(path: string): Promise<Socket> {
 /** Null if the connection broke or sent more than any supervisor would. */
 export function readFrame(channel: Readable): Promise<ChildFrame | null> {
   return new Promise((resolve) => {
-    const reader = frameReader();
+    const reader = createFrameReader();
     channel.on('error', () => {});
     channel.on('close', () => resolve(null));
     if (channel.destroyed) resolve(null);

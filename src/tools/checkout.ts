@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { asLack } from '../domain/outages.ts';
 import { redactor } from '../domain/redaction.ts';
-import { judgedAddresses } from '../egress/dial.ts';
+import { resolveAllowedAddresses } from '../egress/dial.ts';
 import type { EgressRules } from '../egress/rules.ts';
 import { git, TooMuch } from './git-process.ts';
 
@@ -55,7 +55,7 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
   return async ({ url, branch, token, into }, signal) => {
     const { protocol, hostname, port, username, password } = new URL(url);
     if (protocol !== 'https:' || username || password) throw new Error('The repository must be an https URL without credentials');
-    const addresses = await judgedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
+    const addresses = await resolveAllowedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
     // git's HTTP client tries them in turn.
     const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
     const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;

@@ -3,7 +3,7 @@ import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolSource } from './source.ts';
 
 /** Definitions that an agent or a client passes to the model. Nothing here executes them; a call that gets here fails with that reason. */
-export function definedTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
+export function createDefinitionTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
   return {
     list: async () =>
       specs.map(({ kind, name, description, parameters, effect }) => {

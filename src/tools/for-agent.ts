@@ -2,10 +2,10 @@ import type { AllowedMcpTool, Definition, OfferedTool } from '../domain/definiti
 import { namesOfTool, PREFIXES } from '../domain/tool-guards.ts';
 import { freeToolName, modelName } from '../domain/tool-names.ts';
 import type { FitArguments } from './arguments.ts';
-import { type BuiltinPorts, builtins } from './builtin/index.ts';
-import { definedTools } from './definitions.ts';
-import { type McpToolPorts, mcpTools } from './mcp/tools.ts';
-import { type PythonPorts, pythonTools } from './python.ts';
+import { type BuiltinPorts, createBuiltinTools } from './builtin/index.ts';
+import { createDefinitionTools } from './definitions.ts';
+import { createMcpTools, type McpToolPorts } from './mcp/tools.ts';
+import { createPythonTools, type PythonPorts } from './python.ts';
 import type { SourceTool, ToolOutcome, ToolSource } from './source.ts';
 
 export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts; fitArguments: FitArguments };
@@ -14,11 +14,11 @@ export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts; fitArg
 export interface Toolbox extends Pick<ToolSource, 'call'> {
   list(signal: AbortSignal): Promise<OfferedTool[]>;
   /** A sentence for every renamed tool. */
-  renamed(signal: AbortSignal): Promise<string[]>;
+  listRenamed(signal: AbortSignal): Promise<string[]>;
 }
 
 /** A tool's own name, and the prefix that distinguishes it from another tool of that name. */
-interface Shelf {
+interface PrefixedSource {
   prefix: string;
   source: ToolSource;
 }
@@ -38,7 +38,7 @@ interface ToolRules {
  * The tools of a run. Sources come in order of precedence: of two tools with one name, the later carries its source's prefix. A client
  * knows its tools by name, so they come first.
  */
-export function toolsFor(
+export function createAgentToolbox(
   { tools, mcp_servers = [] }: Pick<Definition, 'tools' | 'mcp_servers'>,
   ports: ToolPorts,
   { custom_tools, toolset }: ToolRules,
@@ -48,22 +48,22 @@ export function toolsFor(
   const names = of('builtin').map(({ name }) => name);
   const servers = mcp_servers.map((server) => {
     const found = (toolset?.mcp ?? []).filter(({ server_id }) => server_id === server.id);
-    return { prefix: modelName(server.name), source: mcpTools(ports.mcp, server, found) };
+    return { prefix: modelName(server.name), source: createMcpTools(ports.mcp, server, found) };
   });
-  return toolbox(
+  return createToolbox(
     [
-      { prefix: PREFIXES.client, source: definedTools(of('client')) },
-      { prefix: PREFIXES.builtin, source: builtins(ports, names) },
-      ...(custom_tools ? [{ prefix: PREFIXES.custom, source: pythonTools(ports, of('custom')) }] : []),
+      { prefix: PREFIXES.client, source: createDefinitionTools(of('client')) },
+      { prefix: PREFIXES.builtin, source: createBuiltinTools(ports, names) },
+      ...(custom_tools ? [{ prefix: PREFIXES.custom, source: createPythonTools(ports, of('custom')) }] : []),
       ...servers,
-      { prefix: PREFIXES.definition, source: definedTools(of('definition')) },
+      { prefix: PREFIXES.definition, source: createDefinitionTools(of('definition')) },
     ],
     ports.fitArguments,
     of('hosted').map(({ name }) => name),
   );
 }
 
-interface Placed {
+interface ToolEntry {
   offered: OfferedTool;
   source: ToolSource;
   own: SourceTool;
@@ -71,12 +71,12 @@ interface Placed {
 }
 
 /** All sources as one: resolves duplicate names, and converts arguments to the schema before a call. `reserved`: names of other tools. */
-export function toolbox(shelves: Shelf[], fitArguments: FitArguments, reserved: readonly string[] = []): Toolbox {
-  async function index(signal: AbortSignal): Promise<Map<string, Placed>> {
+function createToolbox(shelves: PrefixedSource[], fitArguments: FitArguments, reserved: readonly string[] = []): Toolbox {
+  async function index(signal: AbortSignal): Promise<Map<string, ToolEntry>> {
     const listed = await Promise.all(
       shelves.map(async ({ prefix, source }) => ({ prefix, source, specs: await source.list(signal) })),
     );
-    const tools = new Map<string, Placed>();
+    const tools = new Map<string, ToolEntry>();
     const taken = { has: (name: string) => reserved.includes(name) || tools.has(name) };
     for (const { prefix, source, specs } of listed) {
       for (const spec of specs) {
@@ -90,7 +90,7 @@ export function toolbox(shelves: Shelf[], fitArguments: FitArguments, reserved: 
   }
   return {
     list: async (signal) => [...(await index(signal)).values()].map(({ offered }) => offered),
-    async renamed(signal) {
+    async listRenamed(signal) {
       const moved = [...(await index(signal)).values()].filter(({ offered, own }) => offered.name !== own.name);
       return moved.map(
         ({ offered, own, prefix }) => `The tool ${own.name} of ${prefix} is called ${offered.name}, as the name is taken`,

@@ -79,11 +79,11 @@ function failureOf(said: string, was_full: boolean): Error {
     .filter((line) => !FOREIGN.test(line));
   const found = LACKS.find(([words]) => lines.some((line) => words.test(line)));
   const code = was_full ? 'ENOSPC' : found?.[1];
-  const error = new Error(`The repository could not be checked out: ${lastLineOf(said)}`);
+  const error = new Error(`The repository could not be checked out: ${findLastLine(said)}`);
   return code ? Object.assign(error, { code, syscall: 'spawn' }) : error;
 }
 
-const lastLineOf = (output: string) =>
+const findLastLine = (output: string) =>
   output
     .trim()
     .split('\n')

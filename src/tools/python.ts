@@ -1,6 +1,6 @@
 import type { PinnedTool } from '../domain/definition.ts';
-import { refusalIn } from '../domain/errors.ts';
-import { outageOf } from '../domain/outages.ts';
+import { formatRefusal } from '../domain/errors.ts';
+import { findOutage } from '../domain/outages.ts';
 import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type RunContext, type ToolSource, ToolUnreachable, unreachableWhileDown } from './source.ts';
@@ -14,7 +14,7 @@ export interface PythonPorts {
 }
 
 /** Custom Python tools; each call runs in a separate process. */
-export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly PinnedCustomTool[]): ToolSource {
+export function createPythonTools({ runner, openToken }: PythonPorts, tools: readonly PinnedCustomTool[]): ToolSource {
   return {
     list: async () =>
       tools.map(({ id = '', name, description, parameters, effect }) => {
@@ -48,8 +48,8 @@ export async function resolveEnv(
     try {
       env[variable] = await open(token, variable);
     } catch (error) {
-      if (outageOf(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
-      return { refusal: `The variable ${variable} cannot be filled: ${refusalIn(error as Error)}` };
+      if (findOutage(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
+      return { refusal: `The variable ${variable} cannot be filled: ${formatRefusal(error as Error)}` };
     }
   }
   return { env };

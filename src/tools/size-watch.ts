@@ -5,11 +5,11 @@ const WATCH_MS = 500;
 /** Measures a directory repeatedly, one measurement at a time. If it is too large, or cannot be measured, `exceeded` gets the end of a sentence. */
 export function watchSize(directory: string, max_bytes: number, exceeded: (reason: string) => void): AbortController {
   const ended = new AbortController();
-  const again = () => setTimeout(() => void look(), WATCH_MS).unref();
-  const look = async () => {
+  const again = () => setTimeout(() => void checkSize(), WATCH_MS).unref();
+  const checkSize = async () => {
     if (ended.signal.aborted) return;
     // If the service cannot look now, for instance because it has no descriptors left, it looks again.
-    const size = await sizeWithin(directory, max_bytes).catch(() => null);
+    const size = await measureSize(directory, max_bytes).catch(() => null);
     if (size?.fault) exceeded(size.fault);
     else again();
   };
@@ -18,7 +18,7 @@ export function watchSize(directory: string, max_bytes: number, exceeded: (reaso
 }
 
 /** The bytes of a directory. `fault`: why they are too many, as the end of a sentence. */
-export async function sizeWithin(directory: string, max_bytes: number): Promise<{ bytes: number; fault: string | null }> {
+export async function measureSize(directory: string, max_bytes: number): Promise<{ bytes: number; fault: string | null }> {
   const { bytes, unmeasured } = await measureFolder(directory, { bytes: max_bytes, files: Number.POSITIVE_INFINITY });
   if (unmeasured) return { bytes, fault: `its size cannot be measured: ${unmeasured}` };
   return { bytes, fault: bytes > max_bytes ? `it is larger than ${max_bytes} bytes` : null };

@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../domain/definition.ts';
-import { asLack, outageOf } from '../domain/outages.ts';
-import { shortened } from '../domain/outside.ts';
+import { asLack, findOutage } from '../domain/outages.ts';
+import { truncate } from '../domain/outside.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import type { Answer, FormQuestion } from '../domain/questions.ts';
 import type { ToolIdentity } from '../domain/tool-guards.ts';
@@ -74,14 +74,14 @@ export class ToolUnreachable extends Error {
   readonly reached: boolean;
 
   constructor(message: string, { reached = false, ...options }: ErrorOptions & { reached?: boolean } = {}) {
-    super(storable(shortened(message)), options);
+    super(storable(truncate(message)), options);
     this.reached = reached;
   }
 }
 
 /** For what comes before a tool begins: if the installation lacks something, the call is held and tried again. */
 export function unreachableWhileDown(error: Error): never {
-  if (!outageOf(error)) throw error;
+  if (!findOutage(error)) throw error;
   const lack = asLack(error) as Error;
   throw new ToolUnreachable(lack.message, { cause: lack });
 }

@@ -6,7 +6,7 @@ interface WorkspaceLimits {
   files: number;
 }
 
-export const workspaceLimitsOf = ({
+export const toWorkspaceLimits = ({
   WORKSPACE_MB,
   WORKSPACE_FILES,
 }: {
@@ -18,7 +18,7 @@ export const workspaceLimitsOf = ({
 });
 
 /** Why nothing more may be written; null while the directory is within its limits. */
-async function fault(directory: string, limits: WorkspaceLimits): Promise<string | null> {
+async function findFault(directory: string, limits: WorkspaceLimits): Promise<string | null> {
   const { files, bytes, unmeasured } = await measureFolder(directory, limits);
   if (unmeasured) return `The workspace cannot be measured: ${unmeasured}; no tool may write in it any more`;
   if (files > limits.files)
@@ -47,7 +47,10 @@ interface Guard {
 }
 
 /** A call that may write in a workspace. It is not started if the workspace is full, and is ended with a message if it fills it. */
-export async function withinLimits(limits: WorkspaceLimits, work: (guard: Guard) => Promise<ToolOutcome>): Promise<ToolOutcome> {
+export async function runWithinLimits(
+  limits: WorkspaceLimits,
+  work: (guard: Guard) => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const full = new AbortController();
   let entered: string | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -59,13 +62,13 @@ export async function withinLimits(limits: WorkspaceLimits, work: (guard: Guard)
   /** If the service cannot look now, for instance because it has no descriptors left, it looks later. */
   async function lookAgain(directory: string): Promise<void> {
     const started = performance.now();
-    const found = await fault(directory, limits).catch(() => null);
+    const found = await findFault(directory, limits).catch(() => null);
     if (found) full.abort(new WorkspaceFull(found));
     else lookLater(directory, performance.now() - started);
   }
   async function enter(directory: string): Promise<void> {
     const started = performance.now();
-    const found = await fault(directory, limits);
+    const found = await findFault(directory, limits);
     if (found) full.abort(new WorkspaceFull(found));
     full.signal.throwIfAborted();
     entered = directory;
@@ -74,7 +77,7 @@ export async function withinLimits(limits: WorkspaceLimits, work: (guard: Guard)
   try {
     const outcome = await work({ enter, full: full.signal });
     // What the call has done counts, also if the service cannot look now: the next call is not started before it can.
-    const found = entered && (await fault(entered, limits).catch(() => null));
+    const found = entered && (await findFault(entered, limits).catch(() => null));
     return found ? { ...outcome, content: `${outcome.content}\n[${found}]`, failed: true } : outcome;
   } catch (error) {
     if (!full.signal.aborted) throw error;

@@ -12,11 +12,11 @@ export interface Workspaces {
 }
 
 /** The working directories of runs. */
-export const workspacesOf = ({ PERDURA_HOME }: { PERDURA_HOME: string }) => join(PERDURA_HOME, 'workspaces');
+export const toWorkspacesPath = ({ PERDURA_HOME }: { PERDURA_HOME: string }) => join(PERDURA_HOME, 'workspaces');
 
 const DRAFT = '.draft-';
 
-export function workspaces(parent: string): Workspaces {
+export function createWorkspaces(parent: string): Workspaces {
   return {
     async of(task_id, fill) {
       const directory = join(parent, task_id);

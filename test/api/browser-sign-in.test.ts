@@ -4,8 +4,8 @@ import { returnPage } from '../../src/api/sign-in/browser-sign-in.ts';
 import { sealLogin } from '../../src/api/sign-in/login-cookie.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
-import { externalSetting } from '../../src/main/setting.ts';
-import { browserSignInOf } from '../../src/main/wiring/browser-sign-in.ts';
+import { loadExternalSettings } from '../../src/main/setting.ts';
+import { createBrowserSignIn } from '../../src/main/wiring/browser-sign-in.ts';
 import { openApi, openSharedServices } from '../../src/main/wiring/index.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { type Client, clientOf } from '../support/client.ts';
@@ -305,9 +305,9 @@ describe('the session of a browser', () => {
 
 it('needs an issuer and a public address', async () => {
   const env = { DATABASE_URL: 'postgresql://x', TEMPORAL_ADDRESS: 'x:1', OIDC_CLIENT_ID: 'perdura' };
-  await expect(externalSetting(readConfig(env))).rejects.toThrow('set PERDURA_PUBLIC_URL');
+  await expect(loadExternalSettings(readConfig(env))).rejects.toThrow('set PERDURA_PUBLIC_URL');
   const setting = { ...here.setting, config: readConfig({ OIDC_CLIENT_ID: 'perdura' }) };
-  expect(() => browserSignInOf({ setting, keys: here.core.keys })).toThrow('set OIDC_ISSUER');
+  expect(() => createBrowserSignIn({ setting, keys: here.core.keys })).toThrow('set OIDC_ISSUER');
   const without = await startTestInstallation({ worker: false });
   const answer = await fetch(`${without.url}/auth/session`);
   expect(await answer.json()).toEqual({ issuer: null, login_url: null, signed_in: false });

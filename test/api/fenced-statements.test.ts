@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventsOf } from '../../src/domain/events.ts';
+import { createTaskEvents } from '../../src/domain/events.ts';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import type { OpenRun } from '../../src/store/runs/runs.ts';
 import type { OpenCall } from '../../src/store/runs/tool-ledger.ts';
@@ -17,7 +17,7 @@ afterAll(() => here.stop());
 const step = 1;
 const usage = { total_in: 1, total_out: 1, cache_read: 0, cache_write: 0, cost: 0.5, premium_requests: 0 };
 const eventsFor = ({ task_id }: { task_id: string }) => [
-  eventsOf(task_id, () => new Date().toISOString()).log('tested', 'tested'),
+  createTaskEvents(task_id, () => new Date().toISOString()).log('tested', 'tested'),
 ];
 const message = (content: string) =>
   ({ step, position: 1, role: 'assistant', kind: 'reply', content, tool_calls: null, call_id: null, extra: null }) as never;

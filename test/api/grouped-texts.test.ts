@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
-import { connectionTo } from '../../src/store/database/database.ts';
+import { buildClientConfig } from '../../src/store/database/database.ts';
 import { connectionOutage } from '../../src/store/database/database-outages.ts';
 import { eventStore } from '../../src/store/runs/events.ts';
-import { groupedTexts } from '../../src/store/runs/grouped-texts.ts';
+import { createTextWriter } from '../../src/store/runs/grouped-texts.ts';
 import { appendText } from '../../src/store/runs/runs.sql.ts';
 import { type OpenRun, runStore } from '../../src/store/runs/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -186,7 +186,7 @@ it('lets no locked task hold up the others; its own text waits', async () => {
 it('an outage fails every text of the batch; another error only the text that causes it', async () => {
   const run = { task_id: 't', workflow_id: 'w', step: 1, attempt: 1, after: 0 };
   const alone = async ({ task_id }: { task_id: string }) => (task_id === 'good' ? 1 : null);
-  const failing = (error: Error) => groupedTexts({ query: () => Promise.reject(error) }, { alone, onWritten: () => {} });
+  const failing = (error: Error) => createTextWriter({ query: () => Promise.reject(error) }, { alone, onWritten: () => {} });
   const texts = ['good', 'bad'].map((task_id) => ({ ...run, task_id, event: textOf('x').event }));
   const down = failing(connectionOutage(new Error('connect ECONNREFUSED')));
   const answers = await Promise.allSettled(texts.map(down));
@@ -196,7 +196,7 @@ it('an outage fails every text of the batch; another error only the text that ca
 });
 
 describe('announced over Postgres', () => {
-  const busOf = () => postgresBus({ connection: connectionTo(place.url, 'perdura events'), pool, log: () => {} });
+  const busOf = () => postgresBus({ connection: buildClientConfig(place.url, 'perdura events'), pool, log: () => {} });
   const announcing = (bus: EventBus) =>
     runStore(counted, (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }));
 

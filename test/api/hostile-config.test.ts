@@ -82,7 +82,7 @@ describe('the address of a knowledge source elsewhere', () => {
   it.each(BAD_POSTGRES)('is refused when it is used: %s', async (url) => {
     const search = searchRemote({ source_type: 'pgvector', connection_config: { url, table: 't' } }, [1], {
       limit: 1,
-      ports: { fetch, addressOf: async () => Promise.reject(new Error('it was dialled')) },
+      ports: { fetch, resolveAddress: async () => Promise.reject(new Error('it was dialled')) },
     });
     await expect(search).rejects.toThrow('connection_config.url: ');
   });
@@ -103,7 +103,7 @@ describe('the address of a knowledge source elsewhere', () => {
     const dialled: [string, number][] = [];
     const ports = {
       fetch,
-      async addressOf(host: string, at: number) {
+      async resolveAddress(host: string, at: number) {
         dialled.push([host, at]);
         return hostname;
       },
@@ -125,7 +125,7 @@ describe('the address of a knowledge source elsewhere', () => {
     const before = process.env.PGPASSWORD;
     process.env.PGPASSWORD = password;
     try {
-      const ports = { fetch, addressOf: async () => hostname };
+      const ports = { fetch, resolveAddress: async () => hostname };
       const searched = searchRemote({ source_type: 'pgvector', connection_config: { url, table: 't' } }, [1], {
         limit: 1,
         ports,
@@ -142,7 +142,7 @@ describe('the address of a knowledge source elsewhere', () => {
     async (mode) => {
       const server = await startImpostor();
       const url = `postgres://u:${CANARY}@database.example:${server.port}/x?sslmode=${mode}`;
-      const ports = { fetch, addressOf: async () => '127.0.0.1' };
+      const ports = { fetch, resolveAddress: async () => '127.0.0.1' };
       const source = { source_type: 'pgvector', connection_config: { url, table: 't' } };
       try {
         await expect(searchRemote(source, [1], { limit: 1, ports })).rejects.toThrow(/certificate/);
@@ -162,7 +162,7 @@ describe('the address of a knowledge source elsewhere', () => {
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const connection_config = { url, collection: 'c', api_key: CANARY };
-    const ports = { fetch: here.core.egress.configuration.fetch, addressOf: async () => hostOf(url) };
+    const ports = { fetch: here.core.egress.configuration.fetch, resolveAddress: async () => hostOf(url) };
     await expect(searchRemote({ source_type: 'vector_db', connection_config }, [1], { limit: 1, ports })).rejects.toThrow();
     expect(keys).toEqual([CANARY]);
     server.close();

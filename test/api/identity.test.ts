@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { cachedIdentity } from '../../src/identity/cached-identity.ts';
+import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
 import { codeHostIdentity, localIdentity } from '../../src/identity/providers.ts';
 import { withServiceKeys } from '../../src/identity/service-keys.ts';
 
@@ -36,7 +36,7 @@ describe('an identity', () => {
   it('is asked for once by many requests at a time, and remembered: longer when valid than when not', async () => {
     await using host = await codeHost();
     let now = 0;
-    const identify = cachedIdentity([host.check], { now: () => now });
+    const identify = createCachedIdentity([host.check], { now: () => now });
     await Promise.all([identify('good'), identify('good'), identify('good')]);
     await identify('bad');
     expect(host.state.asked).toBe(2);
@@ -51,7 +51,7 @@ describe('an identity', () => {
   it('outlives the provider for an hour, and is not available to strangers meanwhile', async () => {
     await using host = await codeHost();
     let now = 0;
-    const identify = cachedIdentity([host.check], { now: () => now });
+    const identify = createCachedIdentity([host.check], { now: () => now });
     await identify('good');
     host.state.down = true;
     now = 50 * 60_000;
@@ -63,7 +63,7 @@ describe('an identity', () => {
 
   it('of a service key is looked up again after two seconds, and does not count as a sign-in for an hour', async () => {
     let [now, asked, valid] = [0, 0, true];
-    const people = cachedIdentity([() => Promise.reject(new Error('a provider was asked'))]);
+    const people = createCachedIdentity([() => Promise.reject(new Error('a provider was asked'))]);
     const found = { id: 'k', owner: 'github:a:b', owner_login: 'a', role: 'editor', scopes: ['read'], expires_at: null } as const;
     const look = async () => {
       asked += 1;
@@ -85,7 +85,7 @@ describe('an identity', () => {
 
   it('may come from any of several providers', async () => {
     await using host = await codeHost();
-    const identify = cachedIdentity([localIdentity([{ login: 'me', token: 'local' }]), host.check]);
+    const identify = createCachedIdentity([localIdentity([{ login: 'me', token: 'local' }]), host.check]);
     expect((await identify('local'))?.provider).toBe('local');
     expect((await identify('good'))?.provider).toBe('github');
     host.state.down = true;

@@ -5,10 +5,10 @@ import { discoverOAuthProtectedResourceMetadata, extractWWWAuthenticateParams } 
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storable } from '../../src/domain/transcript.ts';
-import { cachedIdentity } from '../../src/identity/cached-identity.ts';
+import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
 import { oidcIdentity } from '../../src/identity/oidc.ts';
 import { readConfig } from '../../src/main/config.ts';
-import { identityOf } from '../../src/main/setting.ts';
+import { createIdentityChecks } from '../../src/main/setting.ts';
 import { clientOf } from '../support/client.ts';
 import { startTestInstallation } from '../support/installation.ts';
 import { ODD_VALUES } from '../support/odd-values.ts';
@@ -117,7 +117,7 @@ describe('a token of an OpenID Connect issuer', () => {
       if (!valid) throw new Error('down');
       return { provider: 'oidc', subject: 'u', login: 'u', valid_until: Date.now() - 1 };
     };
-    const identify = cachedIdentity([ends], { now: () => clock.at });
+    const identify = createCachedIdentity([ends], { now: () => clock.at });
     await identify('t');
     valid = false;
     await expect(identify('t')).rejects.toMatchObject({ kind: 'unavailable' });
@@ -133,7 +133,7 @@ describe('a token of an OpenID Connect issuer', () => {
 
   it('signs in, with the role of its claim', async () => {
     const env = { IDENTITY_PROVIDERS: 'github,oidc', OIDC_ISSUER: issuer, OIDC_AUDIENCE: 'perdura', OIDC_ROLE_CLAIM: 'roles' };
-    const identity_providers = await identityOf(readConfig({ ...env, IDENTITY_API_URL: `${issuer}/github` }), 'github');
+    const identity_providers = await createIdentityChecks(readConfig({ ...env, IDENTITY_API_URL: `${issuer}/github` }), 'github');
     const here = await startTestInstallation({ worker: false, setting: { identity_providers } });
     state.asked = [];
     const as = async (...roles: string[]) => clientOf(here.url, await tokenOf({ claims: { roles } }));
@@ -150,7 +150,7 @@ describe('a token of an OpenID Connect issuer', () => {
 });
 
 it('needs an issuer and an audience', async () => {
-  await expect(identityOf(readConfig({ IDENTITY_PROVIDERS: 'oidc' }), 'github')).rejects.toThrow(
+  await expect(createIdentityChecks(readConfig({ IDENTITY_PROVIDERS: 'oidc' }), 'github')).rejects.toThrow(
     'set OIDC_ISSUER and OIDC_AUDIENCE',
   );
   expect(() => readConfig({ OIDC_ISSUER: 'http://id.example' })).toThrow(

@@ -1,10 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { missingFor, missingForCall } from '../../src/domain/continuity.ts';
+import { findCallGap, findStepGap } from '../../src/domain/continuity.ts';
 import { asked, providerDestination } from '../../src/domain/destinations.ts';
-import { type CallDecision, type CallStatus, moveOf } from '../../src/domain/effects.ts';
-import { DEFAULT_MODEL, eventsOf } from '../../src/domain/events.ts';
-import type { BegunStep, OpenRun } from '../../src/store/runs/runs.ts';
+import { type CallDecision, type CallStatus, decideMove } from '../../src/domain/effects.ts';
+import { createTaskEvents, DEFAULT_MODEL } from '../../src/domain/events.ts';
+import type { OpenRun, StepClaim } from '../../src/store/runs/runs.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 /** Opening a call or a step also begins it if the rules of the domain leave nothing to decide. The statements may never begin more. */
@@ -98,10 +98,10 @@ describe('a call that is opened', () => {
         if (started) {
           begun.push([task, state]);
           expect(LIVE).toContain(task.status);
-          expect({ halted: task.halted, fork: task.fork, missing: missingForCall(`1-${place}`, call!) }).toEqual({
+          expect({ halted: task.halted, fork: task.fork, missing: findCallGap(`1-${place}`, call!) }).toEqual({
             ...{ halted: false, fork: null, missing: null },
           });
-          expect(moveOf({ ...state, effect: 'write', restored: task.restored })).toBe('run');
+          expect(decideMove({ ...state, effect: 'write', restored: task.restored })).toBe('run');
           expect(call).toEqual(await ledger.open(task_id, `1-${place}`));
         }
       }
@@ -125,7 +125,7 @@ describe('a call that is opened', () => {
     await withCalls(task_id);
     const both = await Promise.all([ledger.openAndStart(task_id, '1-0', at), ledger.openAndStart(task_id, '1-0', at)]);
     expect(both.map(({ started }) => started).sort()).toEqual([false, true]);
-    const { type, data } = eventsOf(task_id, () => at).log('tool_call', 'pay', {
+    const { type, data } = createTaskEvents(task_id, () => at).log('tool_call', 'pay', {
       ...{ call_id: '1-0', name: 'pay', arguments: '{"n": 1}' },
     });
     expect((await eventsFrom(task_id)).slice(-1)).toMatchObject([{ type, data }]);
@@ -184,7 +184,7 @@ describe('a step that is opened', () => {
       }
       begun.push(state);
       const { status, halt_requested, recorded, attempts } = before;
-      expect({ status, halt_requested, recorded, attempts, missing: missingFor(order, before) }).toEqual({
+      expect({ status, halt_requested, recorded, attempts, missing: findStepGap(order, before) }).toEqual({
         ...{ status: 'running', halt_requested: false, recorded: false, attempts: 0, missing: null },
       });
       expect(after).toMatchObject({ attempts: 1, turns: 1, status: 'running', recorded: false });
@@ -215,11 +215,11 @@ describe('a step that is opened', () => {
       const place = { step: 2, turns: 1, at, key: null };
       const both = await Promise.all([runs.openAndBegin(task_id, place), runs.openAndBegin(task_id, place)]);
       expect(both.filter(({ begun }) => begun === null)).toHaveLength(1);
-      const { type, data } = eventsOf(task_id, () => at).log('model_call', model ?? DEFAULT_MODEL, { step: 2 });
+      const { type, data } = createTaskEvents(task_id, () => at).log('model_call', model ?? DEFAULT_MODEL, { step: 2 });
       expect((await eventsFrom(task_id)).slice(-1)).toMatchObject([{ type, data }]);
-      const { run, begun } = both.find((opened) => opened.begun !== null) as { run: OpenRun; begun: BegunStep };
+      const { run, begun } = both.find((opened) => opened.begun !== null) as { run: OpenRun; begun: StepClaim };
       const after = begun.last;
-      const more = { step: 2, after, event: eventsOf(task_id, () => at).delta('a') };
+      const more = { step: 2, after, event: createTaskEvents(task_id, () => at).delta('a') };
       expect(await runs.publishText(run, more)).toBe(after + 1);
       const again = (await runs.open(task_id, 2)) as OpenRun;
       expect(await runs.begin(again, { step: 2, turns: 1, denied: [], messages: [], events: [], key: null })).not.toBeNull();

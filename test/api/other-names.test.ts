@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { spellingsOf } from '../../src/contracts/common.ts';
+import { getSpellings } from '../../src/contracts/common.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 import { GUARDRAIL_TYPES } from '../../src/contracts/guardrails.ts';
 import { WORKFLOW_STATUSES } from '../../src/contracts/workflows.ts';
@@ -32,7 +32,7 @@ const ALIASED: Aliased[] = (await declaredEndpoints())
   .filter(({ method }) => method === 'PUT' || method === 'PATCH')
   .flatMap((endpoint) =>
     Object.entries(shapeIn(endpoint)).flatMap(([own, field]) => {
-      const { names } = spellingsOf(field);
+      const { names } = getSpellings(field);
       return names ? [{ title: `${own} of ${endpoint.path}`, path: endpoint.path, own, names }] : [];
     }),
   );

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, inject, it } from 'vitest';
-import { outageOf } from '../../src/domain/outages.ts';
+import { findOutage } from '../../src/domain/outages.ts';
 import { type Database, openDatabase } from '../../src/store/database/database.ts';
 import { testDatabase } from '../support/database.ts';
 import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
@@ -33,7 +33,7 @@ const all = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: CONNE
 const endOf = (work: Promise<unknown>) =>
   work.then(
     () => 'answered',
-    (error: Error) => (outageOf(error) ? (error.cause as Error).message : `no outage: ${error.message}`),
+    (error: Error) => (findOutage(error) ? (error.cause as Error).message : `no outage: ${error.message}`),
   );
 
 it('fails a statement that the server never got, and replaces the connections that are idle', async () => {

@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import type { Watched } from './client.ts';
 
 /** Measures from the clients' view how soon the work of a killed worker is announced again. */
@@ -30,7 +30,7 @@ export function measureRecovery(address: string, open: () => string[]): Recovery
 
   async function note(pid: number, { task_id, at }: Loss): Promise<void> {
     const described = await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
-      client.workflow.getHandle(runIdOf(task_id)).describe(),
+      client.workflow.getHandle(toRunId(task_id)).describe(),
     );
     const held = described.raw.pendingActivities?.some(
       ({ lastWorkerIdentity, state }) => lastWorkerIdentity?.startsWith(`${pid}@`) && state === STARTED,

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { lockInstallation } from '../../src/embedded/installation-lock.ts';
 import { encryptionKey, localToken } from '../../src/embedded/local-identity.ts';
-import { freePort, rememberedPort, stickyPort } from '../../src/embedded/ports.ts';
-import { endProcess, markOf } from '../../src/embedded/processes.ts';
+import { findFreePort, loadPort, reservePort } from '../../src/embedded/ports.ts';
+import { endProcess, findMark } from '../../src/embedded/processes.ts';
 import { testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
@@ -99,14 +99,14 @@ describe('the secrets of an installation', () => {
 describe('ports', () => {
   it('are kept between starts and replaced if another process has them', async () => {
     const home = await bench.home();
-    const port = await stickyPort(home, 'api', await freePort(23_000));
-    expect(await stickyPort(home, 'api', 1)).toBe(port);
+    const port = await reservePort(home, 'api', await findFreePort(23_000));
+    expect(await reservePort(home, 'api', 1)).toBe(port);
     const blocker = createServer().listen(port, '127.0.0.1');
     bench.keep({ stop: async () => void blocker.close() });
     await new Promise((done) => blocker.once('listening', done));
-    const next = await stickyPort(home, 'api', port);
+    const next = await reservePort(home, 'api', port);
     expect(next).toBeGreaterThan(port);
-    expect(await rememberedPort(home, 'api')).toBe(next);
+    expect(await loadPort(home, 'api')).toBe(next);
   });
 });
 
@@ -115,9 +115,9 @@ describe('processes', () => {
     for (const script of ['setInterval(() => {}, 1000)', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]) {
       const child = spawn(process.execPath, ['-e', `${script}; console.log('ready')`], { stdio: ['ignore', 'pipe', 'ignore'] });
       await new Promise((done) => child.stdout.once('data', done));
-      const mark = await markOf(child.pid!);
+      const mark = await findMark(child.pid!);
       await endProcess(mark!, 300);
-      expect(await markOf(child.pid!)).toBeUndefined();
+      expect(await findMark(child.pid!)).toBeUndefined();
     }
   });
 });

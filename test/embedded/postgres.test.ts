@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isRoot } from '../../src/embedded/account.ts';
-import { rememberPort } from '../../src/embedded/ports.ts';
+import { savePort } from '../../src/embedded/ports.ts';
 import { type PostgresOptions, startPostgres } from '../../src/embedded/postgres.ts';
-import { markOf } from '../../src/embedded/processes.ts';
+import { findMark } from '../../src/embedded/processes.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
@@ -106,7 +106,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     const taken = await start({ home });
     expect(taken).toMatchObject({ reused: true, pid: left.pid, url: left.url });
     await taken.stop();
-    expect(await markOf(left.pid)).toBeUndefined();
+    expect(await findMark(left.pid)).toBeUndefined();
   });
 
   it('takes the next port if its port is occupied, and keeps it', async () => {
@@ -114,7 +114,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     await once(blocker, 'listening');
     bench.keep({ stop: async () => void blocker.close() });
     const taken = (blocker.address() as { port: number }).port;
-    await rememberPort(home, 'postgres', taken);
+    await savePort(home, 'postgres', taken);
 
     const first = await start({ home });
     expect(Number(new URL(first.url).port)).toBeGreaterThan(taken);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { SAMPLE } from '../../src/contracts/sample.ts';
-import { localPrincipal } from '../../src/main/setting.ts';
+import { findLocalPrincipal } from '../../src/main/setting.ts';
 import { prepareSample } from '../../src/main/wiring/prepare-sample.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
@@ -73,7 +73,7 @@ describe('the sample of a fresh installation', () => {
     const { start, made, setting } = await installation();
     await start(FIRST, null);
     expect(await made()).toEqual(NOTHING);
-    const named = (IDENTITY_PROVIDERS: string[]) => localPrincipal({ ...setting.config, IDENTITY_PROVIDERS });
+    const named = (IDENTITY_PROVIDERS: string[]) => findLocalPrincipal({ ...setting.config, IDENTITY_PROVIDERS });
     expect([named([]), named(['github', 'local']), named(['github'])]).toEqual([
       expect.anything(),
       { provider: 'local', subject: 'local', login: 'local' },

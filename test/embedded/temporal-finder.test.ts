@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { findTemporal } from '../../src/embedded/temporal.ts';
-import { ARCHIVE_SUMS, MODULE, MODULE_SUM, recordSum, sha256Of } from '../../src/embedded/temporal-pins.ts';
+import { ARCHIVE_SUMS, computeSha256, MODULE, MODULE_SUM, recordSum } from '../../src/embedded/temporal-pins.ts';
 import { testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
@@ -24,7 +24,7 @@ async function fake(directory: string, server = '1.29.1'): Promise<string> {
 /** Puts an executable where Perdura stores one that it obtained. */
 async function obtained(directory: string): Promise<string> {
   const file = await fake(directory);
-  await recordSum(file, await sha256Of(file));
+  await recordSum(file, await computeSha256(file));
   return file;
 }
 
@@ -121,7 +121,7 @@ it('takes an unrecorded file only when it names the pinned source, and records i
 
   await appendFile(file, `exit\nmod\t${MODULE}\tv1.5.1\t${MODULE_SUM}\n`);
   expect(await findTemporal(options)).toBe(file);
-  expect(await readFile(`${file}.sha256`, 'utf8')).toBe(`${await sha256Of(file)}  temporal\n`);
+  expect(await readFile(`${file}.sha256`, 'utf8')).toBe(`${await computeSha256(file)}  temporal\n`);
   await rm(file);
 });
 

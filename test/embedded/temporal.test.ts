@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { commandOf, endProcess, isAlive, markOf } from '../../src/embedded/processes.ts';
+import { endProcess, findCommand, findMark, isAlive } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
@@ -66,7 +66,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     const names = ['PerduraAgent', 'PerduraModel', 'PerduraOwner', 'PerduraStatus', 'PerduraWorkflow', 'PerduraWorkflowId'];
     expect(Object.keys(customAttributes ?? {})).toEqual(expect.arrayContaining(names));
     await server.stop();
-    expect(await markOf(server.pid)).toBeUndefined();
+    expect(await findMark(server.pid)).toBeUndefined();
   });
 
   it('keeps its workflows over a restart, at the same address', async () => {
@@ -98,7 +98,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
   it('limits what it keeps in memory of runs', async () => {
     const server = await start(await bench.home());
     // What it reports as the size of this cache is its default.
-    expect(await commandOf(server.pid)).toContain('history.hostLevelCacheMaxSize=1000');
+    expect(await findCommand(server.pid)).toContain('history.hostLevelCacheMaxSize=1000');
     expect((await readFile(`/proc/${server.pid}/environ`, 'utf8')).split('\0')).toContain('GOMEMLIMIT=384MiB');
   });
 
@@ -106,7 +106,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     const home = await bench.home();
     const settings = ['enableFairness=true', 'numTaskqueueReadPartitions=1', 'numTaskqueueWritePartitions=1'];
     const isFair = async ({ pid }: Temporal) => {
-      const command = await commandOf(pid);
+      const command = await findCommand(pid);
       return settings.every((setting) => command.includes(`matching.${setting}`));
     };
     await withFormer(home, remember);
@@ -157,7 +157,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     await first.stop();
     await cp(home, copy, { recursive: true });
     const left = await startAndDie('temporal', home, executable);
-    const running = (await markOf(left.pid))!;
+    const running = (await findMark(left.pid))!;
     bench.keep({ stop: () => endProcess(running, 1_000) });
     await remember({ address: left.url });
     // The record of that server comes with the copy, as from a backup of a running home.
@@ -179,7 +179,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(taken).toMatchObject({ reused: true, pid: left.pid, address: left.url });
     expect(await recall(taken)).toBe('RUNNING');
     await taken.stop();
-    expect(await markOf(left.pid)).toBeUndefined();
+    expect(await findMark(left.pid)).toBeUndefined();
   });
 
   it('runs next to the server of another installation', async () => {

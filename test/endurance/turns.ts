@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { rebuilt } from '../support/client.ts';
 import { asks, says } from '../support/model-server.ts';
 import { onScene } from './scene.ts';
@@ -74,11 +74,11 @@ function mean(of: number[], from: number, count: number): number {
 async function costsOf(client: Client, task_id: string): Promise<Costs> {
   const costs: Costs = { steps: [], executions: 0, kept: 0, largest_payload: 0 };
   const runs: WorkflowExecutionInfo[] = [];
-  for await (const run of client.workflow.list({ query: `WorkflowId = '${runIdOf(task_id)}'` })) runs.push(run);
+  for await (const run of client.workflow.list({ query: `WorkflowId = '${toRunId(task_id)}'` })) runs.push(run);
   for (const { runId, historySize = 0 } of runs.sort((a, b) => Number(a.startTime) - Number(b.startTime))) {
     costs.executions += 1;
     costs.kept += historySize;
-    const { events } = await client.workflow.getHandle(runIdOf(task_id), runId).fetchHistory();
+    const { events } = await client.workflow.getHandle(toRunId(task_id), runId).fetchHistory();
     for (const event of events ?? []) {
       const bytes = JSON.stringify(event, asText).length;
       if (event.activityTaskScheduledEventAttributes?.activityType?.name === 'exchange') costs.steps.push(0);

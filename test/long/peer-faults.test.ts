@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { createResources } from '../../src/main/resources.ts';
 import { openClientConnection } from '../../src/main/wiring/client-connection.ts';
 import { openApi, openRunControl } from '../../src/main/wiring/index.ts';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type Client, clientOf, rebuilt } from '../support/client.ts';
 import { type FaultyPeer, grpcStatus, type PeerFault, redisError, s3Refusal, startFaultyPeer } from '../support/faulty-peer.ts';
@@ -259,7 +259,7 @@ async function repositoryFor(list: Endings) {
 /** Returns once the first step of a run was tried twice, and fails if the run has ended. */
 async function isHeld(here: TestInstallation, task_id: string): Promise<void> {
   const attempts = async () => {
-    const { raw } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).describe();
+    const { raw } = await here.driver.client.workflow.getHandle(toRunId(task_id)).describe();
     return Math.max(0, ...(raw.pendingActivities ?? []).map(({ attempt }) => attempt ?? 0));
   };
   const ended = async () => !['pending', 'running'].includes((await taskOf(here, task_id)).status);

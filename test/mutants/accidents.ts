@@ -4,8 +4,8 @@ export default [
   {
     id: 'accidents/record-while-the-bus-is-silent',
     file: 'src/events/follow.ts',
-    text: 'idle_ms: LOOK_MS, counted',
-    replacement: 'idle_ms: LOOK_MS * 1_000, counted',
+    text: '    idle_ms: LOOK_MS,',
+    replacement: '    idle_ms: LOOK_MS * 1_000,',
     harm: 'The streams of running tasks stand still while the connection for events is silent.',
     tests: [{ file: 'test/temporal/silent-peers.test.ts', name: 'while the connection that events come by is silent' }],
   },

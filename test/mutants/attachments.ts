@@ -31,8 +31,8 @@ export default [
   {
     id: 'attachments/unjudged-texts',
     file: 'src/temporal/start/dispatch.ts',
-    text: 'for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])',
-    replacement: 'for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, []))])',
+    text: 'for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])',
+    replacement: 'for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, []))])',
     harm: 'What a guardrail forbids in a prompt gets to the model in a text file.',
     tests: [{ file: ATTACHMENTS, name: 'guardrails read the texts among them' }],
   },

@@ -65,8 +65,8 @@ export default [
   {
     id: 'backup/damaged-file',
     file: 'src/embedded/archive.ts',
-    text: "  const { code, output, errors } = await reading(file, ['-tzf', '-']);\n  if (code !== 0) throw new Error(lastLine(errors));",
-    replacement: "  const { output } = await reading(file, ['-tzf', '-']);",
+    text: "  const { code, output, errors } = await runTarOnFile(file, ['-tzf', '-']);\n  if (code !== 0) throw new Error(lastLine(errors));",
+    replacement: "  const { output } = await runTarOnFile(file, ['-tzf', '-']);",
     harm: 'A truncated backup is unpacked into the home until it fails.',
     tests: [{ file: RESTORE, name: 'truncated' }],
   },

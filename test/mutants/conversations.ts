@@ -86,7 +86,7 @@ export default [
   {
     id: 'conversations/left-over',
     file: 'src/api/compat/openai/conversations.ts',
-    text: 'await table.remove(made.id);',
+    text: 'await table.remove(conversation.id);',
     replacement: '',
     harm: 'A refused request leaves a conversation behind that nobody knows.',
     tests: [{ file: STORED, name: 'refuses what it does not keep' }],

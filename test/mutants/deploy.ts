@@ -12,8 +12,8 @@ export default [
   {
     id: 'deploy/listen-through-a-pooler',
     file: 'src/main/wiring/index.ts',
-    text: "connectionTo(direct_url ?? url, 'perdura events')",
-    replacement: "connectionTo(url, 'perdura events')",
+    text: "buildClientConfig(direct_url ?? url, 'perdura events')",
+    replacement: "buildClientConfig(url, 'perdura events')",
     harm: 'Behind PgBouncer events and halts arrive seconds late.',
     tests: [{ file: 'test/temporal/pgbouncer.test.ts', name: 'only LISTEN goes to Postgres itself' }],
   },

@@ -36,7 +36,7 @@ export default [
   {
     id: 'durability/call-without-a-result',
     file: 'src/temporal/activities/call-tool.ts',
-    text: 'return await endedOnRecord(ports, started);',
+    text: 'return await recheckCall(ports, started);',
     replacement: "return 'done';",
     harm: 'A run stops with record_behind, though nothing was restored.',
     tests: [{ file: 'test/temporal/overtaken-calls.test.ts', name: 'the result of the tool answers the question' }],
@@ -237,8 +237,8 @@ export default [
   {
     id: 'durability/last-page',
     file: 'src/store/database/page.ts',
-    text: 'found.length > limit ? cursorAt',
-    replacement: 'found.length >= limit ? cursorAt',
+    text: 'rows.length > limit ? cursorAt',
+    replacement: 'rows.length >= limit ? cursorAt',
     harm: 'A client that follows Link ends with an empty page.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'page newest first' }],
   },
@@ -271,7 +271,7 @@ export default [
   {
     id: 'durability/asked-before-it-counts',
     file: 'src/temporal/activities/exchange/ask.ts',
-    text: '.finally(() => begun);',
+    text: '.finally(() => claim);',
     replacement: ';',
     harm: 'An attempt that the record does not know pays for an answer, and the usage of the run lacks it.',
     tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'only once the record counts the attempt' }],
@@ -279,7 +279,7 @@ export default [
   {
     id: 'durability/repeated-after-close',
     file: 'src/temporal/client/client-connection.ts',
-    text: ', cancelledOnceClosed] });',
+    text: ', cancelOnceClosed] });',
     replacement: '] });',
     harm: 'An API server that is stopped while Temporal is unreachable crashes instead of finishing its requests.',
     tests: [{ file: 'test/unit/client-connection.test.ts', name: 'the process lives on' }],

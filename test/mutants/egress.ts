@@ -132,8 +132,8 @@ export default [
   {
     id: 'egress/body-of-a-redirect',
     file: 'src/egress/redirects.ts',
-    text: 'if (resent.body) throw failed',
-    replacement: 'if (resent.body && false) throw failed',
+    text: 'if (resent.body) throw createFetchError',
+    replacement: 'if (resent.body && false) throw createFetchError',
     harm: 'A body with private data goes to another host by a redirect.',
     tests: [{ file: 'test/unit/egress.test.ts', name: 'sends a body to no other origin' }],
   },
@@ -188,8 +188,8 @@ export default [
   {
     id: 'egress/reason-of-abort',
     file: 'src/egress/request-fetch.ts',
-    text: 'throw signal?.aborted ? signal.reason : new TypeError(reasonOf(error), { cause: error });',
-    replacement: 'throw new TypeError(reasonOf(error), { cause: error });',
+    text: 'throw signal?.aborted ? signal.reason : new TypeError(getReason(error), { cause: error });',
+    replacement: 'throw new TypeError(getReason(error), { cause: error });',
     harm: 'A halt or a deadline looks like a failure of the network.',
     tests: [{ file: 'test/unit/egress/request-fetch.test.ts', name: 'ends with the reason of its signal' }],
   },

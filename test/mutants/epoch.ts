@@ -167,7 +167,7 @@ export default [
   {
     id: 'epoch/declared',
     file: 'src/main/home-mark.ts',
-    text: 'await rm(requestIn(home), { force: true });',
+    text: 'await rm(getRequestPath(home), { force: true });',
     replacement: '',
     harm: 'After one restore, every start counts as a restore.',
     tests: [{ file: 'test/accidents/restored-home.test.ts', name: 'begins a new epoch when it was copied back' }],

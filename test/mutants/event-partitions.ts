@@ -88,8 +88,8 @@ export default [
   {
     id: 'event-partitions/every-partition',
     file: EVENTS,
-    text: 'paged(`workflow_id = :workflow_id AND seq > :after AND ${PARTITIONS} AND ${WITH_TASK}`)',
-    replacement: 'paged(`workflow_id = :workflow_id AND seq > :after AND ${WITH_TASK}`)',
+    text: 'buildPage(`workflow_id = :workflow_id AND seq > :after AND ${PARTITIONS} AND ${WITH_TASK}`)',
+    replacement: 'buildPage(`workflow_id = :workflow_id AND seq > :after AND ${WITH_TASK}`)',
     harm: 'The start of a stream takes longer with every week of the installation.',
     tests: [{ file: PLANS, name: 'read by indexes, in the partitions of the run or workflow only' }],
   },

@@ -42,7 +42,7 @@ export default [
   {
     id: 'fleet/due-times-without-owner',
     file: 'src/temporal/client/schedules.ts',
-    text: '      priority: sharedBy(owner),\n',
+    text: '      priority: toOwnerPriority(owner),\n',
     replacement: '',
     harm: 'The due times of one owner with thousands of schedules delay those of all others.',
     tests: [{ file: FAIRNESS, name: 'every execution that belongs to an owner' }],
@@ -66,8 +66,8 @@ export default [
   {
     id: 'fleet/files-not-stored',
     file: 'src/main/wiring/runs/index.ts',
-    text: 'held.release(reads ? null : { call_id, name, ...call }, signal)',
-    replacement: 'held.release(reads ? { call_id, name, ...call } : null, signal)',
+    text: 'hold.release(reads ? null : { call_id, name, ...call }, signal)',
+    replacement: 'hold.release(reads ? { call_id, name, ...call } : null, signal)',
     harm: 'When a worker is lost with its disk, its runs continue without their files.',
     tests: [{ file: HOMES, name: 'a run finds every file after each of its workers was lost' }],
   },
@@ -82,15 +82,15 @@ export default [
   {
     id: 'fleet/result-before-files',
     file: 'src/tools/snapshots/stored-workspaces.ts',
-    text: 'if (!outageOf(error)) throw error;',
-    replacement: 'if (outageOf(error)) return;',
+    text: 'if (!findOutage(error)) throw error;',
+    replacement: 'if (findOutage(error)) return;',
     harm: 'A call counts as done although its files are on one disk only.',
     tests: [{ file: HOMES, name: 'a call whose files cannot be stored is not done until they can' }],
   },
   {
     id: 'fleet/objects-left',
     file: 'src/tools/snapshots/stored-workspaces.ts',
-    text: '        await objects.remove(keyOf(task_id));\n',
+    text: '        await objects.remove(toKeyPrefix(task_id));\n',
     replacement: '',
     harm: 'The bucket grows with the files of all runs since the beginning.',
     tests: [{ file: HOMES, name: 'nothing is left when the run has ended' }],

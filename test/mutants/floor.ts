@@ -4,8 +4,8 @@ export default [
   {
     id: 'floor/parser-outside',
     file: 'src/knowledge/knowledge.ts',
-    text: "import { chunksOf } from '../domain/chunks.ts';",
-    replacement: "import 'html-to-text';\nimport { chunksOf } from '../domain/chunks.ts';",
+    text: "import { splitIntoChunks } from '../domain/chunks.ts';",
+    replacement: "import 'html-to-text';\nimport { splitIntoChunks } from '../domain/chunks.ts';",
     harm: 'A page of the network blocks the service foreveryone.',
     tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'has parsers in the room of the pool alone' }],
   },

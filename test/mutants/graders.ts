@@ -59,8 +59,8 @@ export default [
   {
     id: 'graders/missing-token-unsaid',
     file: 'src/api/routes/evaluations.ts',
-    text: 'warn(...(await graderDoubts(store, body.graders, caller)));',
-    replacement: 'warn(...(await graderDoubts(store, [], caller)));',
+    text: 'warn(...(await listGraderWarnings(store, body.graders, caller)));',
+    replacement: 'warn(...(await listGraderWarnings(store, [], caller)));',
     harm: 'An evaluation runs for an hour before its first judge lacks a key.',
     tests: [{ file: TESTS, name: 'is reported if its stored token is missing' }],
   },

@@ -140,8 +140,8 @@ export default [
   {
     id: 'grants/offered-names',
     file: 'src/store/secrets/tokens.ts',
-    text: 'async namesOf(principal: string): Promise<string[]> {\n      const where = { created_by: principal };',
-    replacement: 'async namesOf(_principal: string): Promise<string[]> {\n      const where = {};',
+    text: 'async listNames(principal: string): Promise<string[]> {\n      const where = { created_by: principal };',
+    replacement: 'async listNames(_principal: string): Promise<string[]> {\n      const where = {};',
     harm: 'A form offers the names of the tokens of others.',
     tests: [{ file: 'test/api/grants.test.ts', name: 'is offered to tools by its owner alone' }],
   },

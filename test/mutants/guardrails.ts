@@ -4,8 +4,8 @@ export default [
   {
     id: 'guardrails/first-text',
     file: 'src/guardrails/judge.ts',
-    text: 'breaches({ config, text }, owner)',
-    replacement: 'breaches({ config, text: answer }, owner)',
+    text: 'findBreaches({ config, text }, owner)',
+    replacement: 'findBreaches({ config, text: answer }, owner)',
     harm: 'The second guardrail brings back what the first has redacted.',
     tests: [{ file: 'test/unit/guardrail-chain.test.ts', name: 'several output guardrails judge an answer in their order' }],
   },
@@ -76,8 +76,8 @@ export default [
   {
     id: 'guardrails/streamed-and-blocked',
     file: 'src/guardrails/judge.ts',
-    text: "actionOf(guardrail) !== 'warn')",
-    replacement: "actionOf(guardrail) === 'block')",
+    text: "getAction(guardrail) !== 'warn')",
+    replacement: "getAction(guardrail) === 'block')",
     harm: 'Text that is to be redacted is streamed before it was judged.',
     tests: [{ file: 'test/unit/guardrail-chain.test.ts', name: 'text is held back until it was judged' }],
   },

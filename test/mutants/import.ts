@@ -20,8 +20,8 @@ export default [
   {
     id: 'import/workflows-of-others',
     file: 'src/api/routes/transfer.ts',
-    text: '(found[0] as { owner?: string }).owner !== caller.key',
-    replacement: "(found[0] as { owner?: string }).owner === ''",
+    text: '(rows[0] as { owner?: string }).owner !== caller.key',
+    replacement: "(rows[0] as { owner?: string }).owner === ''",
     harm: 'Anyone who knows the id of a workflow exports it.',
     tests: [{ file: 'test/api/transfer.test.ts', name: "exports nobody else's workflow" }],
   },

@@ -35,8 +35,8 @@ export default [
   {
     id: 'keys/rotate-a-stronger-one',
     file: 'src/api/routes/keys.ts',
-    text: 'if (caller.service_key && !isWithin(found, caller))',
-    replacement: 'if (caller.service_key && !found)',
+    text: 'if (caller.service_key && !isWithin(target_key, caller))',
+    replacement: 'if (caller.service_key && !target_key)',
     harm: 'A key with few rights rotates one with many and takes it over.',
     tests: [WITHIN],
   },
@@ -67,8 +67,8 @@ export default [
   {
     id: 'keys/streams-without-end',
     file: 'src/api/sign-in/token-ends.ts',
-    text: 'if (known === null) ended.abort();',
-    replacement: 'if (known === undefined) ended.abort();',
+    text: 'if (caller === null) ended.abort();',
+    replacement: 'if (caller === undefined) ended.abort();',
     harm: 'A stream continues after the service key that opened it was deleted.',
     tests: [ENDS],
   },

@@ -96,8 +96,8 @@ export default [
   {
     id: 'knowledge/unjudged-pgvector',
     file: 'src/main/wiring/knowledge.ts',
-    text: 'answeringAddress({ hostname, port }, egress.rules)',
-    replacement: 'hostname && port ? Promise.resolve(hostname) : answeringAddress({ hostname, port }, egress.rules)',
+    text: 'findAnsweringAddress({ hostname, port }, egress.rules)',
+    replacement: 'hostname && port ? Promise.resolve(hostname) : findAnsweringAddress({ hostname, port }, egress.rules)',
     harm: 'A pgvector source reaches databases of the private network.',
     tests: [{ file: 'test/api/knowledge.test.ts', name: 'does not reach private addresses' }],
   },
@@ -144,7 +144,7 @@ export default [
   {
     id: 'knowledge/one-odd-search-result',
     file: 'src/tools/builtin/web-search.ts',
-    text: '= textsIn(result)',
+    text: '= pickTexts(result)',
     replacement: '= result as Record<string, string>',
     harm: 'One odd result of a web search costs the call all others.',
     tests: [{ file: 'test/unit/odd-search-results.test.ts', name: 'of the results costs no other result' }],

@@ -76,8 +76,8 @@ export default [
   {
     id: 'limits/gate-frees-its-place',
     file: 'src/api/http/gate.ts',
-    text: 'if (left > 0) held.set(key, left);',
-    replacement: 'if (left >= 0) held.set(key, mine + 1);',
+    text: 'if (left > 0) open_requests.set(key, left);',
+    replacement: 'if (left >= 0) open_requests.set(key, mine + 1);',
     harm: 'Streams that have ended count forever, and the caller is locked out.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'names itself and its setting, leaves others alone' }],
   },
@@ -148,8 +148,8 @@ export default [
   {
     id: 'limits/sign-in-forgotten',
     file: 'src/api/sign-in/sign-in.ts',
-    text: 'if (known && known.until > now()) return known;',
-    replacement: 'if (known) return known;',
+    text: 'if (current && current.until > now()) return current;',
+    replacement: 'if (current) return current;',
     harm: 'An address that failed a few times never gets in again.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'are counted by address, an IPv6 network as one' }],
   },
@@ -212,7 +212,7 @@ export default [
   {
     id: 'limits/automatic-memories',
     file: 'src/main/wiring/runs/context.ts',
-    text: 'await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, sentenceOf)',
+    text: 'await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, getRefusalSentence)',
     replacement: 'await Promise.resolve(null)',
     harm: 'Runs that remember by themselves fill the disk beyond the limit of their owner.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'keeps no automatic memory beyond what its owner may store' }],

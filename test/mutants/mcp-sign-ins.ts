@@ -14,8 +14,8 @@ export default [
   {
     id: 'mcp-sign-ins/session-that-began',
     file: 'src/store/secrets/mcp-sign-ins.ts',
-    text: 'timingSafeEqual(found.session_hash, hashOf(by.session))',
-    replacement: 'hashOf(by.session).length > 0',
+    text: 'timingSafeEqual(attempt.session_hash, hashText(by.session))',
+    replacement: 'hashText(by.session).length > 0',
     harm: 'Another program of a person can finish what their browser began.',
     tests: signIn('a state is taken once'),
   },
@@ -30,7 +30,7 @@ export default [
   {
     id: 'mcp-sign-ins/moved-server',
     file: 'src/api/routes/mcps.ts',
-    text: 'if (urlIn(before) !== urlIn(after)) await store.mcpSignIns.removeAll(id);',
+    text: 'if (getUrl(before) !== getUrl(after)) await store.mcpSignIns.removeAll(id);',
     replacement: '',
     harm: 'People are shown as signed in to a server that they never signed in to.',
     tests: signIn('a server that moves'),
@@ -102,7 +102,7 @@ export default [
   {
     id: 'mcp-sign-ins/lost-in-outage',
     file: 'src/store/secrets/mcp-sign-ins.ts',
-    text: 'if (!outageOf(error) || performance.now() > until) throw error;',
+    text: 'if (!findOutage(error) || performance.now() > until) throw error;',
     replacement: 'throw error;',
     harm: 'Everybody whose tokens are renewed while the disk is full has to sign in again.',
     tests: signIn('a sign-in survives that the database has no room'),
@@ -118,7 +118,7 @@ export default [
   {
     id: 'mcp-sign-ins/silent-connection',
     file: 'src/tools/mcp/connection.ts',
-    text: 'await inTime(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);',
+    text: 'await withTimeLimit(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);',
     replacement: 'await refusal.orElse(client.connect(transport, { timeout: connect_ms }));',
     harm: 'A run waits forever for a server whose event stream stays empty.',
     tests: [{ file: 'test/tools/mcp-silence.test.ts', name: 'a connection does not wait for a silent' }],
@@ -126,7 +126,7 @@ export default [
   {
     id: 'mcp-sign-ins/silent-end',
     file: 'src/tools/mcp/connection.ts',
-    text: 'await inTime(transport.terminateSession(), PING_MS).catch(() => {});',
+    text: 'await withTimeLimit(transport.terminateSession(), PING_MS).catch(() => {});',
     replacement: 'await transport.terminateSession().catch(() => {});',
     harm: 'A worker does not end for five minutes because of a server that does not end its session.',
     tests: [{ file: 'test/tools/mcp-silence.test.ts', name: 'the end of a connection does not wait' }],

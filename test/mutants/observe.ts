@@ -34,8 +34,8 @@ export default [
   {
     id: 'observe/halts-as-failures',
     file: 'src/observe/measured.ts',
-    text: "report(signal.aborted ? 'stopped' : 'failed', secondsSince(start));",
-    replacement: "report('failed', secondsSince(start));",
+    text: "report(signal.aborted ? 'stopped' : 'failed', getElapsedSeconds(start));",
+    replacement: "report('failed', getElapsedSeconds(start));",
     harm: 'Each deploy looks as if models and tools failed, and wakes somebody up.',
     tests: [{ file: METERS, name: 'distinguishes a call that was stopped from one that failed' }],
   },
@@ -107,7 +107,7 @@ export default [
   {
     id: 'observe/uncleaned-spans',
     file: 'src/observe/tracing.ts',
-    text: 'cleaned(new BatchSpanProcessor(exporter), { content, redact })',
+    text: 'cleanSpans(new BatchSpanProcessor(exporter), { content, redact })',
     replacement: 'new BatchSpanProcessor(exporter)',
     harm: 'Addresses with tokens, and the words of errors, go to the collector.',
     tests: [{ file: TRACES, name: 'has no content, no secret and no address with its path' }],

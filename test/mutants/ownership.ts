@@ -60,8 +60,8 @@ export default [
   {
     id: 'ownership/tasks',
     file: 'src/api/checks/owned.ts',
-    text: 'if (ownerOf(record) !== caller.key) throw foreign(noun);',
-    replacement: "if (noun === 'chat session' && ownerOf(record) !== caller.key) throw foreign(noun);",
+    text: 'if (getOwner(record) !== caller.key) throw foreign(noun);',
+    replacement: "if (noun === 'chat session' && getOwner(record) !== caller.key) throw foreign(noun);",
     harm: 'Everyone reads, runs and stops what others own.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'keeps workflows, tasks and streams to their owner' }],
   },
@@ -92,7 +92,7 @@ export default [
   {
     id: 'ownership/tasks-of-a-workflow',
     file: 'src/api/routes/tasks.ts',
-    text: 'await ownedWorkflow(store)(workflow_id, caller);',
+    text: 'await getOwnWorkflow(store)(workflow_id, caller);',
     replacement: '',
     harm: 'The list of the runs of a workflow shows those of others.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'keeps workflows, tasks and streams to their owner' }],
@@ -172,7 +172,7 @@ export default [
   {
     id: 'ownership/users-of-a-record',
     file: 'src/store/database/uses.ts',
-    text: '{ ...where, [kept.owner]: viewer } : where',
+    text: '{ ...where, [privacy.owner]: viewer } : where',
     replacement: 'where : where',
     harm: 'A refusal names the workflows of others.',
     tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'names the own workflows, and counts' }],

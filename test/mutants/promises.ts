@@ -7,8 +7,8 @@ export default [
   {
     id: 'promises/unknown-fields',
     file: 'src/api/http/mount.ts',
-    text: 'doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);',
-    replacement: 'doubts.warn(...query.warnings);',
+    text: 'warnings.warn(...query.warnings, ...(body?.warnings ?? []), ...read);',
+    replacement: 'warnings.warn(...query.warnings);',
     harm: 'A field that nobody reads is dropped in silence.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'is a warning or a refusal at every level of every body' }],
   },
@@ -47,15 +47,15 @@ export default [
   {
     id: 'promises/warnings-in-the-tag',
     file: 'src/api/http/mount.ts',
-    text: 'const tag = etagOf(stateOf(record));',
-    replacement: 'const tag = etagOf(stateOf(answer));',
+    text: 'const tag = computeEtag(serializeRecord(record));',
+    replacement: 'const tag = computeEtag(serializeRecord(answer));',
     harm: 'A change with If-Match is refused after a warning though nothing was changed.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'are not stored with the record' }],
   },
   {
     id: 'promises/warnings-repeated',
     file: 'src/api/http/warnings.ts',
-    text: 'return { ...answer, warnings: [...warningsIn(answer), ...warnings] };',
+    text: 'return { ...answer, warnings: [...getWarnings(answer), ...warnings] };',
     replacement: 'return { ...answer };',
     harm: 'Warnings never reach the client.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'is named with what may have been meant' }],
@@ -79,7 +79,7 @@ export default [
   {
     id: 'promises/warnings-of-lists',
     file: 'src/api/http/mount.ts',
-    text: 'if (!carriesWarnings(endpoint)) headWarnings(reply, input);',
+    text: 'if (!carriesWarnings(endpoint)) setWarningsHeader(reply, input);',
     replacement: '',
     harm: 'A doubt about a list request is dropped in silence.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'go into a header where the answer has no room' }],
@@ -95,7 +95,7 @@ export default [
   {
     id: 'promises/filters-of-agents',
     file: 'src/api/routes/agents.ts',
-    text: "store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]))",
+    text: "store.agents.list(filter, toTagFilter([tag, ...(tags?.split(',') ?? [])]))",
     replacement: 'store.agents.list(filter)',
     harm: 'The tag filter of agents does nothing.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'refuse a filter that a list does not have' }],
@@ -111,7 +111,7 @@ export default [
   {
     id: 'promises/builtin-tools',
     file: 'src/api/routes/agents.ts',
-    text: '  ...unknownBuiltins(values),\n',
+    text: '  ...listBuiltinErrors(values),\n',
     replacement: '',
     harm: 'An agent runs without the tool whose name was misspelt.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'refuse what cannot work' }],

@@ -32,7 +32,7 @@ export default [
   {
     id: 'providers/cut-arguments',
     file: 'src/runtimes/messages-reply.ts',
-    text: 'block.arguments += counted(textOf(delta.partial_json));',
+    text: 'block.arguments += countPiece(toText(delta.partial_json));',
     replacement: '',
     harm: 'Every tool is called without arguments at Anthropic.',
     tests: messages('keeps calls whose arguments are not JSON as the model wrote them'),
@@ -48,7 +48,7 @@ export default [
   {
     id: 'providers/unbilled-cuts',
     file: 'src/runtimes/messages.ts',
-    text: 'throw charged(failure, answer.spent());',
+    text: 'throw attachAnswer(failure, answer.spent());',
     replacement: 'throw failure;',
     harm: 'A budget does not count the requests whose connection broke, which Anthropic bills.',
     tests: messages('that breaks off is asked for again, and what it cost is known'),
@@ -135,8 +135,8 @@ export default [
   {
     id: 'providers/price-of-the-name-asked-for',
     file: 'src/domain/usage.ts',
-    text: 'cost: costOf(usage, [model, asked], prices)',
-    replacement: 'cost: costOf(usage, [model ?? asked], prices)',
+    text: 'cost: calculateCost(usage, [model, asked], prices)',
+    replacement: 'cost: calculateCost(usage, [model ?? asked], prices)',
     harm: 'A run of `gpt-4o`, which answers as `gpt-4o-2024-08-06`, costs nothing although the table has its price, and passes its budget.',
     tests: [
       {

@@ -42,7 +42,7 @@ export default [
   {
     id: 'questions/asked-again',
     file: 'src/temporal/activities/questions.ts',
-    text: 'if (known) return take(known);',
+    text: 'if (earlier_answer) return takeAnswer(earlier_answer);',
     replacement: '',
     harm: 'A person is asked again what was answered before the worker was lost.',
     tests: [{ file: HERE, name: 'an idempotent call is repeated, and takes the answer that was given meanwhile' }],
@@ -50,7 +50,7 @@ export default [
   {
     id: 'questions/one-connection',
     file: 'src/tools/mcp/pool.ts',
-    text: 'if (own !== shared && connection.asked())',
+    text: 'if (own !== shared && connection.hasAsked())',
     replacement: 'if (own !== shared && false)',
     harm: 'While one run is asked, the questions of all other runs of its owner are refused.',
     tests: [{ file: HERE, name: 'asks each of two runs of one owner, over a connection for each' }],
@@ -90,15 +90,15 @@ export default [
   {
     id: 'questions/waiting-without-limit',
     file: 'src/temporal/activities/questions.ts',
-    text: 'if (asked > MOST_QUESTIONS)',
-    replacement: 'if (asked < 0)',
+    text: 'if (question_count > MOST_QUESTIONS)',
+    replacement: 'if (question_count < 0)',
     harm: 'A server that asks without end fills the memory of its worker while the first question waits.',
     tests: [{ file: HERE, name: 'is refused more questions than a call may ask' }],
   },
   {
     id: 'questions/lost-in-outage',
     file: 'src/temporal/activities/questions.ts',
-    text: 'await written(() => ports.ledger.ask(call, { question, events }), over);',
+    text: 'await retryWhileDown(() => ports.ledger.ask(call, { question, events }), over);',
     replacement: 'await ports.ledger.ask(call, { question, events });',
     harm: 'A question that falls into an outage of the database is refused, and the tool continues without its answer.',
     tests: [{ file: HERE, name: 'asks once the database has room again' }],

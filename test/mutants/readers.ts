@@ -43,7 +43,7 @@ export default [
   {
     id: 'readers/shared-pages',
     file: 'src/events/shared-pages.ts',
-    text: 'if (found) return found;',
+    text: 'if (shared_page) return shared_page;',
     replacement: '',
     harm: 'Each of 2,000 readers that fall behind a run reads and parses all of it.',
     tests: [SHARED],
@@ -99,7 +99,7 @@ export default [
   {
     id: 'readers/turns-measured',
     file: 'src/observe/measured.ts',
-    text: 'meters.frameWaited(secondsSince(since))',
+    text: 'meters.frameWaited(getElapsedSeconds(since))',
     replacement: 'meters.frameWaited(0)',
     harm: 'Nobody finds out why texts that are on record arrive late.',
     tests: [{ file: 'test/unit/follow.test.ts', name: 'for as long as everything else takes' }],
@@ -107,7 +107,7 @@ export default [
   {
     id: 'readers/turns-shown',
     file: 'src/main/wiring/index.ts',
-    text: 'measuredBudget(countWaiting(), core.meters)',
+    text: 'measureBudget(countWaiting(), core.meters)',
     replacement: 'countWaiting()',
     harm: 'The metric of frames that wait stays at zero.',
     tests: [LITTLE],
@@ -155,8 +155,8 @@ export default [
   {
     id: 'readers/waits-for-the-socket',
     file: 'src/api/http/sse.ts',
-    text: 'if (raw.writableLength > UNSENT_BYTES) await taken();',
-    replacement: 'if (raw.writableLength < 0) await taken();',
+    text: 'if (raw.writableLength > UNSENT_BYTES) await waitForSocket();',
+    replacement: 'if (raw.writableLength < 0) await waitForSocket();',
     harm: 'The whole record is buffered for a reader that takes nothing.',
     tests: [LITTLE],
   },

@@ -104,8 +104,8 @@ export default [
   {
     id: 'retention/missed-by-removal',
     file: 'src/store/resources/scheduled-agents.ts',
-    text: '!known.has(time) && time > removed_until',
-    replacement: '!known.has(time)',
+    text: '!due_times.has(time) && time > removed_until',
+    replacement: '!due_times.has(time)',
     harm: 'A schedule lists runs as missed that were served long ago.',
     tests: [{ file: TEST, name: 'due times that were removed are not taken for missed ones' }],
   },
@@ -120,8 +120,8 @@ export default [
   {
     id: 'retention/deltas-once',
     file: 'src/store/upkeep/retention.ts',
-    text: 'await endedTasks(on, before, placeIn(noted))',
-    replacement: 'await endedTasks(on, before, placeIn(noted && undefined))',
+    text: 'await listEndedTasks(on, before, parsePlace(noted))',
+    replacement: 'await listEndedTasks(on, before, parsePlace(noted && undefined))',
     harm: 'Every minute all runs of all years are looked through for deltas.',
     tests: [{ file: TEST, name: 'are looked for in each task once' }],
   },
@@ -184,8 +184,8 @@ export default [
   {
     id: 'retention/clock-is-used',
     file: 'src/main/wiring/runs/tidying.ts',
-    text: 'agedSweeps(store.retention, config, aged_to)',
-    replacement: 'agedSweeps(store.retention, config, now)',
+    text: 'listAgedSweeps(store.retention, config, aged_to)',
+    replacement: 'listAgedSweeps(store.retention, config, now)',
     harm: 'The limit on how fast records age has no effect.',
     tests: [{ file: RUNS, name: 'keeps what a clock that jumped ahead makes old' }],
   },

@@ -8,7 +8,7 @@ export default [
   {
     id: 'roles/tools-where-runs-are',
     file: 'src/temporal/workflows/agent-run.ts',
-    text: "{ summary, ...placeOf(input, 'tools') }",
+    text: "{ summary, ...toQueueOption(input, 'tools') }",
     replacement: '{ summary }',
     harm: 'Tools run on the machines of the workers that hold the keys of providers.',
     tests: [{ file: ROLES, name: 'complete a run with a model, a Python tool' }],
@@ -88,8 +88,8 @@ export default [
   {
     id: 'roles/sizing-without-streams',
     file: 'src/domain/sizing.ts',
-    text: 'const processes = processesFor(coresFor(most), [streams / cost.STREAMS_PER_WORKER]);',
-    replacement: 'const processes = processesFor(coresFor(most), []);',
+    text: 'const processes = countProcesses(estimateCores(most), [streams / cost.STREAMS_PER_WORKER]);',
+    replacement: 'const processes = countProcesses(estimateCores(most), []);',
     harm: 'The workers that perdura size names have no room for the slow answers of a load.',
     tests: [{ file: SIZING, name: 'has a slot for each of many slow answers' }],
   },

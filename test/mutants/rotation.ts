@@ -12,7 +12,7 @@ export default [
   {
     id: 'rotation/previous-secret-expires',
     file: 'src/store/secrets/webhook-secrets.ts',
-    text: 'if (found.previous_until.getTime() <= Date.now()) return [current];',
+    text: 'if (secret.previous_until.getTime() <= Date.now()) return [current];',
     replacement: '',
     harm: 'A secret that was rotated away because it leaked stays valid forever.',
     tests: [{ file: 'test/temporal/webhook-secrets.test.ts', name: 'lets the secret before expire' }],
@@ -28,8 +28,8 @@ export default [
   {
     id: 'rotation/secret-of-each-owner',
     file: 'src/store/secrets/webhook-secrets.ts',
-    text: 'const found = await prisma.webhookSecret.findUnique({ where: { owner } });\n      if (!found) return [installation];',
-    replacement: 'const found = await prisma.webhookSecret.findFirst();\n      if (!found) return [installation];',
+    text: 'const secret = await prisma.webhookSecret.findUnique({ where: { owner } });\n      if (!secret) return [installation];',
+    replacement: 'const secret = await prisma.webhookSecret.findFirst();\n      if (!secret) return [installation];',
     harm: "Webhooks of one user are signed with another's secret.",
     tests: [{ file: 'test/temporal/webhook-secrets.test.ts', name: 'signs with a secret of each owner' }],
   },

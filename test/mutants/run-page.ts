@@ -83,8 +83,8 @@ export default [
   {
     id: 'run-page/tools-off',
     file: 'src/replay/exchange-at.ts',
-    text: 'await stateBefore(step, settings, callsOf)',
-    replacement: 'await stateBefore(1, settings, callsOf).then((state) => ({ ...state, step }))',
+    text: 'await rebuildLoopState(step, settings, listCalls)',
+    replacement: 'await rebuildLoopState(1, settings, listCalls).then((state) => ({ ...state, step }))',
     harm: 'What the model saw lists tools at the step that had to answer without.',
     tests: request('offers no tools at the step that had to do without'),
   },
@@ -107,8 +107,8 @@ export default [
   {
     id: 'run-page/priced',
     file: 'src/runtimes/prices.ts',
-    text: 'priceOf([name, asked], prices) !== undefined',
-    replacement: 'priceOf([name, asked], prices) !== null',
+    text: 'findPrice([name, asked], prices) !== undefined',
+    replacement: 'findPrice([name, asked], prices) !== null',
     harm: 'A run whose model has no price looks as if it were free.',
     tests: figures('say whether its model has a price'),
   },
@@ -147,8 +147,8 @@ export default [
   {
     id: 'run-page/changed-message',
     file: 'src/dashboard/runs/request-diff.ts',
-    text: 'is_new: !same(seen.get(placeOf(message)), message)',
-    replacement: 'is_new: !seen.has(placeOf(message))',
+    text: 'is_new: !same(seen.get(toMessageKey(message)), message)',
+    replacement: 'is_new: !seen.has(toMessageKey(message))',
     harm: 'A message whose text is another one than at the step before is not marked as new.',
     tests: page('is a message whose text differs'),
   },

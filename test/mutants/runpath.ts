@@ -74,7 +74,7 @@ export default [
   {
     id: 'runpath/few-slots',
     file: 'src/temporal/worker/slots.ts',
-    text: 'set ?? Math.ceil(slotsWithin() /',
+    text: 'set ?? Math.ceil(countFittingSlots() /',
     replacement: 'set ?? Math.ceil(100 /',
     harm: 'Half of 200 people who write at once wait until the other half has its answers.',
     tests: [{ file: 'test/temporal/slots.test.ts', name: 'lets many more runs wait for their models at once' }],
@@ -82,8 +82,8 @@ export default [
   {
     id: 'runpath/tools-written-by-themselves',
     file: 'src/temporal/activities/exchange/begin.ts',
-    text: 'first ? await knownTools(work, outer) : null',
-    replacement: 'first && order.tools_off ? await knownTools(work, outer) : null',
+    text: 'first ? await buildKnownTools(work, outer) : null',
+    replacement: 'first && order.tools_off ? await buildKnownTools(work, outer) : null',
     harm: 'The first token of every run waits for one more transaction.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'writes its tools in the transaction that begins it' }],
   },
@@ -122,15 +122,15 @@ export default [
   {
     id: 'runpath/key-of-a-step-not-begun',
     file: STEPS,
-    text: "usedFor('FROM step WHERE :token_name::text IS NOT NULL')",
-    replacement: "usedFor('WHERE :token_name::text IS NOT NULL')",
+    text: "buildTokenUse('FROM step WHERE :token_name::text IS NOT NULL')",
+    replacement: "buildTokenUse('WHERE :token_name::text IS NOT NULL')",
     harm: 'A key is on record as used by attempts that did not begin the step.',
     tests: [{ file: OPENED, name: 'only if it is begun, and by one of two attempts' }],
   },
   {
     id: 'runpath/key-not-granted-is-sent',
     file: 'src/store/secrets/tokens.ts',
-    text: "if (found.verdict !== 'granted') throw tokenRefusal(request, found);",
+    text: "if (token.verdict !== 'granted') throw tokenRefusal(request, token);",
     replacement: '',
     harm: 'A key is sent to an address that its owner did not grant it to.',
     tests: [{ file: OPENED, name: 'in the statement that begins it, as if it was opened by itself' }],

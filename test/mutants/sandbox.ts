@@ -12,8 +12,8 @@ export default [
   {
     id: 'sandbox/home-of-perdura',
     file: 'src/toolrunner/host-paths.ts',
-    text: '(await Promise.all(closed.map(nearest)))',
-    replacement: '(await Promise.all(closed.slice(0, 0).map(nearest)))',
+    text: '(await Promise.all(closed.map(resolveLinks)))',
+    replacement: '(await Promise.all(closed.slice(0, 0).map(resolveLinks)))',
     harm: "An MCP server reads the keys and the workspaces of others in Perdura's home.",
     tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: "is refused when it is, contains or lies in Perdura's home" }],
   },

@@ -41,7 +41,7 @@ export default [
   {
     id: 'secrets/failure-of-a-model',
     file: REDACTED,
-    text: 'return cleaned(error);',
+    text: 'return rejectRedacted(error);',
     replacement: 'throw error;',
     harm: 'The error body of a provider shows the key in the task and in the log.',
     tests: [CANARIES],
@@ -65,8 +65,8 @@ export default [
   {
     id: 'secrets/opened-and-not-noted',
     file: 'src/main/wiring/secret-scope.ts',
-    text: 'hear: (value) => current.getStore()?.know(value)',
-    replacement: 'hear: (value) => void value',
+    text: 'recordSecret: (value) => current.getStore()?.know(value)',
+    replacement: 'recordSecret: (value) => void value',
     harm: 'No secret that is opened is ever redacted.',
     tests: [CANARIES],
   },
@@ -81,8 +81,8 @@ export default [
   {
     id: 'secrets/of-a-run-that-was-missing',
     file: 'src/main/wiring/runs/secrets.ts',
-    text: 'if (opened) kept.set(',
-    replacement: 'kept.set(',
+    text: 'if (opened) redactors.set(',
+    replacement: 'redactors.set(',
     harm: 'A run whose task or definition was missing for a moment has none of its secrets redacted for a minute.',
     tests: [{ file: 'test/unit/run-secrets.test.ts', name: 'once it is on record' }],
   },

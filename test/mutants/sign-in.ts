@@ -25,8 +25,8 @@ export default [
   {
     id: 'sign-in/any-state',
     file: 'src/api/sign-in/browser-sign-in.ts',
-    text: "if (!begun || (request.query as { state?: unknown }).state !== begun.state) return failed(reply, 'expired');",
-    replacement: "if (!begun) return failed(reply, 'expired');",
+    text: 'if (!pending_login || (request.query as { state?: unknown }).state !== pending_login.state)',
+    replacement: 'if (!pending_login)',
     harm: 'A link of someone else finishes a sign-in that this browser began, and shows as a failure of the issuer at best.',
     tests: [CHECKS],
   },
@@ -73,8 +73,8 @@ export default [
   {
     id: 'sign-in/people-without-a-subject',
     file: 'src/identity/oidc.ts',
-    text: 'isSubject(payload.sub) ? identityOf(payload, role_claim) : null',
-    replacement: 'identityOf(payload, role_claim)',
+    text: 'isSubject(payload.sub) ? toIdentity(payload, role_claim) : null',
+    replacement: 'toIdentity(payload, role_claim)',
     harm: 'Two people whose issuer numbers them beyond what a double holds are one person.',
     tests: [{ file: 'test/api/oidc.test.ts', name: ' is of one person or refused' }],
   },

@@ -68,7 +68,7 @@ export default [
   {
     id: 'stalls/text-held-until-the-end',
     file: 'src/temporal/activities/exchange/begin.ts',
-    text: 'await written(() => ports.runs.publishText(run, text), signal)',
+    text: 'await retryWhileDown(() => ports.runs.publishText(run, text), signal)',
     replacement: 'await ports.runs.publishText(run, text)',
     harm: 'After a connection of a worker has broken, readers wait for the end of the answer, and get all of it again.',
     tests: [{ file: 'test/accidents/outage.test.ts', name: 'prompts are refused, text of the model is not lost' }],

@@ -19,7 +19,7 @@ export default [
   {
     id: 'starts/builds-without-a-name',
     file: 'src/temporal/worker/worker.ts',
-    text: ' : { buildId: buildOf(settings.version) }',
+    text: ' : { buildId: toBuildId(settings.version) }',
     replacement: ' : {}',
     harm: 'Each run is indexed once more, and operators read a checksum instead of the version that executed it.',
     tests: [{ file: BRIEF, name: 'is made within the workflow task' }],
@@ -91,7 +91,7 @@ export default [
   {
     id: 'starts/waiting-run-keeps-its-turn',
     file: 'src/temporal/start/dispatch.ts',
-    text: 'if (holder !== task_id) starts.begun(task_id);',
+    text: 'if (holder !== task_id) starts.endTurn(task_id);',
     replacement: '',
     harm: 'Prompts to one workflow are accepted at twenty a second.',
     tests: [{ file: 'test/temporal/starts.test.ts', name: 'that wait for their lane keep no turn' }],

@@ -73,7 +73,7 @@ export default [
   {
     id: 'streams/look-that-lasts',
     file: 'src/events/follow.ts',
-    text: '      known = null;\n',
+    text: '      next_extent = null;\n',
     replacement: '',
     harm: 'A stream takes the end of the record at its first look for the end of it all, and misses what follows.',
     tests: [{ file: FOLLOW, name: 'from the moment of the look on, without reading its end again' }],
@@ -81,9 +81,9 @@ export default [
   {
     id: 'streams/look-before-the-subscription',
     file: 'src/events/follow.ts',
-    text: '  const subscription = subscribed(from, place.workflow_id, signal);\n  try {\n    const extent = await look(placeOf(place));',
+    text: '  const subscription = subscribe(from, place.workflow_id, signal);\n  try {\n    const extent = await look(toReaderPlace(place));',
     replacement:
-      '  const extent = await look(placeOf(place));\n  const subscription = subscribed(from, place.workflow_id, signal);\n  try {',
+      '  const extent = await look(toReaderPlace(place));\n  const subscription = subscribe(from, place.workflow_id, signal);\n  try {',
     harm: 'What is published between the first look and the subscription arrives seconds later.',
     tests: [{ file: FOLLOW, name: 'from the moment of the look on, without reading its end again' }],
   },

@@ -18,7 +18,7 @@ export default [
   {
     id: 'texts/outage-of-a-batch',
     file: 'src/store/runs/grouped-texts.ts',
-    text: 'outageOf(error) ? one.reject(error) : void writeAlone(one)',
+    text: 'findOutage(error) ? one.reject(error) : void writeAlone(one)',
     replacement: 'void writeAlone(one)',
     harm: 'After an outage texts are written twice: nobody knows whether the first time succeeded.',
     tests: [{ file: TEXTS, name: 'an outage fails every text of the batch' }],
@@ -42,8 +42,8 @@ export default [
   {
     id: 'texts/own-notices-twice',
     file: BUS,
-    text: 'else if (processId !== own) for',
-    replacement: 'else for',
+    text: 'else if (processId !== own)\n',
+    replacement: 'else\n',
     harm: 'Every event is parsed again by the process that wrote it.',
     tests: [{ file: TEXTS, name: 'reaches watchers of the same process at once, and once' }],
   },

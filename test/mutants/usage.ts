@@ -57,7 +57,7 @@ export default [
   {
     id: 'usage/useless-searches-for-facts-are-free',
     file: 'src/temporal/activities/remember.ts',
-    text: 'if (error instanceof ModelFailure && error.answer) await paid(error.answer);',
+    text: 'if (error instanceof ModelFailure && error.answer) await recordUsage(error.answer);',
     replacement: '',
     harm: 'A search for facts that the model leaves unanswered costs nothing on record.',
     tests: [{ file: 'test/temporal/context.test.ts', name: 'completes a run whose facts cannot be had' }],
@@ -65,7 +65,7 @@ export default [
   {
     id: 'usage/unusable-answers-miss-in-metrics',
     file: 'src/observe/measured.ts',
-    text: '        if (error instanceof ModelFailure && error.answer) answered(error.answer);\n',
+    text: '        if (error instanceof ModelFailure && error.answer) countAnswer(error.answer);\n',
     replacement: '',
     harm: 'The board of tokens and cost misses answers that could not be used.',
     tests: [{ file: 'test/temporal/worker-port.test.ts', name: 'counts runs, models, tools' }],

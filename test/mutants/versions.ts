@@ -7,7 +7,7 @@ export default [
   {
     id: 'versions/listed-for-everybody',
     file: 'src/api/routes/versions.ts',
-    text: 'await owned(id, caller);\n    return store.versions.list(id, query);',
+    text: 'await getOwn(id, caller);\n    return store.versions.list(id, query);',
     replacement: 'return store.versions.list(id, query);',
     harm: 'Every user reads which versions the workflows of others have.',
     tests: tests('by its owner only, by its number'),
@@ -15,8 +15,8 @@ export default [
   {
     id: 'versions/secret-in-a-change',
     file: 'src/api/routes/versions.ts',
-    text: 'changesBetween(before, after).map(maskedChange)',
-    replacement: 'changesBetween(before, after)',
+    text: 'diffDocuments(before, after).map(maskedChange)',
+    replacement: 'diffDocuments(before, after)',
     harm: 'The difference of two versions shows the sealed secrets of MCP servers.',
     tests: tests('with what its runs work with, and without secrets'),
   },

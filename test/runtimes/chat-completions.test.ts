@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { costOf } from '../../src/domain/usage.ts';
+import { calculateCost } from '../../src/domain/usage.ts';
 import { asks, breaksOff, fails, hangs, type ModelServer, says, sends, startModelServer } from '../support/model-server.ts';
 import { chunks, failure, message, reply } from './support.ts';
 
@@ -251,9 +251,9 @@ describe('a failure states the cause and whether to retry', () => {
 
 it('an invalid price table costs nothing instead of an invalid amount', () => {
   const spent = { total_in: 1_000, total_out: 1_000, cache_read: 0, cache_write: 0 };
-  expect(costOf(spent, ['m'], { m: { input: Number.NaN, output: 1 } })).toBe(0);
-  expect(costOf(spent, ['m'], { '*': { input: 1e308, output: 1e308 } })).toBe(0);
-  expect(costOf(spent, ['m'], { '*': { input: -5, output: 1 } })).toBe(0);
+  expect(calculateCost(spent, ['m'], { m: { input: Number.NaN, output: 1 } })).toBe(0);
+  expect(calculateCost(spent, ['m'], { '*': { input: 1e308, output: 1e308 } })).toBe(0);
+  expect(calculateCost(spent, ['m'], { '*': { input: -5, output: 1 } })).toBe(0);
 });
 
 /** The path and headers of one request that the endpoint received. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, expect, it } from 'vitest';
-import { listedModels, MOST_MODELS } from '../../src/runtimes/listed-models.ts';
+import { listModels, MOST_MODELS } from '../../src/runtimes/listed-models.ts';
 
 let stop: () => Promise<unknown>;
 afterEach(() => stop());
@@ -29,11 +29,11 @@ async function endless(models_each: number, answers_after_ms = 0) {
 
 it('an endpoint that lists models forever is read up to a limit', async () => {
   const { client, asked } = await endless(1_000);
-  expect(await listedModels(client)).toHaveLength(MOST_MODELS);
+  expect(await listModels(client)).toHaveLength(MOST_MODELS);
   expect(asked.pages).toBe(5);
 });
 
 it('one that lists them slowly is read for a limited time', async () => {
   const { client } = await endless(1, 50);
-  await expect(listedModels(client, 400)).rejects.toThrow('The endpoint did not list its models within 0.4 s');
+  await expect(listModels(client, 400)).rejects.toThrow('The endpoint did not list its models within 0.4 s');
 });

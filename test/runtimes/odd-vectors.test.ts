@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { embedderOf } from '../../src/runtimes/embeddings.ts';
+import { createEmbedder } from '../../src/runtimes/embeddings.ts';
 import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
 
 const ANSWER = {
@@ -14,7 +14,7 @@ const ANSWER = {
 
 const embed = (answer: object): Promise<number[][]> => {
   const fetch = async () => Response.json(answer);
-  return embedderOf({ base_url: 'http://vectors.test/v1', model: 'demo', api_key: null }, fetch).embed(['first', 'second']);
+  return createEmbedder({ base_url: 'http://vectors.test/v1', model: 'demo', api_key: null }, fetch).embed(['first', 'second']);
 };
 
 /** A vector that can be stored in single precision and compared with the others. */

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { PinnedProvider } from '../../src/domain/definition.ts';
 import { PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
-import { costOf } from '../../src/domain/usage.ts';
+import { calculateCost } from '../../src/domain/usage.ts';
 import { strictCallId } from '../../src/runtimes/call-ids.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
@@ -246,7 +246,7 @@ describe('what Anthropic is asked to keep', () => {
     vendor.script(messageAnswer([{ type: 'text', text: 'Done.' }], { usage }));
     const { reply, prices } = await exchangeWith('anthropic', { default_model: 'claude-sonnet-4-20250514' }, {});
     expect(reply.usage).toEqual({ total_in: 2_310, total_out: 4, cache_read: 2_000, cache_write: 300 });
-    expect(costOf(reply.usage, ['claude-sonnet-4-20250514'], prices)).toBeCloseTo(
+    expect(calculateCost(reply.usage, ['claude-sonnet-4-20250514'], prices)).toBeCloseTo(
       (10 * 3 + 2_000 * 0.3 + 300 * 3.75 + 4 * 15) / 1e6,
     );
   });

@@ -1,7 +1,7 @@
 import { readConfig } from '../../src/main/config.ts';
 import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources } from '../../src/main/resources.ts';
-import { externalSetting } from '../../src/main/setting.ts';
+import { loadExternalSettings } from '../../src/main/setting.ts';
 import { untilSignal } from '../../src/main/until-signal.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
@@ -10,7 +10,7 @@ import { quietSdk } from '../../src/temporal/worker/worker.ts';
 quietSdk('ERROR');
 const ended = untilSignal();
 const resources = createResources((error) => console.error(error));
-const setting = await externalSetting(readConfig());
+const setting = await loadExternalSettings(readConfig());
 const core = await openSharedServices(setting, resources, () => {});
 const connection = await openWorkerConnection(setting, resources, () => {});
 await openWorker(core, connection, resources);

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { NewTask } from '../../src/store/runs/new-task.ts';
-import { pinnedDefinition } from '../../src/store/runs/pin.ts';
+import { pinDefinition } from '../../src/store/runs/pin.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** Creates a task that is recorded but unknown to the engine, as a server leaves it if it dies in between. */
@@ -13,7 +13,7 @@ export async function leftBehind({ core }: TestInstallation, workflow_id: string
     owner,
     owner_login,
     prompt: 'Left behind.',
-    definition: pinnedDefinition(snapshot),
+    definition: pinDefinition(snapshot),
   };
   await core.store.tasks.create({ ...task, on_busy: 'enqueue', trigger: 'prompt', caller_token: null, ...more });
   return task.task_id;

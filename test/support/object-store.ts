@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from 's3rver';
 import { readConfig } from '../../src/main/config.ts';
-import { type ObjectStore, s3SettingsOf, s3Store } from '../../src/tools/snapshots/object-store.ts';
+import { createS3Store, type ObjectStore, parseS3Settings } from '../../src/tools/snapshots/object-store.ts';
 
 export interface TestObjectStore {
   /** Settings of a worker that uses it. */
@@ -39,7 +39,7 @@ export async function startObjectStore(): Promise<TestObjectStore> {
   return {
     env,
     directory,
-    objects: s3Store(s3SettingsOf(readConfig(env))!, fetch),
+    objects: createS3Store(parseS3Settings(readConfig(env))!, fetch),
     pause: () => server.close(),
     async resume() {
       server = serve(port);

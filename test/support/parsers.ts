@@ -1,13 +1,13 @@
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
-import { parsersOf } from '../../src/main/wiring/index.ts';
+import { openParsers } from '../../src/main/wiring/index.ts';
 import { pageReader, schemaJudge } from '../../src/main/wiring/parsers.ts';
 
 /** The parser pool as API and worker have it, for tests of parts that need it. */
 export function testParsers() {
   const resources = createResources((error) => console.error(error));
   const config = readConfig({});
-  const { parsers, judge } = parsersOf(config, resources);
+  const { parsers, judge } = openParsers(config, resources);
   return {
     ...{ parsers, judge },
     readPage: pageReader({ parsers, setting: { config } as never }),

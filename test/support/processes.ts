@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
-import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
+import { findFreePort as freePortFrom } from '../../src/embedded/ports.ts';
 import type { InstallationSettings } from '../../src/main/installation-settings.ts';
 import { note } from './children.ts';
 import { type Client, clientOf } from './client.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** What yesterday's workflow code did, which today's must understand. */
@@ -11,7 +11,7 @@ export const HISTORIES = join(import.meta.dirname, '../temporal/histories');
 export async function recordHistory({ driver }: TestInstallation, task_id: string, name: string): Promise<void> {
   if (!process.env.RECORD_HISTORIES) return;
   await mkdir(HISTORIES, { recursive: true });
-  const handle = driver.client.workflow.getHandle(runIdOf(task_id));
+  const handle = driver.client.workflow.getHandle(toRunId(task_id));
   await handle.result().catch(() => {});
   const { events } = await handle.fetchHistory();
   const text = historyToJSON({ events: events ?? [] }).replaceAll(process.cwd(), '/app');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ROLES, type Role, runIdOf } from '../../src/temporal/names.ts';
+import { ROLES, type Role, toRunId } from '../../src/temporal/names.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 import { startTestInstallation, type TestInstallation } from './installation.ts';
 import { asOperator } from './operator.ts';
@@ -65,7 +65,7 @@ export async function saidOfWorkers(env: Record<string, string> = {}) {
 }
 
 /** The process that took each activity of a run. */
-export const takersOf = (task_id: string) => takersIn(runIdOf(task_id));
+export const takersOf = (task_id: string) => takersIn(toRunId(task_id));
 
 /** The process that took each activity of an execution; of the local ones, each tool call. */
 export async function takersIn(execution: string): Promise<Record<string, number[]>> {

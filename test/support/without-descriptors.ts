@@ -2,10 +2,10 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { outageOf } from '../../src/domain/outages.ts';
+import { findOutage } from '../../src/domain/outages.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import { git } from '../../src/tools/git-process.ts';
-import { workspaces } from '../../src/tools/workspaces.ts';
+import { createWorkspaces } from '../../src/tools/workspaces.ts';
 
 /*
  * Run with a low limit of open files. Does what a worker does for a call while no descriptor is left, and again when there are some; prints
@@ -31,7 +31,7 @@ const OPERATIONS: Record<string, () => Promise<unknown>> = {
   },
   'an inspection': () => runner.inspect('one', call.source),
   git: () => git(['version'], { env, limits }),
-  'a workspace': () => workspaces(parent).of(`task-${++made}`, async () => {}),
+  'a workspace': () => createWorkspaces(parent).of(`task-${++made}`, async () => {}),
 };
 
 function takeAll(): () => void {
@@ -50,7 +50,7 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
   const giveBack = takeAll();
   const without = await operation().then(
     (result) => ({ result }),
-    (error: Error) => ({ code: outageOf(error)?.code ?? null, message: error.message }),
+    (error: Error) => ({ code: findOutage(error)?.code ?? null, message: error.message }),
   );
   giveBack();
   const again = await operation().then(

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
@@ -25,7 +25,7 @@ const text = (data: Uint8Array | null | undefined) => JSON.parse(Buffer.from(dat
  * Next to it how often the run was indexed again.
  */
 async function shownOf(task_id: string) {
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
   const all = events ?? [];
   const scheduled = all.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'callTool');
   const within = all.filter(({ markerRecordedEventAttributes: it }) => it?.details && it.markerName === 'core_local_activity');

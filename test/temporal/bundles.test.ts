@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
-import { outputGuardsOf } from '../../src/main/wiring/guardrails.ts';
+import { createOutputGuards } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
@@ -15,7 +15,7 @@ const FOLDER = join(import.meta.dirname, 'bundles');
 const RECORDS = process.env.RECORD_BUNDLES === '1';
 
 const parsers = testParsers();
-const outputGuards = outputGuardsOf(parsers.judge);
+const outputGuards = createOutputGuards(parsers.judge);
 let here: TestInstallation;
 let folder: string;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { EventBus, Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
-import { connectionTo } from '../../src/store/database/database.ts';
+import { buildClientConfig } from '../../src/store/database/database.ts';
 import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
 import { type Child, childOf, freePort } from '../support/processes.ts';
 
@@ -26,8 +26,12 @@ async function overPostgres(): Promise<Opened> {
   const pool = new pg.Pool({ connectionString: inject('postgres_url') });
   pool.on('error', log);
   const proxy = await startDroppingProxy(inject('postgres_url'));
-  const bus = postgresBus({ connection: connectionTo(throughProxy(inject('postgres_url'), proxy), 'perdura events'), pool, log });
-  const writer = postgresBus({ connection: connectionTo(inject('postgres_url'), 'perdura events'), pool, log });
+  const bus = postgresBus({
+    connection: buildClientConfig(throughProxy(inject('postgres_url'), proxy), 'perdura events'),
+    pool,
+    log,
+  });
+  const writer = postgresBus({ connection: buildClientConfig(inject('postgres_url'), 'perdura events'), pool, log });
   await writer.ping();
   return {
     bus,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { nextDue } from '../../src/domain/cadence.ts';
+import { findNextDue } from '../../src/domain/cadence.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
@@ -92,7 +92,9 @@ describe('after the clock was set back by a day', () => {
     const row = (await scheduledAgents.find(id))!;
     await scheduledAgents.noteMissed(row, Date.now() + DAY_MS);
     const start = row.start_at.getTime();
-    const due_at = new Date(nextDue({ interval_value: 1, interval_unit: 'hours', start_at: start, end_at: null }, Date.now())!);
+    const due_at = new Date(
+      findNextDue({ interval_value: 1, interval_unit: 'hours', start_at: start, end_at: null }, Date.now())!,
+    );
     const outcomes = async () => (await sql('SELECT outcome FROM schedule_fires WHERE due_at = $1', due_at)).rows;
     expect(await outcomes()).toEqual([{ outcome: 'missed' }]);
     const claim = await scheduledAgents.claimFire(id, due_at);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { carryOut } from '../../src/temporal/start/continuity.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -44,7 +44,7 @@ const waits = (id: string) => until('the task waits', async () => (await task(id
 const decide = (id: string, decision: 'resume' | 'fail') => here.alice.post(`/api/tasks/${id}/continuity`, { decision });
 const settleCall = (id: string, call_id: string, body: object) =>
   here.alice.ok(here.alice.post(`/api/tasks/${id}/reconciliations/${call_id}`, body));
-const executionOf = async (id: string) => (await here.driver.client.workflow.getHandle(runIdOf(id)).describe()).runId;
+const executionOf = async (id: string) => (await here.driver.client.workflow.getHandle(toRunId(id)).describe()).runId;
 
 const ports = () => {
   const { store } = here.core;
@@ -289,7 +289,7 @@ describe('a run whose task is missing', () => {
     await sql('DELETE FROM events WHERE task_id = $1', task_id);
     answer.release();
     await until('the execution is over', async () => (await here.driver.engine.state(task_id)) === 'closed', 30_000);
-    expect((await here.driver.client.workflow.getHandle(runIdOf(task_id)).describe()).status.name).toBe('FAILED');
+    expect((await here.driver.client.workflow.getHandle(toRunId(task_id)).describe()).status.name).toBe('FAILED');
     for (const table of ['task_steps', 'task_messages', 'tool_calls', 'events'])
       expect((await sql(`SELECT 1 FROM ${table} WHERE task_id = $1`, task_id)).rowCount, table).toBe(0);
     await copy.restore();
@@ -377,11 +377,11 @@ it('an engine that is older than the record repeats nothing', async () => {
   const asked = here.model.requests.length;
   here.model.script(says('It is done.'));
   // Afterwards it knows that the run was started, and nothing of its steps.
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
   const started = events?.find(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes);
   await workflowService.resetWorkflowExecution({
     namespace: options.namespace,
-    workflowExecution: { workflowId: runIdOf(task_id) },
+    workflowExecution: { workflowId: toRunId(task_id) },
     reason: 'The engine is restored',
     requestId: randomUUID(),
     workflowTaskFinishEventId: started!.eventId!,

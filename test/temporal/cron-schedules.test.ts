@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cadenceOf, isFiller, upcoming } from '../../src/domain/cadence.ts';
-import { firePortsOf } from '../../src/main/wiring/runs/index.ts';
+import { isFiller, listNextDue, parseStoredCadence } from '../../src/domain/cadence.ts';
+import { createFirePorts } from '../../src/main/wiring/runs/index.ts';
 import { fireActivity } from '../../src/temporal/activities/fire.ts';
 import { reconcileSchedules } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -28,7 +28,7 @@ const trigger = (id: string) => here.alice.post(`${PATH}/${id}/trigger`);
 const runs = (id: string) => here.alice.ok(here.alice.get(`${PATH}/${id}/runs`)) as Promise<any[]>;
 const rowOf = async (id: string) => (await here.core.store.scheduledAgents.find(id))!;
 const described = (id: string) => here.driver.client.schedule.getHandle(`schedule-${id}`).describe();
-const fire = (id: string, due_at: string) => fireActivity(firePortsOf(here.core, here.driver))(id, due_at);
+const fire = (id: string, due_at: string) => fireActivity(createFirePorts(here.core, here.driver))(id, due_at);
 const compare = () => reconcileSchedules(here.core.store, here.driver.schedules);
 
 describe('a schedule by cron', () => {
@@ -50,9 +50,9 @@ describe('a schedule by cron', () => {
       const { info } = await described(made.id);
       const times = info.nextActionTimes.map((time) => time.getTime());
       const last = Math.max(...times);
-      const due = upcoming(cadenceOf(row), { after: at(start_at) - 1, until: last, count: 100 });
+      const due = listNextDue(parseStoredCadence(row), { after: at(start_at) - 1, until: last, count: 100 });
       expect(due.length).toBeGreaterThan(2);
-      expect(times.filter((time) => !isFiller(cadenceOf(row), time))).toEqual(due);
+      expect(times.filter((time) => !isFiller(parseStoredCadence(row), time))).toEqual(due);
       expect(made.next_run_at).toBe(new Date(due[0]!).toISOString());
       expect(await here.driver.schedules.matches(row)).toBe(true);
     },

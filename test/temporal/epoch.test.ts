@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
-import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import type { RunControl } from '../../src/main/core.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { openClientConnection } from '../../src/main/wiring/client-connection.ts';
 import { openRunControl } from '../../src/main/wiring/index.ts';
-import { firePortsOf } from '../../src/main/wiring/runs/index.ts';
+import { createFirePorts } from '../../src/main/wiring/runs/index.ts';
 import { inTransaction, openDatabase } from '../../src/store/database/database.ts';
 import { epochStore, noteRestore } from '../../src/store/runs/epoch.ts';
 import { serve } from '../../src/temporal/activities/fire.ts';
@@ -295,7 +295,7 @@ describe('a restore', () => {
 
     const hourly = { name: 'h', prompt: 'p', interval_value: 1, interval_unit: 'hours', overlap_policy: 'enqueue', workflow_id };
     const { id } = await here.alice.ok(here.alice.post('/api/scheduled-agents', hourly), 201);
-    const ports = firePortsOf(here.core, here.driver);
+    const ports = createFirePorts(here.core, here.driver);
     const row = (await here.core.store.scheduledAgents.find(id))!;
     for (const due_at of [overdue, new Date()]) await serve(ports, row, { due_at, outcome: 'started' });
     const fired = (await rowsOf('SELECT task_id FROM schedule_fires WHERE scheduled_agent_id = $1 ORDER BY due_at', [id])).map(
@@ -402,7 +402,7 @@ describe('a reader from before a restore', () => {
         onConnection() {},
         onEvents(events: RunEvent[]) {
           seen.push(...events);
-          run = after(run, events);
+          run = applyEvents(run, events);
         },
       },
     );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { evaluationIdOf, runIdOf } from '../../src/temporal/names.ts';
+import { toEvaluationId, toRunId } from '../../src/temporal/names.ts';
 import { answering, evaluating, promptOf } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, fails, hangs, type ModelRequest, says } from '../support/model-server.ts';
@@ -65,8 +65,8 @@ describe('a model grader', () => {
     expect(JSON.parse(task.prompt)).toEqual({ prompt: 'France', answer: 'PARIS', expected: 'Paris' });
     const asked = here.model.requests.find((request) => request.model === 'judge');
     expect(asked?.messages[0]).toMatchObject({ role: 'system', content: expect.stringContaining('Capitals do not matter.') });
-    const execution = here.driver.client.workflow.getHandle(runIdOf(task_id));
-    expect((await execution.describe()).parentExecution?.workflowId).toBe(evaluationIdOf(evaluation.id));
+    const execution = here.driver.client.workflow.getHandle(toRunId(task_id));
+    expect((await execution.describe()).parentExecution?.workflowId).toBe(toEvaluationId(evaluation.id));
     const types = (await execution.fetchHistory()).events?.map(
       (event) => event.activityTaskScheduledEventAttributes?.activityType?.name,
     );

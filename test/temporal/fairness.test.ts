@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { scheduleIdOf } from '../../src/temporal/names.ts';
+import { toScheduleId } from '../../src/temporal/names.ts';
 import * as workflows from '../../src/temporal/workflows/index.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -112,7 +112,7 @@ it('every execution that belongs to an owner has the owner as its fairness key',
     await here.ended(task_id);
     const [schedule] = await here.core.store.scheduledAgents.all();
     const { id, owner } = schedule!;
-    await here.driver.client.schedule.getHandle(scheduleIdOf(id)).trigger();
+    await here.driver.client.schedule.getHandle(toScheduleId(id)).trigger();
     const { dataset, begin, ended } = evaluating(here);
     await ended(await begin(await dataset({ x: 'Done.' }), { workflow_id: await here.workflow() }));
     const { reconcileTasks: _ownerless, ...owned } = workflows;

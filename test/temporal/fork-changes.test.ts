@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
 import type { StepRequest } from '../../src/contracts/run-inspection.ts';
-import { outputGuardsOf } from '../../src/main/wiring/guardrails.ts';
+import { createOutputGuards } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, type ModelServer, says, startModelServer } from '../support/model-server.ts';
@@ -145,7 +145,7 @@ describe('a fork with changes', () => {
     const changes = { system_prompt: 'Be brief.', custom_tool_ids: [], messages };
     const { id } = await trial(task_id, { from_step: 2, changes });
     const bundle = await read<RunBundle>(`tasks/${id}/bundle`);
-    expect((await replay(bundle, outputGuardsOf(parsers.judge))).difference).toBeNull();
+    expect((await replay(bundle, createOutputGuards(parsers.judge))).difference).toBeNull();
     const again = await trial(id, { from_step: 2 });
     expect(again).toMatchObject({ response: 'Again.', prompt: 'Look closely.' });
     expect(sentLast().messages[0]?.content).toMatch(/^Be brief\./);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { outageOf } from '../../src/domain/outages.ts';
+import { findOutage } from '../../src/domain/outages.ts';
 import { egressRules } from '../../src/egress/rules.ts';
 import { checkouts } from '../../src/tools/checkout.ts';
 import { startGitServer } from '../support/git-server.ts';
@@ -56,7 +56,7 @@ describe('a checkout on a disk without room', () => {
       if (!disk) return console.warn(NO_DISK);
       endings.push(disk.remove);
       const into = emptyFolder(disk.folder);
-      expect(outageOf(await failureIn(into))?.code).toBe('disk_full');
+      expect(findOutage(await failureIn(into))?.code).toBe('disk_full');
     },
   );
 
@@ -89,7 +89,7 @@ describe('what git says when it fails', () => {
     ['', undefined],
   ])('"%s" is %s', async (words, code) => {
     const error = await failureIn(emptyFolder(), { path: gitThatSays(words) });
-    expect(outageOf(error)?.code).toBe(code);
+    expect(findOutage(error)?.code).toBe(code);
     expect(error.message).toContain('could not be checked out');
   });
 
@@ -98,7 +98,7 @@ describe('what git says when it fails', () => {
     if (!disk) return console.warn(NO_DISK);
     endings.push(disk.remove);
     const error = await failureIn(emptyFolder(disk.folder), { path: gitThatSays('fatal: kein Platz') });
-    expect(outageOf(error)?.code).toBe('disk_full');
+    expect(findOutage(error)?.code).toBe('disk_full');
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Identity } from '../../src/identity/cached-identity.ts';
-import { firePortsOf } from '../../src/main/wiring/runs/index.ts';
+import { createFirePorts } from '../../src/main/wiring/runs/index.ts';
 import { serve } from '../../src/temporal/activities/fire.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { evaluating } from '../support/evaluations.ts';
@@ -66,7 +66,7 @@ const saved = async (client: Client, workflow_id: string) => client.ok(client.po
 async function fire(id: string): Promise<{ outcome: string; detail: string | null; task_id: string | null }> {
   const due_at = new Date();
   const row = (await here.core.store.scheduledAgents.find(id))!;
-  await serve(firePortsOf(here.core, here.driver), row, { due_at, outcome: 'started' });
+  await serve(createFirePorts(here.core, here.driver), row, { due_at, outcome: 'started' });
   const [{ outcome, detail, task_id }] = (await here.core.store.scheduledAgents.firesAt(id, [due_at.getTime()])) as [any];
   return { outcome, detail, task_id };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind, startRenewing } from '../support/left-behind.ts';
@@ -16,7 +16,7 @@ const LARGEST_PAYLOAD = 256 * 1024;
 
 /** Bytes of history between one step and the next. */
 async function bytesOfSteps(task_id: string): Promise<number[]> {
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
   const sizes: number[] = [];
   expect(events).not.toHaveLength(0);
   for (const event of events ?? []) {

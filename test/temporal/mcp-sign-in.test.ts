@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { rows } from '../../src/store/database/database.ts';
 import { sealedSamples } from '../../src/store/database/installation.sql.ts';
 import type { Sealed } from '../../src/store/secrets/key-ring.ts';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { clientOf } from '../support/client.ts';
 import { fullFor } from '../support/full-table.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -299,7 +299,7 @@ it('no token leaves its place', async () => {
       UNION ALL SELECT d.body::text FROM definitions d UNION ALL SELECT t::text FROM mcp_sign_ins t`,
     [task.id],
   );
-  const history = await here.driver.client.workflow.getHandle(runIdOf(task.id)).fetchHistory();
+  const history = await here.driver.client.workflow.getHandle(toRunId(task.id)).fetchHistory();
   const bundle = await here.alice.ok(here.alice.get(`/api/tasks/${task.id}/bundle`));
   const audit = await here.core.database.pool.query('SELECT a::text AS text FROM audit_entries a');
   const said = [rows, history, bundle, audit.rows, lines, await here.alice.ok(here.alice.get('/api/export'))].map((one) =>

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventsOf } from '../../src/domain/events.ts';
+import { createTaskEvents } from '../../src/domain/events.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 import { paidIn, paying } from '../support/paying.ts';
@@ -29,7 +29,7 @@ async function overtaken() {
   await tool.paid('1-1');
   const { ledger } = here.core.store;
   const call = (await ledger.open(task_id, '1-1'))!;
-  const { log, status } = eventsOf(task_id, () => new Date().toISOString());
+  const { log, status } = createTaskEvents(task_id, () => new Date().toISOString());
   const events = [log('reconciliation_requested', 'What was the outcome?', { call_id: '1-1' }), status('waiting', call.turns)];
   expect(await ledger.park(call, { status: 'waiting_reconciliation', events })).toBe(true);
   const decide = (decision: object) => here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/1-1`, decision));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { doctorChecks } from '../../src/main/doctor-checks.ts';
-import { parkedRuns } from '../../src/temporal/repair/parked-runs.ts';
+import { createParkedRuns } from '../../src/temporal/repair/parked-runs.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -36,7 +36,7 @@ const parkedFor = (id: string, call_id: string) =>
     (await here.driver.engine.waits(id))?.some((wait) => wait.for === 'call' && wait.call_id === call_id),
   );
 
-const known = parkedRuns();
+const known = createParkedRuns();
 /** A comparison as it would be made some time from now. `asking`: how often a run was asked what it waits for. */
 async function compareLater(parked = known) {
   const { store } = here.core;
@@ -206,7 +206,7 @@ describe('the comparison of parked runs', () => {
     here.model.script(shop.pay('a'), shop.pay('b'), says('Both.'));
     const task_id = await here.prompt(shop.workflow_id);
     await parkedFor(task_id, '1-1');
-    const own = parkedRuns();
+    const own = createParkedRuns();
     expect(await compareLater(own)).toMatchObject({ behind: 0, asking: [task_id] });
     expect(await compareLater(own)).toMatchObject({ behind: 0, asking: [] });
     await approve(task_id, '1-1');
@@ -226,7 +226,7 @@ describe('the comparison of parked runs', () => {
     here.model.always(others.pay('a'));
     tasks.push(await here.prompt(others.workflow_id));
     await parkedFor(tasks[1]!, '1-1');
-    const own = parkedRuns({ most_asked: 1 });
+    const own = createParkedRuns({ most_asked: 1 });
     const asked = [await compareLater(own), await compareLater(own), await compareLater(own)];
     expect(asked.map(({ asking }) => asking.length)).toEqual([1, 1, 0]);
     expect(asked.flatMap(({ asking }) => asking).toSorted()).toEqual(tasks.toSorted());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { around } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -21,7 +21,7 @@ const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(
 const stateOf = (task_id: string) => here.driver.engine.state(task_id);
 /** Whether the engine has a request to end the run; the run itself may not have noticed yet. */
 async function isAskedToEnd(task_id: string): Promise<boolean> {
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
   return (events ?? []).some((event) => event.workflowExecutionCancelRequestedEventAttributes);
 }
 async function openRuns(): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ForkSource, plannedFork } from '../../src/temporal/start/fork.ts';
+import { type ForkSource, planFork } from '../../src/temporal/start/fork.ts';
 import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
@@ -46,7 +46,7 @@ describe('the reconciler', () => {
     here.model.script(asks(todo), asks(todo), says('Source.'));
     const source = (await here.ended(await here.prompt(workflow_id))) as unknown as ForkSource;
     const order = { source, from_step: 3, effects: 'recorded' as const, prompt: 'Once more.' };
-    const { definition, seed } = await plannedFork(store, order);
+    const { definition, seed } = await planFork(store, order);
     const task_id = await leftBehind(here, workflow_id, { definition, seed, trigger: 'fork' });
     const asked = here.model.requests.length;
     here.model.script(asks(todo), says('Fork.'));

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { egressRules } from '../../src/egress/rules.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import { checkouts } from '../../src/tools/checkout.ts';
-import { workspacesOf } from '../../src/tools/workspaces.ts';
+import { toWorkspacesPath } from '../../src/tools/workspaces.ts';
 import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -44,7 +44,7 @@ def look() -> str:
     folder = os.environ["PERDURA_WORKSPACE"]
     return open(os.path.join(folder, "README.md")).read() + open(os.path.join(folder, ".git", "config")).read()
 `;
-const directoryOf = (task_id: string) => join(workspacesOf(here.setting.config), task_id);
+const directoryOf = (task_id: string) => join(toWorkspacesPath(here.setting.config), task_id);
 const logs = async (workflow_id: string) => (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).logs as any[];
 
 it('checks the repository out before the first step, hands it to tools, and deletes it after the run', async () => {

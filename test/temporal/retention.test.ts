@@ -7,9 +7,9 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
-import { tidying } from '../../src/main/wiring/runs/tidying.ts';
+import { createTidying } from '../../src/main/wiring/runs/tidying.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
-import { plannedFork } from '../../src/temporal/start/fork.ts';
+import { planFork } from '../../src/temporal/start/fork.ts';
 import { prepareEngine } from '../../src/temporal/worker/housekeeping.ts';
 import { daysAgo } from '../support/aged.ts';
 import type { StreamedEvent } from '../support/client.ts';
@@ -57,7 +57,7 @@ describe('housekeeping', () => {
     for (const task_id of [strange, recent]) mkdirSync(workspace(task_id), { recursive: true });
     await age(old);
     // The worker's own first pass may come before this one.
-    await tidying(here.core)();
+    await createTidying(here.core)();
     expect((await here.alice.get(`/api/tasks/${old}`)).status).toBe(404);
     expect((await here.alice.get(`/api/tasks/${young}`)).status).toBe(200);
     const { events } = await here.core.store.events.read(workflow_id, { after: 0, bytes: 1_000_000 });
@@ -84,7 +84,7 @@ describe('housekeeping', () => {
     const { core } = here;
     const config = readConfig({ PERDURA_HOME: home });
     expect(config.RETENTION_DAYS).toBe(0);
-    expect(await tidying({ ...core, setting: { ...core.setting, config } })()).not.toHaveProperty('tasks');
+    expect(await createTidying({ ...core, setting: { ...core.setting, config } })()).not.toHaveProperty('tasks');
     expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
   });
 
@@ -92,7 +92,7 @@ describe('housekeeping', () => {
     const task_id = await run(await here.workflow());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 400 * 86_400_000 });
     try {
-      await tidying(here.core)();
+      await createTidying(here.core)();
     } finally {
       vi.useRealTimers();
     }
@@ -104,9 +104,9 @@ describe('housekeeping', () => {
     await age(task_id);
     // As if the clock had jumped by 12.5 days since the last look: the task was 27.5 days old then.
     await sql(`UPDATE installation_facts SET value = (now() - interval '12.5 days')::text WHERE name = 'aging_clock'`);
-    expect(await tidying(here.core)()).not.toHaveProperty('tasks');
-    await tidying(here.core)();
-    expect(await tidying(here.core)()).toMatchObject({ tasks: 1 });
+    expect(await createTidying(here.core)()).not.toHaveProperty('tasks');
+    await createTidying(here.core)();
+    expect(await createTidying(here.core)()).toMatchObject({ tasks: 1 });
     expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(404);
   });
 
@@ -230,7 +230,7 @@ describe('a fork', () => {
     const task_id = await source();
     const { store } = here.core;
     const task = (await store.tasks.find(task_id))!;
-    const { definition, seed } = await plannedFork(store, { source: task, from_step: 2, effects: 'recorded' });
+    const { definition, seed } = await planFork(store, { source: task, from_step: 2, effects: 'recorded' });
     await removeOld();
     const tasks = async () => (await store.tasks.list({ workflow_id: task.workflow_id, limit: 10 })).total;
     expect(await tasks()).toBe(0);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SECRET_HOLDERS, type SecretHolder } from '../../src/domain/destinations.ts';
-import { evaluationIdOf, ROLES } from '../../src/temporal/names.ts';
+import { ROLES, toEvaluationId } from '../../src/temporal/names.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -73,7 +73,7 @@ describe('workers of one role each', () => {
     expect({ ...evaluation, results }).toMatchObject({ passed: 1, errors: 0, results: [{ error: null }] });
     const pids = Object.fromEntries(ROLES.map((role) => [role, workers[role]!.pid]));
     expect(await takersOf(results[0]?.grades[0].task_id)).toEqual({ exchange: [pids.models] });
-    expect((await takersIn(evaluationIdOf(evaluation.id))).gradeByTool).toEqual([pids.tools]);
+    expect((await takersIn(toEvaluationId(evaluation.id))).gradeByTool).toEqual([pids.tools]);
   }, 180_000);
 
   it('carry out what was sent to the one queue of runs before there were others', async () => {

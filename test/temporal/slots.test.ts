@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runIdOf } from '../../src/temporal/names.ts';
-import { slotsWithin } from '../../src/temporal/worker/slots.ts';
+import { toRunId } from '../../src/temporal/names.ts';
+import { countFittingSlots } from '../../src/temporal/worker/slots.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
@@ -21,7 +21,7 @@ async function speaking(here: TestInstallation, runs: number) {
 }
 
 async function waitsForSlot(here: TestInstallation, task_id: string): Promise<boolean> {
-  const { raw } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).describe();
+  const { raw } = await here.driver.client.workflow.getHandle(toRunId(task_id)).describe();
   return raw.pendingActivities?.[0]?.state === SCHEDULED;
 }
 
@@ -58,5 +58,5 @@ describe('a worker', () => {
 });
 
 it('takes as many steps as half of its memory holds, but never fewer than 100 or more than 1,000', () => {
-  expect([256, 1_024, 4_096, 65_536].map((mib) => slotsWithin(mib * 1024 ** 2))).toEqual([100, 128, 512, 1_000]);
+  expect([256, 1_024, 4_096, 65_536].map((mib) => countFittingSlots(mib * 1024 ** 2))).toEqual([100, 128, 512, 1_000]);
 });

@@ -11,7 +11,7 @@ afterAll(() => here.stop());
 
 /** The tasks whose turn has ended before the longest time of a turn, as far as it is reported. */
 function reported() {
-  const begun = vi.spyOn(here.core.starts, 'begun');
+  const begun = vi.spyOn(here.core.starts, 'endTurn');
   return () => begun.mock.calls.map(([task_id]) => task_id);
 }
 

@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { redisBus } from '../../src/events/redis-bus.ts';
-import { connectTo } from '../../src/store/database/reachable.ts';
+import { openConnection } from '../../src/store/database/reachable.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { startTestInstallation } from '../support/installation.ts';
@@ -74,7 +74,7 @@ describe('Postgres with sslmode=verify-full', () => {
     ['another name', () => at('127.0.0.1', tls.ca), /Host: 127\.0\.0\.1\. is not|IP: 127\.0\.0\.1 is not/],
     ['a file of certificates that is missing', () => at('localhost', '/nowhere.pem'), /ENOENT.*\/nowhere\.pem/],
   ])('is refused in one sentence with %s', async (_, url, reason) => {
-    const refusal: Error = await connectTo(url(), 'perdura test').then(
+    const refusal: Error = await openConnection(url(), 'perdura test').then(
       (client) => client.end().then(() => new Error('was accepted')),
       (error) => error,
     );

@@ -3,7 +3,7 @@ import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { workflowBundle as workflowBundleOf } from '../../src/temporal/worker/bundle.ts';
 import type { Client } from '../support/client.ts';
 import { type Exported, startCollector } from '../support/collector.ts';
@@ -196,7 +196,7 @@ describe('a traced run', { timeout: 120_000 }, () => {
   it('is understood by a worker without traces', async () => {
     const { caller, task_id } = await tracedRun();
     await wholeTrace(caller.trace_id);
-    const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+    const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
     const workflowBundle = await workflowBundleOf(inject('cache_dir'));
     const replayed = Worker.runReplayHistory({ workflowBundle }, { events });
     await expect(replayed).resolves.toBeUndefined();

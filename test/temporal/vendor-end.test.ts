@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { activityPorts } from '../../src/main/wiring/runs/index.ts';
+import { createActivityPorts } from '../../src/main/wiring/runs/index.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { agentAsks, agentSays, startVendorServer, type VendorServer, works } from '../support/vendor-server.ts';
 
@@ -114,7 +114,7 @@ it('what the vendor did not take then is archived by the next comparison', async
   vendor.refuse({ status: 500, path: /sessions\/\w+$/ });
   await halt(task_id);
   expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
-  const { ports, unwatch } = await activityPorts(here.core, here.driver);
+  const { ports, unwatch } = await createActivityPorts(here.core, here.driver);
   await expect
     .poll(
       async () => {
@@ -137,7 +137,7 @@ it('the session of a run that was lost is ended by the comparison that finds it'
   });
   await here.driver.engine.terminate(task_id, 'by an operator');
   await here.core.database.pool.query("UPDATE tasks SET created_at = now() - interval '1 minute' WHERE id = $1", [task_id]);
-  const { ports, unwatch } = await activityPorts(here.core, here.driver);
+  const { ports, unwatch } = await createActivityPorts(here.core, here.driver);
   await ports.reconcile();
   await unwatch();
   expect(await here.ended(task_id)).toMatchObject({ status: 'failed', error_code: 'run_lost' });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runIdOf } from '../../src/temporal/names.ts';
+import { toRunId } from '../../src/temporal/names.ts';
 import { DEPLOYMENT } from '../../src/temporal/worker/worker.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -38,7 +38,7 @@ async function makeCurrent(build_id: string): Promise<void> {
 
 /** The releases that took steps of a run. */
 async function releasesOf(task_id: string): Promise<string[]> {
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const { events } = await here.driver.client.workflow.getHandle(toRunId(task_id)).fetchHistory();
   const done = events?.flatMap(({ workflowTaskCompletedEventAttributes: it }) =>
     it ? [it.deploymentVersion?.buildId ?? ''] : [],
   );

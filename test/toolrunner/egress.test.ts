@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dialEgress, judgedAddresses } from '../../src/egress/dial.ts';
+import { dialEgress, resolveAllowedAddresses } from '../../src/egress/dial.ts';
 import { type EgressProxy, startEgressProxy } from '../../src/egress/proxy.ts';
 import { egressRules } from '../../src/egress/rules.ts';
 
@@ -141,14 +141,14 @@ describe('egress rules', () => {
 
   it('name the addresses to dial, so that nothing is resolved twice', async () => {
     const resolve = resolving('10.0.0.1', '1.1.1.1', '127.0.0.1', '2606:4700::1111');
-    const found = await judgedAddresses({ hostname: 'mixed.example', port: 80 }, rules, resolve);
+    const found = await resolveAllowedAddresses({ hostname: 'mixed.example', port: 80 }, rules, resolve);
     expect(found.map(({ address }) => address)).toEqual(['1.1.1.1', '2606:4700::1111']);
-    await expect(judgedAddresses({ hostname: '[::1]', port: 80 }, rules, resolve)).rejects.toThrow(
+    await expect(resolveAllowedAddresses({ hostname: '[::1]', port: 80 }, rules, resolve)).rejects.toThrow(
       'Connections to ::1 are not allowed from here',
     );
-    await expect(judgedAddresses({ hostname: '', port: 80 }, rules, resolve)).rejects.toThrow('not allowed');
+    await expect(resolveAllowedAddresses({ hostname: '', port: 80 }, rules, resolve)).rejects.toThrow('not allowed');
     const own = egressRules(['127.0.0.1'], new Set([80]));
-    await expect(judgedAddresses({ hostname: 'localhost', port: 80 }, own, resolving('127.0.0.1'))).rejects.toThrow(
+    await expect(resolveAllowedAddresses({ hostname: 'localhost', port: 80 }, own, resolving('127.0.0.1'))).rejects.toThrow(
       'Connections to localhost:80 are not allowed from here: the port belongs to Perdura itself',
     );
   });

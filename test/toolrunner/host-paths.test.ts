@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
-import { hostPathOf, hostPathRules } from '../../src/toolrunner/host-paths.ts';
+import { createHostPathRules, parseHostPath } from '../../src/toolrunner/host-paths.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import { type Bench, CAN_UNSHARE, IS_ROOT, MAIN_TIERS, openBench, TIERS } from './support.ts';
 
@@ -29,10 +29,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const rulesOf = (allow: string[]) => hostPathRules({ allow, closed: [inDir('home')], unwritable: [inDir('data/inner')] });
+const rulesOf = (allow: string[]) => createHostPathRules({ allow, closed: [inDir('home')], unwritable: [inDir('data/inner')] });
 const judged = async (allow: string[], path: string) => {
   const rules = await rulesOf(allow);
-  return rules.judge(hostPathOf(path), { must_exist: true }).then(
+  return rules.judge(parseHostPath(path), { must_exist: true }).then(
     (it) => it,
     (reason: Error) => reason.message,
   );

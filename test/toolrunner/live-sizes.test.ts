@@ -16,8 +16,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { removeFolder } from '../../src/folders/remove.ts';
 import { restoreLayers, storeLayer } from '../../src/tools/snapshots/layer.ts';
-import { treeChange, treeOf } from '../../src/tools/snapshots/tree.ts';
-import { withinLimits } from '../../src/tools/workspace-limits.ts';
+import { findTreeChange, readTree } from '../../src/tools/snapshots/tree.ts';
+import { runWithinLimits } from '../../src/tools/workspace-limits.ts';
 import { IS_ROOT } from './support.ts';
 
 const signal = new AbortController().signal;
@@ -39,7 +39,7 @@ const answerOf = async (limits: { bytes: number; files: number }) => {
     await enter(directory);
     return { content: 'written', failed: false };
   };
-  return (await withinLimits(limits, work)).content;
+  return (await runWithinLimits(limits, work)).content;
 };
 
 /** As the user that a service is, who is not root. The threads that touch files change their user too. */
@@ -68,7 +68,7 @@ describe('the size of a workspace', () => {
     expect(await answerOf({ bytes: 1e9, files: 1e6 })).toMatch(
       /^The workspace cannot be measured: dddddddd\/.*… lies more than 128 levels deep; no tool may write in it any more$/,
     );
-    await treeOf(directory);
+    await readTree(directory);
     await removeFolder(directory);
     expect(() => statSync(directory)).toThrow('ENOENT');
   });
@@ -110,7 +110,7 @@ it.skipIf(!IS_ROOT)('a snapshot holds the content of a file that a tool has clos
   const place = { objects: { put } as never, prefix: '', signal };
   writeFileSync(join(directory, 'closed'), 'its content');
   chmodSync(join(directory, 'closed'), 0o200);
-  await asOrdinaryUser(async () => storeLayer(directory, treeChange(new Map(), await treeOf(directory)), place));
+  await asOrdinaryUser(async () => storeLayer(directory, findTreeChange(new Map(), await readTree(directory)), place));
   expect(gunzipSync(Buffer.concat(chunks)).toString()).toContain('its content');
 });
 
@@ -119,7 +119,7 @@ it('a file that shrinks while it is stored is stored as long as it was', async (
   const put = async (key: string, content: Uint8Array) => void objects.set(key, Uint8Array.from(content));
   const place = { objects: { put, get: async (key: string) => objects.get(key) ?? null } as never, prefix: '', signal };
   writeFileSync(join(directory, 'file'), 'twelve bytes');
-  const change = treeChange(new Map(), await treeOf(directory));
+  const change = findTreeChange(new Map(), await readTree(directory));
   truncateSync(join(directory, 'file'), 3);
   const restored = mkdtempSync(join(tmpdir(), 'restored-'));
   await restoreLayers(restored, [await storeLayer(directory, change, place)], place);

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { guardedFetch } from '../../src/egress/guarded-fetch.ts';
+import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
 import { bash } from '../../src/tools/builtin/bash.ts';
-import { builtinSpecs, builtins } from '../../src/tools/builtin/index.ts';
+import { builtinSpecs, createBuiltinTools } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
 import { testParsers } from '../support/parsers.ts';
 import { callOf } from './support.ts';
@@ -21,7 +21,7 @@ let runner: PythonToolRunner;
 let tools: ToolSource;
 let web: Server;
 let web_url: string;
-let egress: ReturnType<typeof guardedFetch>;
+let egress: ReturnType<typeof createGuardedFetch>;
 const parsers = testParsers();
 const none = new AbortController().signal;
 const asked = (name: string, args: object) =>
@@ -51,8 +51,8 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(web, 'listening');
   web_url = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
-  egress = guardedFetch(['127.0.0.1']);
-  tools = builtins(
+  egress = createGuardedFetch(['127.0.0.1']);
+  tools = createBuiltinTools(
     {
       ...{ runner, startConfined: runner.startConfined, bash_network: false, fetch: egress.fetch, readPage: parsers.readPage },
       searchFetch: fetch,

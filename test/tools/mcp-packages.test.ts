@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { waitForLock } from '../../src/embedded/lock-file.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
-import { targetOf } from '../../src/tools/mcp/config.ts';
+import { resolveTarget } from '../../src/tools/mcp/config.ts';
 import { connect } from '../../src/tools/mcp/connection.ts';
-import { clearPackages, installedPackages, mcpPackages } from '../../src/tools/mcp/packages/cache.ts';
+import { clearPackages, createMcpPackages, listInstalledPackages } from '../../src/tools/mcp/packages/cache.ts';
 import { type PackageRegistry, startPackageRegistry } from '../support/package-registry.ts';
 import { STORM } from '../toolrunner/attacks/storm.ts';
 import { openToken, SERVERS, serverOf } from './support.ts';
@@ -32,11 +32,11 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-type Options = Partial<Parameters<typeof mcpPackages>[0]>;
+type Options = Partial<Parameters<typeof createMcpPackages>[0]>;
 
 /** A process with a cache in the folder. */
 const cacheIn = (name: string, options: Options = {}) =>
-  mcpPackages({
+  createMcpPackages({
     folder: join(home, name),
     startConfined: runner.startConfined,
     interpreter: runner.interpreter,
@@ -49,12 +49,12 @@ const cacheIn = (name: string, options: Options = {}) =>
 
 async function open(
   line: string,
-  packages: ReturnType<typeof mcpPackages>,
+  packages: ReturnType<typeof createMcpPackages>,
   values: { network?: boolean; install_ms?: number; connect_ms?: number } = {},
 ) {
   const [command, ...args] = line.split(' ');
   const { install_ms, connect_ms, ...server } = values;
-  const target = await targetOf(serverOf({ connection_config: { command, args }, ...server }), openToken);
+  const target = await resolveTarget(serverOf({ connection_config: { command, args }, ...server }), openToken);
   const ports = { startConfined: runner.startConfined, packages, schemaFaults: async () => [] };
   return connect(
     target,
@@ -63,7 +63,7 @@ async function open(
   );
 }
 
-async function reached(line: string, packages: ReturnType<typeof mcpPackages>): Promise<unknown> {
+async function reached(line: string, packages: ReturnType<typeof createMcpPackages>): Promise<unknown> {
   const connection = await open(line, packages);
   try {
     const call = { tool: 'reach', arguments: { url: registry.url }, call_key: 'key', task_id: 'task' };
@@ -105,7 +105,7 @@ describe('a server that npx starts', () => {
     expect(tarballs('once')).toBe(1);
     expect(await reached(line, cacheIn('once'))).toEqual(answer);
     expect(registry.requests).toHaveLength(asked);
-    expect(await installedPackages(join(home, 'once'))).toEqual([
+    expect(await listInstalledPackages(join(home, 'once'))).toEqual([
       expect.objectContaining({ registry: 'npm', specs: ['once@1.0.0'], bytes: expect.any(Number) }),
     ]);
   });
@@ -116,7 +116,7 @@ describe('a server that npx starts', () => {
     await (await open('npx cleared', cacheIn('cleared'))).close();
     expect(await clearPackages(folder, 'another')).toEqual([]);
     expect(await clearPackages(folder, 'cleared')).toMatchObject([{ specs: ['cleared'] }]);
-    expect(await installedPackages(folder)).toEqual([]);
+    expect(await listInstalledPackages(folder)).toEqual([]);
     await (await open('npx cleared', cacheIn('cleared'))).close();
     expect(tarballs('cleared')).toBe(2);
     expect(await clearPackages(folder)).toHaveLength(1);

@@ -10,8 +10,8 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { probeMcp } from '../../src/tools/mcp/probe.ts';
-import { mcpOutcome } from '../../src/tools/mcp/result.ts';
-import { mcpTools } from '../../src/tools/mcp/tools.ts';
+import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
+import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUnreachable } from '../../src/tools/source.ts';
 import { freePort } from '../support/processes.ts';
 import { callOf, everything, type McpBench, MODULES, nodeServer, openMcpBench, openToken, SERVERS, serverOf } from './support.ts';
@@ -22,7 +22,7 @@ const signal = () => new AbortController().signal;
 const odd = (manner: string, values: object = {}) => nodeServer(`${SERVERS}/odd.mjs`, { name: 'odd', args: [manner], ...values });
 const found = (server: ReturnType<typeof odd>) =>
   discover([server], { ...bench.ports, openToken, principal: PRINCIPAL }, signal());
-const toolsOf = async (server: ReturnType<typeof odd>) => mcpTools(bench.ports, server, (await found(server)).tools);
+const toolsOf = async (server: ReturnType<typeof odd>) => createMcpTools(bench.ports, server, (await found(server)).tools);
 
 beforeAll(async () => {
   bench = await openMcpBench();
@@ -269,7 +269,7 @@ describe('a server that misbehaves', () => {
   });
 
   it('answers a call of a tool that is gone with an error the model reads', async () => {
-    const tools = mcpTools(bench.ports, odd('plain'), [
+    const tools = createMcpTools(bench.ports, odd('plain'), [
       { server_id: 's', tool: 'vanished', spec: { name: 'vanished', description: '', parameters: {}, effect: 'write' } },
     ]);
     expect(await tools.call(callOf('vanished'), signal())).toMatchObject({
@@ -322,7 +322,7 @@ it('a probe returns the tools with their effects', async () => {
 it('an idle connection is closed, and opened again when needed', async () => {
   const quick = await openMcpBench({ idle_ms: 200 });
   const idle = odd('idle');
-  const tools = mcpTools(
+  const tools = createMcpTools(
     quick.ports,
     idle,
     (await discover([idle], { ...quick.ports, openToken, principal: PRINCIPAL }, signal())).tools,
@@ -333,8 +333,8 @@ it('an idle connection is closed, and opened again when needed', async () => {
 });
 
 it('an empty result becomes "(no content)"', () => {
-  expect(mcpOutcome({ content: [] })).toEqual({ content: '(no content)', failed: false });
-  expect(mcpOutcome({ content: 'no list', structuredContent: { a: 1 } }).content).toBe('{"a":1}');
+  expect(toMcpOutcome({ content: [] })).toEqual({ content: '(no content)', failed: false });
+  expect(toMcpOutcome({ content: 'no list', structuredContent: { a: 1 } }).content).toBe('{"a":1}');
 });
 
 const processes = () => new Promise<string[]>((resolve) => execFile('ps', ['-eo', 'args'], (_, out) => resolve(out.split('\n'))));

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
 import { type Layer, restoreLayers, storeLayer } from '../../src/tools/snapshots/layer.ts';
-import { s3SettingsOf, s3Store } from '../../src/tools/snapshots/object-store.ts';
-import { isEmpty, type Tree, treeChange, treeOf } from '../../src/tools/snapshots/tree.ts';
+import { createS3Store, parseS3Settings } from '../../src/tools/snapshots/object-store.ts';
+import { findTreeChange, isEmpty, readTree, type Tree } from '../../src/tools/snapshots/tree.ts';
 import { startObjectStore, type TestObjectStore } from '../support/object-store.ts';
 
 let store: TestObjectStore;
@@ -43,8 +43,8 @@ async function stored(
   let tree: Tree = new Map();
   for (const script of scripts) {
     sh(directory, script);
-    const found = await treeOf(directory);
-    const change = treeChange(tree, found);
+    const found = await readTree(directory);
+    const change = findTreeChange(tree, found);
     if (!isEmpty(change)) layers.push(await storeLayer(directory, change, where));
     tree = found;
   }
@@ -110,11 +110,11 @@ describe('layers of a workspace', () => {
     const where = place();
     const { directory, layers } = await stored(['echo 1 > both; echo 2 > old; mkdir d; echo 3 > d/e'], where);
     const other = await restored(layers, where);
-    const [before, there] = [await treeOf(directory), await treeOf(other)];
+    const [before, there] = [await readTree(directory), await readTree(other)];
     sh(directory, 'echo mine > mine; rm old');
     sh(other, 'echo yours > yours; rm -r d; echo later > both');
-    layers.push(await storeLayer(directory, treeChange(before, await treeOf(directory)), where));
-    layers.push(await storeLayer(other, treeChange(there, await treeOf(other)), where));
+    layers.push(await storeLayer(directory, findTreeChange(before, await readTree(directory)), where));
+    layers.push(await storeLayer(other, findTreeChange(there, await readTree(other)), where));
     expect(sh(await restored(layers, where), 'ls; cat both mine yours').split('\n')).toEqual([
       'both',
       'mine',
@@ -133,7 +133,7 @@ describe('layers of a workspace', () => {
     symlinkSync(outside, join(one, 'way'));
     mkdirSync(join(other, 'way'));
     writeFileSync(join(other, 'way/file'), 'x');
-    const layer = async (directory: string) => storeLayer(directory, treeChange(new Map(), await treeOf(directory)), where);
+    const layer = async (directory: string) => storeLayer(directory, findTreeChange(new Map(), await readTree(directory)), where);
     const layers = [await layer(one), await layer(other)];
     for (const order of [layers, layers.toReversed()]) await restored(order, where);
     expect(look(outside)).toBe('');
@@ -145,11 +145,11 @@ describe('layers of a workspace', () => {
     const where = place();
     const { directory, layers } = await stored(['mkdir way; echo 1 > way/file'], where);
     const other = await restored(layers, where);
-    const [before, there] = [await treeOf(directory), await treeOf(other)];
+    const [before, there] = [await readTree(directory), await readTree(other)];
     sh(directory, 'rm -r way; ln -s /etc way');
     sh(other, 'echo 2 > way/file');
-    layers.push(await storeLayer(directory, treeChange(before, await treeOf(directory)), where));
-    layers.push(await storeLayer(other, treeChange(there, await treeOf(other)), where));
+    layers.push(await storeLayer(directory, findTreeChange(before, await readTree(directory)), where));
+    layers.push(await storeLayer(other, findTreeChange(there, await readTree(other)), where));
     expect(sh(await restored(layers, where), 'ls -ld way | cut -c1; cat way/file')).toBe('d\n2\n');
   });
 
@@ -167,7 +167,7 @@ describe('layers of a workspace', () => {
     mkdirSync(join(directory, 'closed'));
     writeFileSync(join(directory, 'closed/file'), 'x');
     chmodSync(join(directory, 'closed'), 0);
-    expect([...(await treeOf(directory)).keys()]).toEqual(['closed', 'closed/file']);
+    expect([...(await readTree(directory)).keys()]).toEqual(['closed', 'closed/file']);
   });
 });
 
@@ -192,8 +192,8 @@ describe('an object store', () => {
       /127.0.0.1:29999\/workspaces is unreachable: .*ECONNREFUSED/,
     ],
   ])('reports %s, without the key', async (_, env, sentence) => {
-    const settings = s3SettingsOf(readConfig({ ...store.env, ...env }))!;
-    const failure = await s3Store(settings, fetch)
+    const settings = parseS3Settings(readConfig({ ...store.env, ...env }))!;
+    const failure = await createS3Store(settings, fetch)
       .put('key', Buffer.from('x'), signal)
       .catch((error: Error) => error);
     expect((failure as Error).message).toMatch(sentence);
@@ -201,12 +201,12 @@ describe('an object store', () => {
   });
 
   it('needs its credentials', () => {
-    expect(() => s3SettingsOf(readConfig({ S3_BUCKET: 'b' }))).toThrow(/set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY/);
-    expect(s3SettingsOf(readConfig({}))).toBeNull();
+    expect(() => parseS3Settings(readConfig({ S3_BUCKET: 'b' }))).toThrow(/set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY/);
+    expect(parseS3Settings(readConfig({}))).toBeNull();
   });
 
   it('keeps objects under its prefix', async () => {
-    const other = s3Store(s3SettingsOf(readConfig({ ...store.env, S3_PREFIX: 'other/' }))!, fetch);
+    const other = createS3Store(parseS3Settings(readConfig({ ...store.env, S3_PREFIX: 'other/' }))!, fetch);
     await other.put('mine/x', Buffer.from('x'), signal);
     expect(await store.objects.get('mine/x', signal)).toBeNull();
     await store.objects.remove('mine/');

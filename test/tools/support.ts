@@ -3,7 +3,7 @@ import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
 import type { SchemaFaults } from '../../src/tools/mcp/listing.ts';
-import { type McpPool, mcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
+import { createMcpPool, type McpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
 import { testParsers } from '../support/parsers.ts';
 
@@ -69,7 +69,7 @@ export interface McpBench {
 export async function openMcpBench(options: Partial<PoolOptions> = {}): Promise<McpBench> {
   const runner = await startToolRunner({ host_paths: { allow: ['/:rw'], closed: [] } });
   const { schemaFaults, close } = testParsers();
-  const pool = mcpPool({ startConfined: runner.startConfined, schemaFaults, version: 'test', ...options });
+  const pool = createMcpPool({ startConfined: runner.startConfined, schemaFaults, version: 'test', ...options });
   return {
     runner,
     pool,

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { changesBetween } from '../../src/domain/changes.ts';
+import { diffDocuments } from '../../src/domain/changes.ts';
 
 const skill = (name: string, instructions: string) => ({ name, instructions });
 
 describe('changes between two documents', () => {
   it('are none if only the order of keys differs', () => {
-    expect(changesBetween({ a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 })).toEqual([]);
+    expect(diffDocuments({ a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 })).toEqual([]);
   });
 
   it('name the innermost field', () => {
     const before = { model: 'small', settings: { max_turns: 5, caveman: false } };
     const after = { model: 'small', settings: { max_turns: 20, caveman: false } };
-    expect(changesBetween(before, after)).toEqual([{ path: 'settings.max_turns', kind: 'changed', before: 5, after: 20 }]);
+    expect(diffDocuments(before, after)).toEqual([{ path: 'settings.max_turns', kind: 'changed', before: 5, after: 20 }]);
   });
 
   it('distinguish a field that is absent from one that is null', () => {
-    expect(changesBetween({ a: null }, { b: null })).toEqual([
+    expect(diffDocuments({ a: null }, { b: null })).toEqual([
       { path: 'a', kind: 'removed', before: null },
       { path: 'b', kind: 'added', after: null },
     ]);
@@ -23,7 +23,7 @@ describe('changes between two documents', () => {
 
   it('show a value whole that became another kind of value', () => {
     const budget = { max_tokens: 5 };
-    expect(changesBetween({ budget: null }, { budget })).toEqual([
+    expect(diffDocuments({ budget: null }, { budget })).toEqual([
       { path: 'budget', kind: 'changed', before: null, after: budget },
     ]);
   });
@@ -31,7 +31,7 @@ describe('changes between two documents', () => {
   it('match the objects of a list by their names', () => {
     const before = { skills: [skill('tone', 'Be kind.'), skill('law', 'Cite it.')] };
     const after = { skills: [skill('tone', 'Be brief.'), skill('tax', 'Count.')] };
-    expect(changesBetween(before, after)).toEqual([
+    expect(diffDocuments(before, after)).toEqual([
       { path: 'skills[tone].instructions', kind: 'changed', before: 'Be kind.', after: 'Be brief.' },
       { path: 'skills[law]', kind: 'removed', before: skill('law', 'Cite it.') },
       { path: 'skills[tax]', kind: 'added', after: skill('tax', 'Count.') },
@@ -40,19 +40,19 @@ describe('changes between two documents', () => {
 
   it('report another order of named objects, once', () => {
     const [a, b] = [skill('a', 'x'), skill('b', 'x')];
-    expect(changesBetween({ skills: [a, b] }, { skills: [b, a] })).toEqual([
+    expect(diffDocuments({ skills: [a, b] }, { skills: [b, a] })).toEqual([
       { path: 'skills', kind: 'reordered', before: ['a', 'b'], after: ['b', 'a'] },
     ]);
-    expect(changesBetween({ skills: [a, b] }, { skills: [b] })).toEqual([{ path: 'skills[a]', kind: 'removed', before: a }]);
+    expect(diffDocuments({ skills: [a, b] }, { skills: [b] })).toEqual([{ path: 'skills[a]', kind: 'removed', before: a }]);
   });
 
   it('keep objects with the same name apart', () => {
-    const change = changesBetween([skill('a', 'x'), skill('a', 'y')], [skill('a', 'x'), skill('a', 'z')]);
+    const change = diffDocuments([skill('a', 'x'), skill('a', 'y')], [skill('a', 'x'), skill('a', 'z')]);
     expect(change).toEqual([{ path: '[a 2].instructions', kind: 'changed', before: 'y', after: 'z' }]);
   });
 
   it('show other lists whole', () => {
-    expect(changesBetween({ tools: ['a'] }, { tools: ['a', 'b'] })).toEqual([
+    expect(diffDocuments({ tools: ['a'] }, { tools: ['a', 'b'] })).toEqual([
       { path: 'tools', kind: 'changed', before: ['a'], after: ['a', 'b'] },
     ]);
   });

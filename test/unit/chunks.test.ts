@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { chunksOf } from '../../src/domain/chunks.ts';
-import { worthQuoting } from '../../src/domain/knowledge.ts';
-import { factsOf } from '../../src/domain/memory.ts';
+import { splitIntoChunks } from '../../src/domain/chunks.ts';
+import { pickPassages } from '../../src/domain/knowledge.ts';
+import { parseFacts } from '../../src/domain/memory.ts';
 
 it('cuts any text into chunks of a bounded size that hold all of its words', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxLength: 300 }), (parts) => {
       const words = parts.flatMap((part) => part.split(/\s+/)).filter(Boolean);
-      const chunks = chunksOf(words.join(' '));
+      const chunks = splitIntoChunks(words.join(' '));
       const all = chunks.join(' ');
       expect(words.every((word) => all.includes(word))).toBe(true);
       expect(chunks.every((chunk) => chunk.length <= 1_200 && chunk.isWellFormed())).toBe(true);
@@ -18,14 +18,14 @@ it('cuts any text into chunks of a bounded size that hold all of its words', () 
 });
 
 it('cuts between paragraphs where it can, and repeats the end of a chunk in the next', () => {
-  const chunks = chunksOf(`${'first. '.repeat(100)}\n\n${'second. '.repeat(100)}`);
+  const chunks = splitIntoChunks(`${'first. '.repeat(100)}\n\n${'second. '.repeat(100)}`);
   expect(chunks).toHaveLength(2);
   expect(chunks[0]).not.toContain('second');
   expect(chunks[1]).toMatch(/^first\..*second\.$/s);
 });
 
 it('takes text without a single break', () => {
-  const chunks = chunksOf('𝕏'.repeat(2_000));
+  const chunks = splitIntoChunks('𝕏'.repeat(2_000));
   expect(chunks.length).toBeGreaterThan(2);
   expect(chunks.every((chunk) => chunk.isWellFormed())).toBe(true);
 });
@@ -38,7 +38,7 @@ it('quotes what is related, within a budget', () => {
     text_score,
     vector_score,
   });
-  const chosen = worthQuoting([
+  const chosen = pickPassages([
     passage('words', 0.1, null),
     passage('near', null, 0.9),
     passage('far', null, 0.1),
@@ -49,9 +49,9 @@ it('quotes what is related, within a budget', () => {
 });
 
 it('reads facts from whatever a model answers', () => {
-  expect(factsOf('Sure: {"facts": [{"key": " a ", "value": "b"}, {"key": 1}, {"key": "", "value": "x"}]} done')).toEqual([
+  expect(parseFacts('Sure: {"facts": [{"key": " a ", "value": "b"}, {"key": 1}, {"key": "", "value": "x"}]} done')).toEqual([
     { key: 'a', value: 'b' },
   ]);
-  fc.assert(fc.property(fc.string(), (text) => void expect(Array.isArray(factsOf(text))).toBe(true)));
-  fc.assert(fc.property(fc.json(), (text) => void expect(factsOf(text).length).toBeLessThanOrEqual(3)));
+  fc.assert(fc.property(fc.string(), (text) => void expect(Array.isArray(parseFacts(text))).toBe(true)));
+  fc.assert(fc.property(fc.json(), (text) => void expect(parseFacts(text).length).toBeLessThanOrEqual(3)));
 });

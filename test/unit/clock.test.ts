@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RateWindow } from '../../src/api/http/rate-window.ts';
 import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
-import { cachedIdentity } from '../../src/identity/cached-identity.ts';
+import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
 import { modelLister } from '../../src/runtimes/model-lists.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 const TIME_OF_DAY: Record<string, RegExp> = {
   'the deadline of a call to the engine': /withDeadline\(Date\.now\(\) \+/,
   'times that a schedule is due at':
-    /(noteMissed|scheduleOfRow|engineCadence|shortestGap|upcoming)\(.*Date\.now\(\)|last > Date\.now\(\)/,
+    /(noteMissed|toSchedule|engineCadence|shortestGap|upcoming)\(.*Date\.now\(\)|last > Date\.now\(\)|after: Date\.now\(\)/,
   'a date in an answer from outside': /Date\.parse\(text\) - Date\.now\(\)/,
   'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
@@ -22,11 +22,11 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the age of a change to a schedule': /updated_at: \{ lt: new Date\(Date\.now\(\) - grace_ms\) \}/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the end of a service key or an access token':
-    /Date\.parse\(found\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until/,
+    /Date\.parse\(target_key\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until/,
   'the end of a session of a browser, and of a sign-in in progress':
     /Date\.now\(\) \+ LOGIN_SECONDS|Date\.now\(\) \+ seconds|login\.expires_at > Date\.now\(\)/,
   'the end of a sign-in at an MCP server, and of its tokens':
-    /Date\.now\(\) \+ ATTEMPT_MS|early_ms <= Date\.now\(\)|Date\.now\(\) \+ lifetimeOf/,
+    /Date\.now\(\) \+ ATTEMPT_MS|early_ms <= Date\.now\(\)|Date\.now\(\) \+ toLifetimeMs/,
   'the time of a line of the log': /level: 30, time: Date\.now\(\)/,
   'the age of an idempotency key': /const now = Date\.now\(\);|new Date\(Date\.now\(\) - (KEPT|LOST)_MS/,
 };
@@ -60,7 +60,7 @@ describe.each([
 
   it('an access token is checked again after five minutes, and not before', async () => {
     let asked = 0;
-    const identify = cachedIdentity([
+    const identify = createCachedIdentity([
       async () => {
         asked += 1;
         return { provider: 'p', subject: 's', login: 'l' };

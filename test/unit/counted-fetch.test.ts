@@ -3,10 +3,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { outsideRefusalIn } from '../../src/domain/outside.ts';
-import { reasonOf } from '../../src/domain/reason.ts';
-import { countedFetch } from '../../src/egress/counted-fetch.ts';
-import { type GuardedFetch, guardedFetch } from '../../src/egress/guarded-fetch.ts';
+import { findOutsideRefusal } from '../../src/domain/outside.ts';
+import { getReason } from '../../src/domain/reason.ts';
+import { limitFetchBytes } from '../../src/egress/counted-fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../src/egress/guarded-fetch.ts';
 
 const LIMITS = { message: 1_000, stream: 5_000, error: 100, headers: 2_000 };
 const EVENTS = { 'content-type': 'text/event-stream' };
@@ -36,7 +36,7 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  guarded = guardedFetch(['127.0.0.1'], new Set(), LIMITS);
+  guarded = createGuardedFetch(['127.0.0.1'], new Set(), LIMITS);
 });
 afterAll(async () => {
   await guarded.close();
@@ -49,7 +49,7 @@ const read = async (path: string, method = 'POST') =>
     .then((response) => response.text())
     .then(
       (text) => text.length,
-      (error: Error) => outsideRefusalIn(error)?.message ?? reasonOf(error),
+      (error: Error) => findOutsideRefusal(error)?.message ?? getReason(error),
     );
 
 describe('what is read', () => {
@@ -85,7 +85,7 @@ it('leaves the connection when it has read enough', async () => {
       controller.enqueue(new Uint8Array(100));
     },
   });
-  const fetch = countedFetch(async () => new Response(body, { status: 500 }), LIMITS);
+  const fetch = limitFetchBytes(async () => new Response(body, { status: 500 }), LIMITS);
   expect((await (await fetch(at)).arrayBuffer()).byteLength).toBe(100);
   expect(sent).toBeLessThan(5);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ProviderDraft } from '../../src/contracts/providers.ts';
-import { CARDS, endpointOf } from '../../src/dashboard/make/cards.ts';
+import { CARDS, toEndpoint } from '../../src/dashboard/make/cards.ts';
 import { PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
 
 const cardOf = (id: string) => CARDS.find((card) => card.id === id)!;
@@ -11,7 +11,7 @@ describe('the cards of vendors', () => {
     '%s has what its preset says',
     (id, { base_url, provider_type, model_example }) => {
       const card = cardOf(id);
-      const found = endpointOf(card, typed(card.address?.initial));
+      const found = toEndpoint(card, typed(card.address?.initial));
       expect(found).toMatchObject({ endpoint: { provider_type, base_url } });
       if (id !== 'ollama') expect(card.model).toBe(model_example);
       expect(() => ProviderDraft.parse({ name: 'mine', ...('endpoint' in found && found.endpoint) })).not.toThrow();
@@ -20,13 +20,13 @@ describe('the cards of vendors', () => {
 
   it('takes the Region of Bedrock from its address', () => {
     const base_url = 'https://bedrock-runtime.eu-west-1.amazonaws.com/openai/v1';
-    expect(endpointOf(cardOf('bedrock'), typed(base_url))).toEqual({
+    expect(toEndpoint(cardOf('bedrock'), typed(base_url))).toEqual({
       endpoint: { provider_type: 'openai_compatible', base_url },
     });
   });
 
   it('names the field that lacks something', () => {
-    expect(endpointOf(cardOf('mistral'), { ...typed(), key: ' ' })).toMatchObject({ faults: [{ field: 'key' }] });
-    expect(endpointOf(cardOf('bedrock'), typed('eu-west-1'))).toMatchObject({ faults: [{ field: 'address' }] });
+    expect(toEndpoint(cardOf('mistral'), { ...typed(), key: ' ' })).toMatchObject({ faults: [{ field: 'key' }] });
+    expect(toEndpoint(cardOf('bedrock'), typed('eu-west-1'))).toMatchObject({ faults: [{ field: 'address' }] });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareUrl, idsIn, stepLine, stepShape, transcriptText } from '../../src/dashboard/runs/compared.ts';
+import { compareUrl, parseIds, stepLine, stepShape, transcriptText } from '../../src/dashboard/runs/compared.ts';
 import { textDifference } from '../../src/dashboard/ui/diff-rows.ts';
 
 const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}\n`).join('');
@@ -58,8 +58,8 @@ describe('the difference of two texts', () => {
 
 describe('compared runs', () => {
   it('are named in the address, each once and at most four', () => {
-    expect(idsIn('a, b,a,,c,d,e')).toEqual(['a', 'b', 'c', 'd']);
-    expect(idsIn(undefined)).toEqual([]);
+    expect(parseIds('a, b,a,,c,d,e')).toEqual(['a', 'b', 'c', 'd']);
+    expect(parseIds(undefined)).toEqual([]);
     expect(compareUrl(['a', 'b'])).toBe('/runs/compare?ids=a,b');
   });
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { ForkChanges } from '../../src/contracts/fork-changes.ts';
 import { WorkflowCreate } from '../../src/contracts/workflows.ts';
-import { fieldsOf } from '../../src/dashboard/resources/fields.ts';
+import { toFields } from '../../src/dashboard/resources/fields.ts';
 import { toControls, toWire } from '../../src/dashboard/resources/values.ts';
 
 const CONTRACTS = join(import.meta.dirname, '../../src/contracts');
@@ -25,7 +25,7 @@ it('asks for JSON only where no simpler control holds the value', async () => {
   const schemas = await writtenSchemas();
   expect(schemas.length).toBeGreaterThan(10);
   const plain = schemas.flatMap(([name, schema]) =>
-    fieldsOf(schema)
+    toFields(schema)
       .filter(({ control }) => control === 'json')
       .filter((field) => PLAIN.some((value) => schema.shape[field.name]!.safeParse(value).success))
       .map((field) => `${name}.${field.name}`),
@@ -34,7 +34,7 @@ it('asks for JSON only where no simpler control holds the value', async () => {
 });
 
 it.each([WorkflowCreate, ForkChanges])('offers yes, no and the default for a setting that may be left to the model', (schema) => {
-  const fields = fieldsOf(schema).filter(({ name }) => name === 'parallel_tool_calls');
+  const fields = toFields(schema).filter(({ name }) => name === 'parallel_tool_calls');
   expect(fields).toMatchObject([{ control: 'yes_no', nullable: true }]);
   const wire = (parallel_tool_calls: unknown) => toWire(fields, toControls(fields, { parallel_tool_calls })).values;
   expect([true, false, null].map(wire)).toEqual([true, false, null].map((parallel_tool_calls) => ({ parallel_tool_calls })));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ForkChanges } from '../../src/contracts/fork-changes.ts';
 import type { StepRequest } from '../../src/contracts/run-inspection.ts';
-import { draftOf, draftValues, fieldsFor, forkOf, withControl } from '../../src/dashboard/playground/draft.ts';
-import { saveLines, valuesFor } from '../../src/dashboard/playground/save-lines.ts';
+import { buildFork, createDraft, draftValues, listFields, withControl } from '../../src/dashboard/playground/draft.ts';
+import { pickValues, saveLines } from '../../src/dashboard/playground/save-lines.ts';
 import { callSettings } from '../../src/domain/call-settings.ts';
 
 const changeable = {
@@ -17,18 +17,21 @@ const REQUEST: StepRequest = {
   ...{ step: 2, model: 'small', instructions: 'Be kind.', system_prompt: 'Be kind.', skills: [], tools: [], parameters: {} },
   ...{ messages: [message(0, 0, 'Count.'), message(1, 1, 'three')], changeable, not_rebuilt: [] },
 };
-const DRAFT = draftOf(REQUEST);
+const DRAFT = createDraft(REQUEST);
 
 describe('a draft of the playground', () => {
   it('sends nothing that was not changed', () => {
-    expect(forkOf(REQUEST, DRAFT)).toEqual({ from_step: 2, effects: 'recorded' });
-    expect(forkOf(REQUEST, { ...DRAFT, edits: { '0/0': 'Count.' }, prompt: ' ' })).toEqual({ from_step: 2, effects: 'recorded' });
+    expect(buildFork(REQUEST, DRAFT)).toEqual({ from_step: 2, effects: 'recorded' });
+    expect(buildFork(REQUEST, { ...DRAFT, edits: { '0/0': 'Count.' }, prompt: ' ' })).toEqual({
+      from_step: 2,
+      effects: 'recorded',
+    });
     expect(draftValues(REQUEST, DRAFT)).toEqual(changeable);
   });
 
   it('sends what was changed, also if it is empty now', () => {
     const emptied = withControl(withControl(DRAFT, 'system_prompt', ''), 'custom_tool_ids', []);
-    const body = forkOf(REQUEST, { ...emptied, edits: { '1/1': 'four' }, prompt: 'Next.', effects: 'stub' });
+    const body = buildFork(REQUEST, { ...emptied, edits: { '1/1': 'four' }, prompt: 'Next.', effects: 'stub' });
     expect(body).toEqual({
       ...{ from_step: 2, effects: 'stub', prompt: 'Next.' },
       changes: { system_prompt: '', custom_tool_ids: [], messages: [{ step: 1, position: 1, content: 'four' }] },
@@ -37,14 +40,14 @@ describe('a draft of the playground', () => {
   });
 
   it('takes the default model of another provider', () => {
-    expect(forkOf(REQUEST, withControl(DRAFT, 'provider_id', 'far')).changes).toEqual({ provider_id: 'far', model: null });
+    expect(buildFork(REQUEST, withControl(DRAFT, 'provider_id', 'far')).changes).toEqual({ provider_id: 'far', model: null });
   });
 
   it('has a control for each field that a fork can change, but MCP servers only if the run has some', () => {
     const names = Object.keys(ForkChanges.shape).filter((name) => name !== 'messages');
-    expect(fieldsFor(REQUEST).map(({ name }) => name)).toEqual(names);
+    expect(listFields(REQUEST).map(({ name }) => name)).toEqual(names);
     const without = { ...REQUEST, changeable: { ...changeable, mcp_server_ids: [] } };
-    expect(fieldsFor(without).map(({ name }) => name)).toEqual(names.filter((name) => name !== 'mcp_server_ids'));
+    expect(listFields(without).map(({ name }) => name)).toEqual(names.filter((name) => name !== 'mcp_server_ids'));
   });
 });
 
@@ -65,8 +68,8 @@ describe('what a draft saves', () => {
 
   it('keeps what a list holds besides, such as a disabled tool', () => {
     const saved = lines({ custom_tool_ids: ['b', 'c'] });
-    expect(valuesFor(saved, 'agent')).toEqual({ custom_tool_ids: ['b', 'disabled', 'c'] });
-    expect(valuesFor(saved, 'workflow')).toEqual({});
+    expect(pickValues(saved, 'agent')).toEqual({ custom_tool_ids: ['b', 'disabled', 'c'] });
+    expect(pickValues(saved, 'workflow')).toEqual({});
   });
 
   it('changes the model where it counts', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
-import { after, emptyRun, turnsOf } from '../../src/dashboard/runs/run-state.ts';
-import { parsedJson } from '../../src/dashboard/ui/json.ts';
+import { applyEvents, countTurns, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { parseJson } from '../../src/dashboard/ui/json.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
 const log = (event: string, more: object = {}): RunEvent => ({ type: 'log', data: { event, detail: '', ...more }, timestamp });
@@ -17,11 +17,11 @@ const blank = {
   ...{ restored: false, question: null, progress: null, stdout: null, stderr: null, duration_ms: null },
 };
 const call = { call_id: '1-1', name: 'add', arguments: '{}' };
-const asked = after(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
+const asked = applyEvents(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
 
 it('takes status, turn and usage from their events', () => {
   const usage = { total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 };
-  const run = after(emptyRun, [
+  const run = applyEvents(emptyRun, [
     { type: 'status', data: { status: 'running', current_turn: 3, task_id: 't' }, timestamp },
     { type: 'usage', data: usage, timestamp },
   ]);
@@ -31,7 +31,7 @@ it('takes status, turn and usage from their events', () => {
 
 it('counts the tool calls of a run in progress, without those that were not begun or denied', () => {
   const calls = ['1-1', '1-2', '1-3', '1-4'].map((call_id) => ({ ...call, call_id }));
-  const run = after(emptyRun, [
+  const run = applyEvents(emptyRun, [
     { type: 'status', data: { status: 'running', current_turn: 0, task_id: 't' }, timestamp },
     message('assistant', '', { tool_calls: calls }),
     log('tool_call', { call_id: '1-1', name: 'add' }),
@@ -39,13 +39,13 @@ it('counts the tool calls of a run in progress, without those that were not begu
     log('tool_call', { call_id: '1-2', name: 'add' }),
     log('tool_denied', { call_id: '1-3' }),
   ]);
-  expect(turnsOf(run)).toBe(2);
-  expect(turnsOf({ ...run, turn: 7 })).toBe(7);
+  expect(countTurns(run)).toBe(2);
+  expect(countTurns({ ...run, turn: 7 })).toBe(7);
 });
 
 it('keeps every log line, and what came before', () => {
-  const first = after(emptyRun, [log('model_call', { detail: 'a' })]);
-  const second = after(first, [log('progress', { detail: 'b' })]);
+  const first = applyEvents(emptyRun, [log('model_call', { detail: 'a' })]);
+  const second = applyEvents(first, [log('progress', { detail: 'b' })]);
   expect(second.logs).toEqual([
     { event: 'model_call', detail: 'a', timestamp },
     { event: 'progress', detail: 'b', timestamp },
@@ -67,26 +67,26 @@ it.each([
   ],
   ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
 ])('shows %s in the conversation', (event) => {
-  expect(after(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
+  expect(applyEvents(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
 });
 
 it.each(['model_call', 'tool_call', 'tool_result', 'run_started', 'completed', ''])('does not show %s as a note', (event) => {
-  expect(after(emptyRun, [log(event)]).blocks).toEqual([]);
+  expect(applyEvents(emptyRun, [log(event)]).blocks).toEqual([]);
 });
 
 it('shows text by its role, and none that is empty', () => {
-  const run = after(emptyRun, [delta('par'), message('user', 'hi'), message('assistant', ''), message('system', 'so')]);
+  const run = applyEvents(emptyRun, [delta('par'), message('user', 'hi'), message('assistant', ''), message('system', 'so')]);
   expect(run.blocks).toEqual([
     { kind: 'text', role: 'user', text: 'hi' },
     { kind: 'text', role: 'system', text: 'so' },
   ]);
-  expect(after(emptyRun, [delta('par'), message('user', 'hi')]).partial).toBe('par');
+  expect(applyEvents(emptyRun, [delta('par'), message('user', 'hi')]).partial).toBe('par');
   expect(run.partial).toBe('');
 });
 
 it('shows a call once, however often it is announced', () => {
   expect(asked.blocks).toEqual([{ ...blank, arguments: '{}' }]);
-  const again = after(asked, [
+  const again = applyEvents(asked, [
     message('assistant', '', { tool_calls: [call, { ...call, call_id: '1-2' }] }),
     log('tool_call', call),
   ]);
@@ -94,7 +94,9 @@ it('shows a call once, however often it is announced', () => {
     { call_id: '1-1', state: 'running' },
     { call_id: '1-2', state: 'planned' },
   ]);
-  expect(after(emptyRun, [log('tool_call', { call_id: '1-1', name: 'add' })]).blocks).toEqual([{ ...blank, state: 'running' }]);
+  expect(applyEvents(emptyRun, [log('tool_call', { call_id: '1-1', name: 'add' })]).blocks).toEqual([
+    { ...blank, state: 'running' },
+  ]);
 });
 
 it.each<[string, object, object]>([
@@ -112,8 +114,8 @@ it.each<[string, object, object]>([
   ['tool_result', { result: { a: 1 } }, { state: 'done', result: null }],
   ['something_else', {}, {}],
 ])('changes its call, and no other, by %s %j', (event, more, changed) => {
-  const two = after(asked, [message('assistant', '', { tool_calls: [{ ...call, call_id: '1-2' }] })]);
-  const blocks = after(two, [log(event, { detail: 'why', call_id: '1-1', ...more })]).blocks.filter(
+  const two = applyEvents(asked, [message('assistant', '', { tool_calls: [{ ...call, call_id: '1-2' }] })]);
+  const blocks = applyEvents(two, [log(event, { detail: 'why', call_id: '1-1', ...more })]).blocks.filter(
     ({ kind }) => kind === 'call',
   );
   expect(blocks).toEqual([
@@ -123,25 +125,30 @@ it.each<[string, object, object]>([
 });
 
 it.each(['approval_decided', 'reconciliation_decided'])('plans a call again after %s', (event) => {
-  const waiting = after(asked, [log('approval_requested', { call_id: '1-1' })]);
-  expect(after(waiting, [log(event, { call_id: '1-1' })]).blocks[0]).toMatchObject({ state: 'planned' });
+  const waiting = applyEvents(asked, [log('approval_requested', { call_id: '1-1' })]);
+  expect(applyEvents(waiting, [log(event, { call_id: '1-1' })]).blocks[0]).toMatchObject({ state: 'planned' });
 });
 
 it('leaves calls alone when a log line names none', () => {
-  expect(after(asked, [log('tool_denied')]).blocks).toEqual(asked.blocks);
+  expect(applyEvents(asked, [log('tool_denied')]).blocks).toEqual(asked.blocks);
 });
 
 it('keeps the result that a message brings', () => {
-  expect(after(asked, [message('tool', 'r', { call_id: '1-1' })]).blocks).toEqual([{ ...blank, arguments: '{}', result: 'r' }]);
+  expect(applyEvents(asked, [message('tool', 'r', { call_id: '1-1' })]).blocks).toEqual([
+    { ...blank, arguments: '{}', result: 'r' },
+  ]);
 });
 
 it('begins again after a reset of the stream, and keeps partial text after any other log line', () => {
-  const before = after(asked, [delta('par'), log('record_behind', { missing: 'step 2' }), log('progress')]);
+  const before = applyEvents(asked, [delta('par'), log('record_behind', { missing: 'step 2' }), log('progress')]);
   expect(before).toMatchObject({ partial: 'par', behind: 'step 2' });
-  expect(after(before, [log('stream_reset')])).toEqual({ ...emptyRun, logs: [{ event: 'stream_reset', detail: '', timestamp }] });
+  expect(applyEvents(before, [log('stream_reset')])).toEqual({
+    ...emptyRun,
+    logs: [{ event: 'stream_reset', detail: '', timestamp }],
+  });
 });
 
 it('reads JSON that a person entered, or reports what is wrong with it', () => {
-  expect([parsedJson('{"a":1}'), parsedJson('null')]).toEqual([{ value: { a: 1 } }, { value: null }]);
-  expect(parsedJson('{"a"')).toEqual({ wrong: expect.stringMatching(/^Not valid JSON: ./) });
+  expect([parseJson('{"a":1}'), parseJson('null')]).toEqual([{ value: { a: 1 } }, { value: null }]);
+  expect(parseJson('{"a"')).toEqual({ wrong: expect.stringMatching(/^Not valid JSON: ./) });
 });

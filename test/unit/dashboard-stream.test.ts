@@ -5,7 +5,7 @@ import { describe, expect, it, type TestContext } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
 import { ApiProblem, type Client } from '../../src/dashboard/api/call.ts';
 import { followRun } from '../../src/dashboard/api/stream.ts';
-import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
 const TASK = 'the-task';
@@ -88,7 +88,7 @@ describe.concurrent('the dashboard', () => {
     expect(asked).toEqual([undefined, cut === 0 ? undefined : String(cut)]);
     expect(states).toEqual(['connecting', 'live', 'reconnecting', 'live', 'ended']);
     const blocks = [{ kind: 'note' }, { kind: 'text', text: 'Two three.' }];
-    expect(after(emptyRun, seen)).toMatchObject({ status: 'completed', partial: '', blocks });
+    expect(applyEvents(emptyRun, seen)).toMatchObject({ status: 'completed', partial: '', blocks });
   });
 
   it('follows a stream that breaks again and again, and past an outage of the service', async (context) => {

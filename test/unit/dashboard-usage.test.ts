@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageRow } from '../../src/contracts/usage.ts';
-import { csvOf } from '../../src/dashboard/usage/csv.ts';
-import { barsOf, nameOf } from '../../src/dashboard/usage/measures.ts';
+import { toCsv } from '../../src/dashboard/usage/csv.ts';
+import { buildBars, formatName } from '../../src/dashboard/usage/measures.ts';
 
 const row = (values: Partial<UsageRow>): UsageRow => ({
   ...{ key: 'a', label: 'A', at: null, runs: 1, completed: 1, failed: 0, halted: 0, estimated: 0 },
@@ -16,7 +16,7 @@ describe('the bars of a usage chart', () => {
       row({ at: '2026-01-01T00:00:00.000Z' }),
       row({ at: '2026-01-04T00:00:00.000Z', key: 'b', label: 'B', runs: 3 }),
     ];
-    const { data, series } = barsOf({ from: '2025-12-31T00:00:00.000Z', to: '2026-01-05T12:00:00.000Z', rows }, 'runs', 'day');
+    const { data, series } = buildBars({ from: '2025-12-31T00:00:00.000Z', to: '2026-01-05T12:00:00.000Z', rows }, 'runs', 'day');
     expect(series.map(({ label }) => label)).toEqual(['A', 'B', 'all others']);
     const days = ['2025-12-31', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
     expect(data.map(({ at }) => at)).toEqual(days.map((day) => `${day}T00:00:00.000Z`));
@@ -27,7 +27,7 @@ describe('the bars of a usage chart', () => {
 
   it('are not doubled where a day has 23 hours', () => {
     const rows = ['03-27T23', '03-28T23', '03-29T22', '03-30T22'].map((at) => row({ at: `2026-${at}:00:00.000Z` }));
-    const { data } = barsOf({ from: '2026-03-27T22:00:00.000Z', to: '2026-03-31T21:00:00.000Z', rows }, 'tokens', 'day');
+    const { data } = buildBars({ from: '2026-03-27T22:00:00.000Z', to: '2026-03-31T21:00:00.000Z', rows }, 'tokens', 'day');
     expect(data.map((bar) => bar['group a'])).toEqual([15, 15, 15, 15]);
   });
 });
@@ -38,11 +38,11 @@ describe('the name of a group', () => {
     [{ key: '', label: null }, 'none'],
     [{ key: 'x', label: 'Office' }, 'Office'],
     [{ key: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001', label: null }, 'deleted (5a1be001)'],
-  ])('of %j is %s', (group, name) => expect(nameOf(group)).toBe(name));
+  ])('of %j is %s', (group, name) => expect(formatName(group)).toBe(name));
 });
 
 it('a name in the CSV is never a formula', () => {
-  expect(csvOf([row({ label: '=HYPERLINK("http://x")' }), row({ label: 'a,b' })])).toMatch(
+  expect(toCsv([row({ label: '=HYPERLINK("http://x")' }), row({ label: 'a,b' })])).toMatch(
     /\n"'=HYPERLINK\(""http:\/\/x""\)",.*\n"a,b",/,
   );
 });

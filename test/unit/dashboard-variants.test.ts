@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { EvaluationCreate, Grader } from '../../src/contracts/evaluations.ts';
 import { GRADERS } from '../../src/dashboard/datasets/graders.ts';
-import { fieldsOf, variantAbout, variantFields } from '../../src/dashboard/resources/fields.ts';
+import { listVariantFields, toFields, variantAbout } from '../../src/dashboard/resources/fields.ts';
 import { toControls, toWire, variantControls } from '../../src/dashboard/resources/values.ts';
 
-const [graders] = fieldsOf(EvaluationCreate, { graders: GRADERS }).filter(({ name }) => name === 'graders');
+const [graders] = toFields(EvaluationCreate, { graders: GRADERS }).filter(({ name }) => name === 'graders');
 const field = graders!;
 const wired = (entries: object[]) => toWire([field], toControls([field], { graders: entries }));
 
@@ -12,7 +12,7 @@ describe('a list of entries of several types', () => {
   it('offers every type of the contract, each with its description and its fields', () => {
     for (const { shape } of Grader.options) {
       const type = shape.type.value;
-      expect(['type', ...variantFields(field, type).map(({ name }) => name)].sort()).toEqual(Object.keys(shape).sort());
+      expect(['type', ...listVariantFields(field, type).map(({ name }) => name)].sort()).toEqual(Object.keys(shape).sort());
       expect(variantAbout(field, type), type).toMatch(/answer/);
     }
   });

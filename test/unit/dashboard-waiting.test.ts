@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reasonsOf } from '../../src/dashboard/overview/reasons.ts';
+import { listReasons } from '../../src/dashboard/overview/reasons.ts';
 
 const task = { record_behind: null };
 const call = (status: string, name = 'pay', question: object | null = null) => ({ status, name, question }) as never;
@@ -7,24 +7,24 @@ const call = (status: string, name = 'pay', question: object | null = null) => (
 describe('the reasons why a run waits', () => {
   it('are one sentence for several calls of a tool that wait for the same', () => {
     const calls = [call('waiting_approval'), call('done'), call('waiting_approval'), call('waiting_approval', 'send')];
-    expect(reasonsOf(task, calls)).toEqual(['Approve 2 calls to pay?', 'Approve the call to send?']);
+    expect(listReasons(task, calls)).toEqual(['Approve 2 calls to pay?', 'Approve the call to send?']);
   });
 
   it('distinguish a call that the program of the prompt executes from one whose effect is unknown', () => {
-    expect(reasonsOf(task, [call('waiting_client')])).toEqual([
+    expect(listReasons(task, [call('waiting_client')])).toEqual([
       'The program that sent the prompt has to send the result of the call to pay.',
     ]);
-    expect(reasonsOf(task, [call('waiting_reconciliation')])).toEqual(['Did the call to pay take effect?']);
+    expect(listReasons(task, [call('waiting_reconciliation')])).toEqual(['Did the call to pay take effect?']);
   });
 
   it('are the questions of a tool, each on its own', () => {
     const questions = ['Which month?', 'Which year?'].map((message) => call('waiting_answer', 'pay', { message }));
-    expect(reasonsOf(task, questions)).toEqual(['pay asks: Which month?', 'pay asks: Which year?']);
+    expect(listReasons(task, questions)).toEqual(['pay asks: Which month?', 'pay asks: Which year?']);
   });
 
   it('are the budget if no call waits, and the record if it is behind', () => {
-    expect(reasonsOf(task, [call('done')])).toEqual(['The budget is used up. Raise it to resume the run.']);
-    expect(reasonsOf({ record_behind: 'step 3' }, [])).toEqual([
+    expect(listReasons(task, [call('done')])).toEqual(['The budget is used up. Raise it to resume the run.']);
+    expect(listReasons({ record_behind: 'step 3' }, [])).toEqual([
       'The installation was restored. Resume the run from its record?',
     ]);
   });

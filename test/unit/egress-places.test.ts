@@ -26,12 +26,12 @@ const PLACES = {
 
 /** Where rules are made: nowhere but in one place for the service and one for the sandbox. */
 const MADE = {
-  guardedFetch: ['egress/guarded-fetch.ts', 'main/wiring/egress.ts'],
+  createGuardedFetch: ['egress/guarded-fetch.ts', 'main/wiring/egress.ts'],
   egressRules: ['egress/guarded-fetch.ts', 'egress/rules.ts', 'toolrunner/confinement.ts'],
   startEgressProxy: ['egress/proxy.ts', 'toolrunner/confinement.ts'],
-  judgedAddresses: ['egress/dial.ts', 'tools/checkout.ts'],
+  resolveAllowedAddresses: ['egress/dial.ts', 'tools/checkout.ts'],
   dialEgress: ['egress/dial.ts', 'egress/guarded-fetch.ts', 'egress/proxy.ts'],
-  answeringAddress: ['egress/dial.ts', 'main/wiring/knowledge.ts'],
+  findAnsweringAddress: ['egress/dial.ts', 'main/wiring/knowledge.ts'],
 };
 
 /** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
@@ -49,7 +49,7 @@ const DIALS: Record<string, string> = {
   'embedded/temporal-obtain.ts': "the releases of Temporal's own site",
   'events/postgres-bus.ts': "the operator's Postgres",
   'events/redis-bus.ts': "the operator's Redis",
-  'knowledge/remote.ts': 'the address that addressOf judged',
+  'knowledge/remote.ts': 'the address that resolveAddress judged',
   'main/api-client.ts': 'the API, for commands of a user',
   'main/commands/demo.ts': "the installation's own API",
   'main/worker-port.ts': "the metrics of this process's own SDK",

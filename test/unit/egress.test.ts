@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { guardedFetch, isDenied } from '../../src/egress/guarded-fetch.ts';
+import { createGuardedFetch, isDenied } from '../../src/egress/guarded-fetch.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 const denial = async (work: Promise<unknown>) =>
@@ -13,8 +13,8 @@ const denial = async (work: Promise<unknown>) =>
 it('reaches what is allowed, and no other private address', async () => {
   const receiver = await startReceiver();
   const { port } = new URL(receiver.url);
-  const open = guardedFetch([`127.0.0.1:${port}`]);
-  const shut = guardedFetch([]);
+  const open = createGuardedFetch([`127.0.0.1:${port}`]);
+  const shut = createGuardedFetch([]);
   expect((await open.fetch(receiver.url)).status).toBe(200);
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0177.0.0.1', '2130706433'])
     expect(await denial(shut.fetch(`http://${host}:${port}/`)), host).toBe(true);
@@ -26,7 +26,7 @@ it('judges where a redirect leads', async () => {
   const inner = await startReceiver();
   const outer = await startReceiver({ location: inner.url });
   outer.answers(302);
-  const guarded = guardedFetch([`127.0.0.1:${new URL(outer.url).port}`]);
+  const guarded = createGuardedFetch([`127.0.0.1:${new URL(outer.url).port}`]);
   expect(await denial(guarded.fetch(outer.url))).toBe(true);
   expect(inner.received).toHaveLength(0);
   await Promise.all([guarded.close(), outer.stop(), inner.stop()]);
@@ -34,7 +34,7 @@ it('judges where a redirect leads', async () => {
 
 it('comes past ::1 to a server of localhost that knows IPv4 alone', async () => {
   const receiver = await startReceiver();
-  const guarded = guardedFetch(['127.0.0.0/8', '::1']);
+  const guarded = createGuardedFetch(['127.0.0.0/8', '::1']);
   expect((await guarded.fetch(`http://localhost:${new URL(receiver.url).port}`)).status).toBe(200);
   await Promise.all([guarded.close(), receiver.stop()]);
 });
@@ -52,7 +52,7 @@ it.each([301, 302, 303, 307, 308])('takes no credential along to another origin 
   const other = await startReceiver();
   const first = await startReceiver({ location: other.url });
   first.answers(status);
-  const guarded = guardedFetch(['127.0.0.1']);
+  const guarded = createGuardedFetch(['127.0.0.1']);
   expect((await guarded.fetch(first.url, { headers: { ...SECRETS, accept: 'text/plain' } })).status).toBe(200);
   expect(first.received[0]?.headers).toMatchObject({ authorization: 'Bearer s', 'x-api-key': 's' });
   for (const name of Object.keys(SECRETS)) expect(other.received[0]?.headers, name).not.toHaveProperty(name);
@@ -64,7 +64,7 @@ it('sends a body to no other origin', async () => {
   const other = await startReceiver();
   const first = await startReceiver({ location: other.url });
   first.answers(307);
-  const guarded = guardedFetch(['127.0.0.1']);
+  const guarded = createGuardedFetch(['127.0.0.1']);
   const sent = guarded.fetch(first.url, { method: 'POST', body: 'secret' });
   await expect(sent.catch((error: Error) => Promise.reject(error.cause))).rejects.toThrow('not followed with a body');
   expect(other.received).toHaveLength(0);

@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { openSessionOf } from '../../src/runtimes/managed/agent.ts';
-import { managedSession } from '../../src/runtimes/managed/session.ts';
-import { mcpPool } from '../../src/tools/mcp/pool.ts';
-import { s3Store } from '../../src/tools/snapshots/object-store.ts';
+import { findOpenSession } from '../../src/runtimes/managed/agent.ts';
+import { createManagedRuntime } from '../../src/runtimes/managed/session.ts';
+import { createMcpPool } from '../../src/tools/mcp/pool.ts';
+import { createS3Store } from '../../src/tools/snapshots/object-store.ts';
 import { exchangeOf } from '../runtimes/support.ts';
 
 // An endpoint's list of models is tested in runtimes/model-pages.
@@ -34,7 +34,7 @@ const vendorOf = (fetch: typeof globalThis.fetch) =>
   new Anthropic({ apiKey: 'k', baseURL: 'https://vendor.test', fetch, maxRetries: 0, logLevel: 'off' });
 
 const converse = (fetch: typeof globalThis.fetch) =>
-  managedSession({ client: vendorOf(fetch), default_model: 'm', hosted: { builtins: [], mcp_servers: [] } }).exchange(
+  createManagedRuntime({ client: vendorOf(fetch), default_model: 'm', hosted: { builtins: [], mcp_servers: [] } }).exchange(
     exchangeOf({}),
     () => {},
     signal(),
@@ -56,7 +56,7 @@ it.each(LISTS)('the %s of a vendor are read up to a limit', async (endless) => {
 
 it('a session left at a vendor is looked for up to a limit', async () => {
   const looking = (fetch: typeof globalThis.fetch) =>
-    openSessionOf({ client: vendorOf(fetch), signal: signal() }, { task_id: 't', since: new Date() });
+    findOpenSession({ client: vendorOf(fetch), signal: signal() }, { task_id: 't', since: new Date() });
   const { message } = await readingOf(looking, (n) => ({ data: [{ id: 's', metadata: {} }], next_page: `page-${n}` }));
   expect(message).toMatch(/^The provider's list of sessions has more than 1000 pages/);
 });
@@ -78,14 +78,14 @@ it.each([
   ['another page', (n: number) => pageOf(`t${n}`), 10_001],
   ['the same page', () => pageOf('t'), 3],
 ])('a bucket that always names %s is read up to a limit', async (_, answer, most) => {
-  const { message, count } = await readingOf((fetch) => s3Store(settings, fetch).folders('runs/'), answer);
+  const { message, count } = await readingOf((fetch) => createS3Store(settings, fetch).folders('runs/'), answer);
   expect(message).toMatch(/^The object store https:\/\/s3.test\/b does not end its list of objects; .*S3_ENDPOINT/);
   expect(count).toBeLessThan(most);
 });
 
 it('a bucket that removes nothing is not asked forever', async () => {
   const { message, count } = await readingOf(
-    (fetch) => s3Store(settings, fetch).remove('runs/'),
+    (fetch) => createS3Store(settings, fetch).remove('runs/'),
     () => pageOf('t'),
   );
   expect(message).toBe(
@@ -101,7 +101,7 @@ it('an MCP server that always names another page is read up to a limit, and the 
   const endpoint = { kind: 'http' as const, url: 'https://mcp.test/mcp', headers: {} };
   const problems: string[] = [];
   const list = async (fetch: typeof globalThis.fetch) => {
-    const pool = mcpPool({ fetch, startConfined: null, schemaFaults: async (all) => all.map(() => null), version: '1' });
+    const pool = createMcpPool({ fetch, startConfined: null, schemaFaults: async (all) => all.map(() => null), version: '1' });
     const listing = pool.use(
       { target: { ...server, endpoint }, principal: 'me' },
       ({ list: listed }) => listed(signal()),

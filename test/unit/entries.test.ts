@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { findExcess } from '../../src/api/http/entries.ts';
-import { validated } from '../../src/api/http/validate.ts';
+import { parseValue } from '../../src/api/http/validate.ts';
 import * as common from '../../src/contracts/common.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 import { StdioConfig } from '../../src/contracts/mcps.ts';
@@ -74,7 +74,7 @@ it.each(places)('%s takes no more entries than it can deal with', (_, endpoint, 
 
 it('is refused before anything else is looked at, and named', () => {
   const config = { command: 'x', env: wide };
-  expect(() => validated(StdioConfig, config, 'connection_config')).toThrowError(
+  expect(() => parseValue(StdioConfig, config, 'connection_config')).toThrowError(
     expect.objectContaining({ errors: [{ path: 'env', message: `Has ${MANY} entries; at most 500 are taken` }] }),
   );
 });

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
-import { digestOf } from '../../src/replay/digest.ts';
-import { exchangeAt } from '../../src/replay/exchange-at.ts';
+import { digestExchange } from '../../src/replay/digest.ts';
+import { rebuildExchange } from '../../src/replay/exchange-at.ts';
 
 const FOLDER = join(import.meta.dirname, '../temporal/bundles');
 const read = async (file: string) => JSON.parse(await readFile(join(FOLDER, file), 'utf8')) as RunBundle;
@@ -15,8 +15,8 @@ describe('the request of a step is what the run sent its model', async () => {
     const known = bundle.steps.filter(({ input }) => input !== null);
     expect(known.length).toBeGreaterThan(0);
     for (const { step, input } of known) {
-      const exchange = await exchangeAt(bundle, step);
-      expect({ step, digest: digestOf(exchange), messages: exchange.transcript.length }).toEqual({ step, ...input });
+      const exchange = await rebuildExchange(bundle, step);
+      expect({ step, digest: digestExchange(exchange), messages: exchange.transcript.length }).toEqual({ step, ...input });
     }
   });
 });
@@ -24,14 +24,14 @@ describe('the request of a step is what the run sent its model', async () => {
 it('can be built for a step that was copied into a fork', async () => {
   const bundle = await read('forked.json');
   expect(bundle.steps[0]).toMatchObject({ copied: true });
-  const { transcript, tools } = await exchangeAt(bundle, 1);
+  const { transcript, tools } = await rebuildExchange(bundle, 1);
   expect(transcript.at(-1)).toMatchObject({ kind: 'prompt', content: bundle.task.prompt });
   expect(tools).toEqual(bundle.tools);
 });
 
 it('offers no tools at the step that had to do without', async () => {
   const bundle = await read('denied.json');
-  const offered = await Promise.all(bundle.steps.map(async ({ step }) => (await exchangeAt(bundle, step)).tools.length));
+  const offered = await Promise.all(bundle.steps.map(async ({ step }) => (await rebuildExchange(bundle, step)).tools.length));
   expect(offered.at(-1)).toBe(0);
   expect(offered[0]).toBeGreaterThan(0);
 });
@@ -41,5 +41,5 @@ it('is what was sent, although the window is smaller now and the budget is used 
   const budget = { max_cost_usd: null, max_tokens: 1, max_seconds: null, on_exhausted: 'wait' as const };
   const later = { ...bundle, runtime: { ...bundle.runtime, context_window: 10 }, task: { ...bundle.task, budget } };
   expect(bundle.steps).not.toEqual([]);
-  for (const { step, input } of bundle.steps) expect(digestOf(await exchangeAt(later, step))).toBe(input?.digest);
+  for (const { step, input } of bundle.steps) expect(digestExchange(await rebuildExchange(later, step))).toBe(input?.digest);
 });

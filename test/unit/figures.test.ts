@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costText, count, counted, distance, duration, money, rate, share, tokensText } from '../../src/dashboard/ui/figures.ts';
+import {
+  formatCost,
+  formatCount,
+  formatDistance,
+  formatDuration,
+  formatMoney,
+  formatNumber,
+  formatRate,
+  formatShare,
+  formatTokens,
+} from '../../src/dashboard/ui/figures.ts';
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -21,12 +31,12 @@ describe('a duration', () => {
     [HOUR, '1 h 0 min'],
     [2 * HOUR + 5 * MINUTE, '2 h 5 min'],
     [30 * HOUR, '30 h 0 min'],
-  ])('of %s ms reads %s', (ms, text) => expect(duration(ms)).toBe(text));
+  ])('of %s ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
 
   it('never has a part that should have been carried over', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 100 * HOUR, noNaN: true }), (ms) => {
-        const text = duration(ms);
+        const text = formatDuration(ms);
         const [, milliseconds] = /^(\d+) ms$/.exec(text) ?? [];
         const [, seconds] = /([\d.]+) s$/.exec(text) ?? [];
         const [, minutes] = /(\d+) min/.exec(text) ?? [];
@@ -53,12 +63,12 @@ describe('a sum of money', () => {
     [1.005_1, '$1.01'],
     [12.5, '$12.50'],
     [1_234.5, '$1,234.50'],
-  ])('of %s reads %s', (dollars, text) => expect(money(dollars)).toBe(text));
+  ])('of %s reads %s', (dollars, text) => expect(formatMoney(dollars)).toBe(text));
 
   it('never reads as nothing when something was paid', () => {
     fc.assert(
       fc.property(fc.double({ min: Number.MIN_VALUE, max: 1_000_000, noNaN: true }), (dollars) => {
-        expect(money(dollars)).toMatch(/[1-9]/);
+        expect(formatMoney(dollars)).toMatch(/[1-9]/);
       }),
     );
   });
@@ -70,7 +80,7 @@ describe('what tokens cost', () => {
     ['an unknown sum without a price', { cost: 0, total_in: 10, total_out: 0 }, '—'],
     ['an unknown sum without a price of the answer', { cost: 0, total_in: 0, total_out: 5 }, '—'],
     ['their sum', { cost: 0.45, total_in: 10, total_out: 5 }, '$0.45'],
-  ])('is %s', (_, spent, text) => expect(costText(spent)).toBe(text));
+  ])('is %s', (_, spent, text) => expect(formatCost(spent)).toBe(text));
 });
 
 describe('a rate', () => {
@@ -81,13 +91,13 @@ describe('a rate', () => {
     [999 / 1_000, '99.9 %'],
     [9_999 / 10_000, '99.9 %'],
     [1, '100 %'],
-  ])('of %s reads %s', (part, text) => expect(rate(part)).toBe(text));
+  ])('of %s reads %s', (part, text) => expect(formatRate(part)).toBe(text));
 
   it('reads 100 % only if nothing is missing', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), (items) => {
-        expect(rate((items - 1) / items)).not.toBe('100 %');
-        expect(rate(items / items)).toBe('100 %');
+        expect(formatRate((items - 1) / items)).not.toBe('100 %');
+        expect(formatRate(items / items)).toBe('100 %');
       }),
     );
   });
@@ -100,7 +110,7 @@ describe('a count', () => {
     [2, '2', '2 tools'],
     [1_234_567, '1,234,567', '1,234,567 tools'],
   ])('of %s reads %s, and with its noun %s', (number, bare, named) =>
-    expect([count(number), counted(number, 'tool')]).toEqual([bare, named]),
+    expect([formatNumber(number), formatCount(number, 'tool')]).toEqual([bare, named]),
   );
 });
 
@@ -122,7 +132,9 @@ describe('the distance of a time', () => {
     // Two midnights lie between: not tomorrow.
     [35 * HOUR, 'in 1 day'],
     [10 * DAY, 'in 10 days'],
-  ])('that is %s ms from now reads %s', (away, text) => expect(distance(new Date(now + away).toISOString(), now)).toBe(text));
+  ])('that is %s ms from now reads %s', (away, text) =>
+    expect(formatDistance(new Date(now + away).toISOString(), now)).toBe(text),
+  );
 });
 
 describe('a share', () => {
@@ -134,12 +146,12 @@ describe('a share', () => {
     [1, 200, '0.5 %'],
     [1, 1_000, '0.1 %'],
     [1, 100_000, 'under 0.1 %'],
-  ])('of %s in %s reads %s', (part, whole, text) => expect(share(part, whole)).toBe(text));
+  ])('of %s in %s reads %s', (part, whole, text) => expect(formatShare(part, whole)).toBe(text));
 });
 
 it('shows tokens that are partly an estimate as about so many', () => {
   const usage = { total_in: 12_007, total_out: 53 };
-  expect(tokensText(usage)).toBe('12,007 in, 53 out');
-  expect(tokensText({ ...usage, estimated: false })).toBe('12,007 in, 53 out');
-  expect(tokensText({ ...usage, estimated: true })).toBe('about 12,007 in, 53 out');
+  expect(formatTokens(usage)).toBe('12,007 in, 53 out');
+  expect(formatTokens({ ...usage, estimated: false })).toBe('12,007 in, 53 out');
+  expect(formatTokens({ ...usage, estimated: true })).toBe('about 12,007 in, 53 out');
 });

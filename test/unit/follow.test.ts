@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { sharedFrames } from '../../src/api/http/event-frames.ts';
+import { createSharedFrames } from '../../src/api/http/event-frames.ts';
 import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { OutageError } from '../../src/domain/outages.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { follow, followAfterLook, followInParts, type RecordPage } from '../../src/events/follow.ts';
 import { withSharedPages } from '../../src/events/shared-pages.ts';
 import { countWaiting } from '../../src/events/waiting.ts';
-import { measuredBudget } from '../../src/observe/measured.ts';
+import { measureBudget } from '../../src/observe/measured.ts';
 
 const TASK = 't1';
 const LARGE_BYTES = 64 * 1024;
@@ -247,7 +247,7 @@ describe('readers of one run that are behind', () => {
     const log = { ...memory.source.log, one: (workflow: string, seq: number) => memory.source.log.one(workflow, seq) };
     const source = { ...memory.source, log: withSharedPages(log) };
     const stop = new AbortController();
-    const framesOf = sharedFrames();
+    const framesOf = createSharedFrames();
     return { memory, frames: () => framesOf(followInParts(source, { workflow_id: 'w', after: 0 }, stop.signal)), stop };
   };
   const taken = async (frames: AsyncGenerator<unknown>, count: number) => {
@@ -316,7 +316,7 @@ describe('frames of many streams', () => {
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     const waited: number[] = [];
-    const { turn } = measuredBudget(countWaiting(), { frameWaited: (seconds) => waited.push(seconds) });
+    const { turn } = measureBudget(countWaiting(), { frameWaited: (seconds) => waited.push(seconds) });
     const sent: number[] = [];
     const send = async (frame: number) => {
       await turn();

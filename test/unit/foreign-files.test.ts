@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fileReader } from '../../src/knowledge/extract.ts';
 import { gradersIn } from '../../src/main/commands/eval.ts';
-import { bundleIn } from '../../src/main/commands/import.ts';
+import { parseBundle } from '../../src/main/commands/import.ts';
 import { readDeclared } from '../../src/main/declared/read.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
 import { readDocument } from '../../src/parsers/room/documents.ts';
@@ -100,7 +100,7 @@ describe('a file of graders', () => {
 
 describe('an import bundle', () => {
   it.each(ODD_TEXTS)('that is %j is refused by name, or sent', async (text) => {
-    expect(faultsIn([await refusalOf(() => bundleIn(text, 'bundle.yaml'))], 'bundle.yaml')).toEqual([]);
+    expect(faultsIn([await refusalOf(() => parseBundle(text, 'bundle.yaml'))], 'bundle.yaml')).toEqual([]);
   });
 });
 

@@ -8,13 +8,13 @@ import { oidcIdentity } from '../../src/identity/oidc.ts';
 import { oidcLogin } from '../../src/identity/oidc-login.ts';
 import { codeHostIdentity } from '../../src/identity/providers.ts';
 import { runBundleIn } from '../../src/main/commands/replay.ts';
-import { managedSession } from '../../src/runtimes/managed/session.ts';
+import { createManagedRuntime } from '../../src/runtimes/managed/session.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
-import { mcpPool } from '../../src/tools/mcp/pool.ts';
+import { createMcpPool } from '../../src/tools/mcp/pool.ts';
 import { probeMcp } from '../../src/tools/mcp/probe.ts';
 import { beginSignIn, finishSignIn } from '../../src/tools/mcp/sign-in.ts';
-import { mcpTools } from '../../src/tools/mcp/tools.ts';
-import { s3Store } from '../../src/tools/snapshots/object-store.ts';
+import { createMcpTools } from '../../src/tools/mcp/tools.ts';
+import { createS3Store } from '../../src/tools/snapshots/object-store.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
 import { exchangeOf } from '../runtimes/support.ts';
 import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
@@ -92,7 +92,7 @@ const opens = async () => 'value';
 
 const listed = async (results: Json): Promise<Sentences> => {
   const { error } = await probeMcp(server, { ...MCP_PORTS, fetch: mcp(results), openToken: opens }, signal());
-  const pool = mcpPool({ ...MCP_PORTS, fetch: mcp(results) });
+  const pool = createMcpPool({ ...MCP_PORTS, fetch: mcp(results) });
   const ports = { pool, openConfig: async () => server, openToken: opens, principal: 'local:me' };
   const { notes, missing, lost } = await discover([server], ports, signal()).finally(() => pool.close());
   return [
@@ -104,9 +104,9 @@ const listed = async (results: Json): Promise<Sentences> => {
 };
 
 const called = async (results: Json): Promise<Sentences> => {
-  const pool = mcpPool({ ...MCP_PORTS, fetch: mcp({ initialize: INITIALIZED, ...results }) });
+  const pool = createMcpPool({ ...MCP_PORTS, fetch: mcp({ initialize: INITIALIZED, ...results }) });
   const spec = { name: 'add', description: '', parameters: {}, effect: 'write' as const };
-  const tools = mcpTools({ pool, openConfig: async () => server, openToken: opens }, server, [
+  const tools = createMcpTools({ pool, openConfig: async () => server, openToken: opens }, server, [
     { server_id: server.id, tool: 'add', spec },
   ] as never);
   const call = {
@@ -284,7 +284,7 @@ const held = async ({
       'POST /v1/sessions/s/archive': { id: 's' },
     })(input, init);
   };
-  const runtime = managedSession({
+  const runtime = createManagedRuntime({
     client: new Anthropic({ apiKey: 'k', baseURL: 'https://vendor.test', fetch, maxRetries: 0 }),
     default_model: 'm',
     hosted: { builtins: [], mcp_servers: [] },
@@ -311,7 +311,7 @@ const stored = async (xml: string, status = 200): Promise<Sentences> => {
     secret_access_key: 's',
     prefix: '',
   };
-  await s3Store(settings, async () => new Response(xml, { status })).folders('runs/');
+  await createS3Store(settings, async () => new Response(xml, { status })).folders('runs/');
   return [];
 };
 

@@ -2,12 +2,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { validated } from '../../src/api/http/validate.ts';
+import { parseValue } from '../../src/api/http/validate.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
 import { FullImport } from '../../src/contracts/transfer.ts';
-import { answerFaults, choicesOf, type FormQuestion } from '../../src/domain/questions.ts';
+import { answerFaults, type FormQuestion, findChoices } from '../../src/domain/questions.ts';
 import { readConfig } from '../../src/main/config.ts';
-import { questionsOf } from '../../src/tools/mcp/questions.ts';
+import { createQuestions } from '../../src/tools/mcp/questions.ts';
 import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
 
 /** What a refusal of the work says, its fields included; nothing if it is accepted. */
@@ -41,7 +41,7 @@ describe.each([
   ['an import bundle', FullImport, BUNDLE],
 ])('%s', (_, schema, sample) => {
   it('is read as documented', async () => {
-    expect(await saidBy(() => validated(schema, sample, 'body'))).toEqual([]);
+    expect(await saidBy(() => parseValue(schema, sample, 'body'))).toEqual([]);
   });
 
   it.each(placesIn(sample).map((path) => [path.join('.'), path] as const))(
@@ -49,7 +49,7 @@ describe.each([
     async (_at, path) => {
       const all: string[] = [];
       for (const [, value] of ODD_VALUES)
-        all.push(...(await saidBy(() => validated(schema, changedAt(sample, path, value), 'body'))));
+        all.push(...(await saidBy(() => parseValue(schema, changedAt(sample, path, value), 'body'))));
       expect(faultsIn(all)).toEqual([]);
     },
   );
@@ -86,7 +86,7 @@ describe('a question of an MCP server', () => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair();
     const client = new Client({ name: 'perdura', version: '1' }, { capabilities: { elicitation: { form: {} } } });
     const endpoint = { kind: 'http' as const, url: 'https://mcp.test/mcp', headers: {} };
-    const questions = questionsOf(client, { id: 'i', name: 'odd', network: false, paths: [], endpoint });
+    const questions = createQuestions(client, { id: 'i', name: 'odd', network: false, paths: [], endpoint });
     const answered = Promise.withResolvers<JSONRPCMessage>();
     theirs.onmessage = (message) => {
       if ('method' in message && message.method === 'initialize' && 'id' in message) {
@@ -114,7 +114,7 @@ describe('a question of an MCP server', () => {
     const names = Object.keys(schema.properties);
     for (const value of [null, 1, 'x', ['x'], true])
       said.push(...answerFaults(schema, Object.fromEntries(names.map((name) => [name, value]))).map(({ message }) => message));
-    for (const field of Object.values(schema.properties)) said.push(...(choicesOf(field) ?? []).map(({ label }) => label));
+    for (const field of Object.values(schema.properties)) said.push(...(findChoices(field) ?? []).map(({ label }) => label));
     return { asked, said };
   }
 

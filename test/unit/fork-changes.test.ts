@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ForkChanges } from '../../src/contracts/fork-changes.ts';
 import type { Definition, PinnedProvider } from '../../src/domain/definition.ts';
-import { changedDefinition, type ForkParts, partsAsked, pinnedFields } from '../../src/domain/fork-changes.ts';
+import { changeDefinition, type ForkParts, listMissingParts, toPinnedFields } from '../../src/domain/fork-changes.ts';
 
 const provider = (id: string, more: Partial<PinnedProvider> = {}): PinnedProvider => ({
   ...{ id, name: id, provider_type: 'openai_compatible', api_key_token_name: null, base_url: 'http://x', auth_type: 'bearer' },
@@ -52,8 +52,8 @@ const SOURCE: Definition = {
 };
 
 const NOTHING: ForkParts = { provider: null, exchange_limits: null, tools: [], disabled: [] };
-const changed = (changes: Parameters<typeof changedDefinition>[1], parts: Partial<ForkParts> = {}) =>
-  changedDefinition(SOURCE, changes, { ...NOTHING, ...parts });
+const changed = (changes: Parameters<typeof changeDefinition>[1], parts: Partial<ForkParts> = {}) =>
+  changeDefinition(SOURCE, changes, { ...NOTHING, ...parts });
 const faults = (work: () => unknown) => {
   try {
     return work();
@@ -88,13 +88,13 @@ describe('the changes of a fork', () => {
 
   it.each(fields)('replace %s and nothing else', (name) => {
     const { change, parts, also } = SAMPLES[name]!;
-    expect(pinnedFields(changed(change, parts))).toEqual({ ...pinnedFields(SOURCE), ...change, ...also });
+    expect(toPinnedFields(changed(change, parts))).toEqual({ ...toPinnedFields(SOURCE), ...change, ...also });
   });
 
   it('leave the definition as it is if nothing differs', () => {
     expect(changed({})).toBe(SOURCE);
-    expect(changed(pinnedFields(SOURCE))).toBe(SOURCE);
-    expect(partsAsked(SOURCE, pinnedFields(SOURCE))).toEqual({ provider_id: null, custom_tool_ids: [] });
+    expect(changed(toPinnedFields(SOURCE))).toBe(SOURCE);
+    expect(listMissingParts(SOURCE, toPinnedFields(SOURCE))).toEqual({ provider_id: null, custom_tool_ids: [] });
   });
 
   it('keep the limits of the source run, and its tools as they were then', () => {
@@ -120,7 +120,7 @@ describe('the changes of a fork', () => {
   });
 
   it('give a run that bypasses memory no memory tools', () => {
-    expect(pinnedFields(changed({ builtin_tools: ['store_memory', 'bash'] })).builtin_tools).toEqual(['bash']);
+    expect(toPinnedFields(changed({ builtin_tools: ['store_memory', 'bash'] })).builtin_tools).toEqual(['bash']);
   });
 
   it('are refused at their field if they name what there is not', () => {

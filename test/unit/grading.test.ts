@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { difference } from '../../src/domain/grading.ts';
-import { responseOf } from '../../src/domain/normalise.ts';
+import { parseResponse } from '../../src/domain/normalise.ts';
 
 const DIFFERS = 'The answer is not the expected one';
 
@@ -11,8 +11,8 @@ describe('the exact grader', () => {
     ['another text', 'Lyon', 'Paris', DIFFERS],
     ['another case', 'paris', 'Paris', DIFFERS],
     ['JSON in another order', { a: 1, b: 2 }, { b: 2, a: 1 }, null],
-    ['a text where JSON was wanted', responseOf('Paris', 'json'), 'Paris', null],
-    ['a text where JSON was wanted, both times', responseOf('Paris', 'json'), { response: 'Paris' }, null],
+    ['a text where JSON was wanted', parseResponse('Paris', 'json'), 'Paris', null],
+    ['a text where JSON was wanted, both times', parseResponse('Paris', 'json'), { response: 'Paris' }, null],
     ['a number under the same name', { response: 7 }, '7', DIFFERS],
     ['an object with more in it', { response: 'Paris', sure: false }, 'Paris', DIFFERS],
   ] as const)('compares %s', ([, answer, expected, reason]) => {

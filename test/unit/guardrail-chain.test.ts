@@ -15,7 +15,7 @@ const blocks = (name: string, ...forbidden_patterns: string[]) => output(name, {
 const warns = (name: string, ...forbidden_patterns: string[]) => output(name, { forbidden_patterns, action: 'warn' });
 
 const verdict = (guardrails: PinnedGuardrail[], text: string, final = true) =>
-  judge.verdictOf(guardrails, text, { owner: 'alice', final });
+  judge.judgeAnswer(guardrails, text, { owner: 'alice', final });
 const found = async (guardrails: PinnedGuardrail[], text: string) => {
   const { findings, text: passed } = await verdict(guardrails, text);
   return [passed, findings.map(({ guardrail: name, action }) => `${name} ${action}`)];
@@ -82,7 +82,7 @@ describe('a length is counted in characters', () => {
     ['😀😀', false],
     ['😀😀😀😀', false],
   ])('%j as a prompt is refused: %s', async (text, refused) => {
-    expect((await judge.refusalOf([prompt], text, 'alice')) !== null).toBe(refused);
+    expect((await judge.findRefusal([prompt], text, 'alice')) !== null).toBe(refused);
   });
 
   it.each([
@@ -94,8 +94,8 @@ describe('a length is counted in characters', () => {
 
   it('of nothing at all, if the limit is zero', async () => {
     const none = guardrail('none', 'prompt', { max_length: 0 });
-    expect(await judge.refusalOf([none], 'a', 'alice')).not.toBeNull();
-    expect(await judge.refusalOf([none], '', 'alice')).toBeNull();
+    expect(await judge.findRefusal([none], 'a', 'alice')).not.toBeNull();
+    expect(await judge.findRefusal([none], '', 'alice')).toBeNull();
   });
 });
 
@@ -132,7 +132,7 @@ describe('several guardrails judge a prompt', () => {
     ['[1]', [short, noRed, list], null],
     ['red', [output('o', { forbidden_patterns: ['red'], action: 'block' })], null],
   ])('%j: the first that objects refuses it', async (prompt, guardrails, message) => {
-    const refusal = await judge.refusalOf(guardrails, prompt, 'alice');
+    const refusal = await judge.findRefusal(guardrails, prompt, 'alice');
     expect(refusal?.message.startsWith(message ?? 'nothing') ?? null).toBe(message === null ? null : true);
     expect(refusal?.code ?? null).toBe(message === null ? null : 'guardrail_blocked');
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { npmName, packageLaunch } from '../../src/tools/mcp/packages/launch.ts';
+import { npmName, parsePackageLaunch } from '../../src/tools/mcp/packages/launch.ts';
 
 const launched = (line: string) => {
   const [command = '', ...args] = line.split(' ');
-  return packageLaunch(command, args);
+  return parsePackageLaunch(command, args);
 };
 
 describe('the package that a launcher names', () => {

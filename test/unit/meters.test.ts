@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { timed } from '../../src/observe/measured.ts';
+import { timeWork } from '../../src/observe/measured.ts';
 import { createMeters } from '../../src/observe/meters.ts';
 import { stateText } from '../../src/observe/state-text.ts';
 import { parsedMetrics } from '../support/metrics.ts';
@@ -36,10 +36,10 @@ it('distinguishes a call that was stopped from one that failed', async () => {
   const note = (outcome: string) => void ended.push(outcome);
   const stopped = AbortSignal.abort();
   const going = new AbortController().signal;
-  await timed(Promise.resolve(1), { signal: going }, note);
-  await timed(Promise.resolve(1), { signal: going, failed: () => true }, note);
-  await timed(Promise.reject(new Error('no')), { signal: going }, note).catch(() => {});
-  await timed(Promise.reject(new Error('no')), { signal: stopped }, note).catch(() => {});
+  await timeWork(Promise.resolve(1), { signal: going }, note);
+  await timeWork(Promise.resolve(1), { signal: going, failed: () => true }, note);
+  await timeWork(Promise.reject(new Error('no')), { signal: going }, note).catch(() => {});
+  await timeWork(Promise.reject(new Error('no')), { signal: stopped }, note).catch(() => {});
   expect(ended).toEqual(['ok', 'failed', 'failed', 'stopped']);
 });
 

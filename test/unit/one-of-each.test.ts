@@ -25,7 +25,7 @@ const ONE_OF_EACH: [what: string, pattern: RegExp, file: string][] = [
   ['queue of a stream', /wake = resolve/, 'domain/mailbox.ts'],
   ['list of search attributes', /'PerduraOwner',/, 'temporal/names.ts'],
   ['sender of server-sent events', /\.type\('text\/event-stream'\)/, 'api/http/sse.ts'],
-  ['lookup of what is the caller’s own', /const ownedTask\b/, 'api/checks/owned.ts'],
+  ['lookup of what is the caller’s own', /const getOwnTask\b/, 'api/checks/owned.ts'],
 ];
 
 for (const [what, pattern, file] of ONE_OF_EACH)

@@ -2,7 +2,7 @@ import { ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { outageOf } from '../../src/domain/outages.ts';
+import { findOutage } from '../../src/domain/outages.ts';
 import { connectionOutage, statementError } from '../../src/store/database/database-outages.ts';
 import { engineOutage } from '../../src/temporal/client/engine-outages.ts';
 
@@ -20,20 +20,20 @@ describe('what the database answers to a statement', () => {
   it.each(OF_STATEMENTS)('with the class %s is about the statement', (name) => {
     const error = ofServer(`${name}Z99`);
     expect(statementError(error, false)).toBe(error);
-    expect(outageOf(error)).toBeNull();
+    expect(findOutage(error)).toBeNull();
   });
 
   it.each(CLASSES.filter((name) => !OF_STATEMENTS.includes(name)))(
     'with the class %s is an outage that does not show its text',
     (name) => {
-      const { sentence } = outageOf(statementError(ofServer(`${name}Z99`), false))!;
+      const { sentence } = findOutage(statementError(ofServer(`${name}Z99`), false))!;
       expect(sentence).toContain('database');
       expect(sentence).not.toContain('secret');
     },
   );
 
   it('is an outage if it has no code', () => {
-    expect(outageOf(statementError(ofServer(undefined), false))).not.toBeNull();
+    expect(findOutage(statementError(ofServer(undefined), false))).not.toBeNull();
   });
 
   it.each([
@@ -51,14 +51,14 @@ describe('what the database answers to a statement', () => {
     ['58030', /cannot read or write its files/],
     ['40001', /competing/],
   ])('with %s says what is missing', (code, sentence) => {
-    expect(outageOf(statementError(ofServer(code), false))?.sentence).toMatch(sentence);
+    expect(findOutage(statementError(ofServer(code), false))?.sentence).toMatch(sentence);
   });
 
   it('is our own fault if the connection can still be used', () => {
     const ours = new TypeError('x is not iterable');
     expect(statementError(ours, false)).toBe(ours);
-    expect(outageOf(statementError(ours, true))?.code).toBe('database_unavailable');
-    expect(outageOf(statementError(new Error('Query read timeout'), false))?.sentence).toMatch(/in time/);
+    expect(findOutage(statementError(ours, true))?.code).toBe('database_unavailable');
+    expect(findOutage(statementError(new Error('Query read timeout'), false))?.sentence).toMatch(/in time/);
     const known = connectionOutage(new Error('x'));
     for (const broken of [true, false]) expect(statementError(known, broken)).toBe(known);
     expect(connectionOutage(known)).toBe(known);
@@ -94,7 +94,7 @@ describe('what opening a connection throws', () => {
     ['what nobody has seen yet', new TypeError('x'), /unreachable/],
     ['nothing', undefined, /unreachable/],
   ])('is an outage: %s', (_, error, sentence) => {
-    expect(outageOf(connectionOutage(error))?.sentence).toMatch(sentence);
+    expect(findOutage(connectionOutage(error))?.sentence).toMatch(sentence);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isWithinLevels } from '../../src/contracts/output-schema.ts';
-import { dialectOf } from '../../src/domain/provider-presets.ts';
+import { getDialect } from '../../src/domain/provider-presets.ts';
 import { outputFaults, outputSchemaFault } from '../../src/parsers/room/output.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { exchangeOf } from '../runtimes/support.ts';
@@ -62,8 +62,8 @@ describe('an output schema', () => {
       undefined,
     ],
   ])('of %s is given to the endpoint as it can take it', (_, values, expected) => {
-    expect((chatRequest(exchangeOf(values), 'm', dialectOf(null, 'm')) as { response_format?: unknown }).response_format).toEqual(
-      expected,
-    );
+    expect(
+      (chatRequest(exchangeOf(values), 'm', getDialect(null, 'm')) as { response_format?: unknown }).response_format,
+    ).toEqual(expected);
   });
 });

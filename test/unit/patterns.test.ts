@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { analyse } from 'scslre';
 import { parseSync } from 'vite';
 import { describe, expect, it } from 'vitest';
-import { askedFiles } from '../../src/api/routes/attachments.ts';
-import { factsOf } from '../../src/domain/memory.ts';
+import { parseAttachments } from '../../src/api/routes/attachments.ts';
+import { parseFacts } from '../../src/domain/memory.ts';
 import { qdrantBase } from '../../src/domain/remote-address.ts';
-import { tokensIn } from '../../src/domain/secrets.ts';
+import { listTokenNames } from '../../src/domain/secrets.ts';
 import { secretSpellings } from '../../src/domain/spellings.ts';
 import { withoutFence } from '../../src/domain/transcript.ts';
 
@@ -47,7 +47,7 @@ describe('patterns over texts of others', () => {
 
   it('a data URL of spaces is refused', () => {
     const data = `data:image/png;base64,${many(' ')}!`;
-    expect(() => askedFiles([{ data }])).toThrow(expect.objectContaining({ code: 'invalid_attachment' }));
+    expect(() => parseAttachments([{ data }])).toThrow(expect.objectContaining({ code: 'invalid_attachment' }));
   });
 
   it.each([`\`\`\`json${many('\n')}`, `\`\`\`\n${many('```')} x`, many('```json\n')])(
@@ -58,11 +58,11 @@ describe('patterns over texts of others', () => {
   );
 
   it('braces without an end hold no facts', () => {
-    expect(factsOf(many('{'))).toEqual([]);
+    expect(parseFacts(many('{'))).toEqual([]);
   });
 
   it.each([`a://${many(':')} {{token:x}}`, `a://b${many('?')} {{token:x}}`])('a long address has its token found', (url) => {
-    expect(tokensIn({ url })).toEqual(['x']);
+    expect(listTokenNames({ url })).toEqual(['x']);
   });
 
   it('an address that ends in a word keeps its slashes', () => {

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { runPriority, sharedBy } from '../../src/temporal/client/priority.ts';
+import { runPriority, toOwnerPriority } from '../../src/temporal/client/priority.ts';
 
 it('an owner keeps one fairness key of at most 64 bytes, and no two owners share one', () => {
   const owners = ['github:1', 'github:2', `oidc:${'é'.repeat(60)}1`, `oidc:${'é'.repeat(60)}2`, 'a'.repeat(64), 'a'.repeat(65)];
-  const keys = owners.map((owner) => sharedBy(owner).fairnessKey as string);
+  const keys = owners.map((owner) => toOwnerPriority(owner).fairnessKey as string);
   expect(keys.map((key) => Buffer.byteLength(key) <= 64)).toEqual(owners.map(() => true));
   expect(new Set(keys).size).toBe(owners.length);
-  expect(owners.map((owner) => sharedBy(owner).fairnessKey)).toEqual(keys);
+  expect(owners.map((owner) => toOwnerPriority(owner).fairnessKey)).toEqual(keys);
   expect(keys.slice(0, 2)).toEqual(['github:1', 'github:2']);
 });
 

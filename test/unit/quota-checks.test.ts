@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
-import { quotasOf } from '../../src/store/people/quota-checks.ts';
+import { createQuotas } from '../../src/store/people/quota-checks.ts';
 import { FULL } from '../../src/store/runs/tasks.ts';
 
 /** A record of one owner's tasks. A statement sees those of the moment at which it began, and ends when the test lets it. */
@@ -14,7 +14,7 @@ function recordOf(most: number, stored: string[] = []) {
       return stored.length;
     },
   };
-  const quotas = quotasOf(store, readConfig({ RUNNING_TASKS_PER_PRINCIPAL: String(most) }));
+  const quotas = createQuotas(store, readConfig({ RUNNING_TASKS_PER_PRINCIPAL: String(most) }));
   const prompt = (name: string, fails = false) =>
     quotas
       .admitTask('alice', async (most_open) => {

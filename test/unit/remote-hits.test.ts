@@ -15,7 +15,7 @@ const source = { source_type: 'vector_db', connection_config: { url: 'https://ve
 const search = (answer: object) =>
   searchRemote(source, [1, 0], {
     limit: 5,
-    ports: { fetch: async () => Response.json(answer), addressOf: () => Promise.reject(new Error('not asked for')) },
+    ports: { fetch: async () => Response.json(answer), resolveAddress: () => Promise.reject(new Error('not asked for')) },
   });
 
 const isHit = ({ content, name, score }: { content: unknown; name: unknown; score: unknown }) =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readArguments } from '../../src/domain/arguments.ts';
-import { type CallDecision, type LedgerEntry, moveOf } from '../../src/domain/effects.ts';
-import { responseOf } from '../../src/domain/normalise.ts';
-import { progressOf, todosOf } from '../../src/domain/progress.ts';
-import { reminderOf, storable } from '../../src/domain/transcript.ts';
-import { costOf, spentOn } from '../../src/domain/usage.ts';
-import { isPriced, pricesOf } from '../../src/runtimes/prices.ts';
+import { parseArguments } from '../../src/domain/arguments.ts';
+import { type CallDecision, decideMove, type LedgerEntry } from '../../src/domain/effects.ts';
+import { parseResponse } from '../../src/domain/normalise.ts';
+import { parseTodos, toProgress } from '../../src/domain/progress.ts';
+import { formatReminder, storable } from '../../src/domain/transcript.ts';
+import { calculateCost, toUsage } from '../../src/domain/usage.ts';
+import { getPrices, isPriced } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -56,20 +56,20 @@ describe('the rule of tool effects', () => {
     ],
     ['one of a restored run that is done is left alone', { restored: true, status: 'done' }, 'nothing'],
   ] as [string, Partial<LedgerEntry>, string][])('%s', (_what, more, move) => {
-    expect(moveOf(entry(more))).toBe(move);
+    expect(decideMove(entry(more))).toBe(move);
   });
 });
 
 describe('the transcript', () => {
   it('parses JSON, fenced or not, and wraps other text', () => {
-    expect(responseOf('[1, 2]', 'json')).toEqual([1, 2]);
-    expect(responseOf('```json\n{"a": 1}\n```', 'json')).toEqual({ a: 1 });
-    expect(responseOf('so', 'json')).toEqual({ response: 'so' });
-    expect(responseOf('{"a": 1}', 'markdown')).toBe('{"a": 1}');
+    expect(parseResponse('[1, 2]', 'json')).toEqual([1, 2]);
+    expect(parseResponse('```json\n{"a": 1}\n```', 'json')).toEqual({ a: 1 });
+    expect(parseResponse('so', 'json')).toEqual({ response: 'so' });
+    expect(parseResponse('{"a": 1}', 'markdown')).toBe('{"a": 1}');
   });
 
   it('quotes at most 300 characters of the goal, whole ones', () => {
-    const reminder = reminderOf('😀'.repeat(400));
+    const reminder = formatReminder('😀'.repeat(400));
     expect([...reminder].filter((character) => character === '😀')).toHaveLength(300);
     expect(reminder.isWellFormed()).toBe(true);
   });
@@ -83,23 +83,23 @@ describe('arguments of a call', () => {
   it.each([
     ['', { arguments: {} }],
     ['{"a": 1}', { arguments: { a: 1 } }],
-  ])('%j are read', (text, read) => expect(readArguments(text)).toEqual(read));
+  ])('%j are read', (text, read) => expect(parseArguments(text)).toEqual(read));
 
   it.each(['[1]', 'null', '"x"', '{"a":'])('%j are refused with a reason', (text) => {
-    expect(readArguments(text)).toEqual({ refusal: expect.stringMatching(/JSON/) });
+    expect(parseArguments(text)).toEqual({ refusal: expect.stringMatching(/JSON/) });
   });
 });
 
 describe('progress', () => {
   it('reads completed as done, and rejects values that are not a list of items', () => {
-    expect(todosOf([{ title: 'a', status: 'completed' }])).toEqual([{ id: '1', title: 'a', status: 'done' }]);
-    for (const wrong of [null, {}, [{ status: 'done' }], [{ title: 'a', status: 'soon' }]]) expect(todosOf(wrong)).toBeNull();
+    expect(parseTodos([{ title: 'a', status: 'completed' }])).toEqual([{ id: '1', title: 'a', status: 'done' }]);
+    for (const wrong of [null, {}, [{ status: 'done' }], [{ title: 'a', status: 'soon' }]]) expect(parseTodos(wrong)).toBeNull();
   });
 
   it('rounds to a whole per cent', () => {
     const todos = ['done', 'done', 'in-progress'].map((status, index) => ({ id: String(index), title: `t${index}`, status }));
-    expect(progressOf(todos)).toMatchObject({ percent_complete: 67, current_step: 't2' });
-    expect(progressOf([]).percent_complete).toBe(0);
+    expect(toProgress(todos)).toMatchObject({ percent_complete: 67, current_step: 't2' });
+    expect(toProgress([]).percent_complete).toBe(0);
   });
 });
 
@@ -107,18 +107,20 @@ describe('cost', () => {
   const usage = { total_in: 1_000_000, total_out: 500_000, cache_read: 400_000, cache_write: 0 };
 
   it('counts cached input at its own price', () => {
-    expect(costOf(usage, ['m'], { m: { input: 2, output: 8, cache_read: 0.5 } })).toBeCloseTo(0.6 * 2 + 0.4 * 0.5 + 0.5 * 8);
+    expect(calculateCost(usage, ['m'], { m: { input: 2, output: 8, cache_read: 0.5 } })).toBeCloseTo(
+      0.6 * 2 + 0.4 * 0.5 + 0.5 * 8,
+    );
   });
 
   it('takes the price for any model where the table names none, and nothing where there is no price', () => {
-    expect(costOf(usage, ['x'], { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
-    expect(costOf(usage, ['x'], { m: { input: 1, output: 1 } })).toBe(0);
+    expect(calculateCost(usage, ['x'], { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
+    expect(calculateCost(usage, ['x'], { m: { input: 1, output: 1 } })).toBe(0);
   });
 
   it('takes the price of the model that was asked for if the answer has a longer name without one', () => {
     const table = { m: { input: 3, output: 0 }, '*': { input: 1, output: 0 } };
     const spent = (model: string | null, prices: object) =>
-      spentOn({ model, usage }, { asked: 'm', prices: prices as never }).cost;
+      toUsage({ model, usage }, { asked: 'm', prices: prices as never }).cost;
     expect(spent('m-2024-08-06', table)).toBeCloseTo(3);
     expect(spent('m-2024-08-06', { ...table, 'm-2024-08-06': { input: 2, output: 0 } })).toBeCloseTo(2);
     expect(spent(null, table)).toBeCloseTo(3);
@@ -150,9 +152,9 @@ describe('the key ring', () => {
 
 it('takes the vendor’s own prices for a provider that is the vendor and has no table', () => {
   const vendor = { provider_type: 'openai', base_url: null, price_table: {} } as const;
-  expect(pricesOf(vendor)['gpt-4o']).toMatchObject({ input: expect.any(Number), output: expect.any(Number) });
-  expect(pricesOf(vendor)).not.toHaveProperty('claude-opus-4-20250514');
-  expect(pricesOf({ ...vendor, base_url: 'https://gateway.example/v1' })).toEqual({});
+  expect(getPrices(vendor)['gpt-4o']).toMatchObject({ input: expect.any(Number), output: expect.any(Number) });
+  expect(getPrices(vendor)).not.toHaveProperty('claude-opus-4-20250514');
+  expect(getPrices({ ...vendor, base_url: 'https://gateway.example/v1' })).toEqual({});
   const own = { '*': { input: 1, output: 2 } };
-  expect(pricesOf({ ...vendor, price_table: own })).toBe(own);
+  expect(getPrices({ ...vendor, price_table: own })).toBe(own);
 });

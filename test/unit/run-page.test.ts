@@ -3,8 +3,8 @@ import type { RunEvent } from '../../src/contracts/events.ts';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
 import { requestDiff } from '../../src/dashboard/runs/request-diff.ts';
-import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
-import { axisOf, barOf, depthsOf, tookMs } from '../../src/dashboard/runs/span-scale.ts';
+import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { computeAxis, computeBar, computeDepths, getDurationMs } from '../../src/dashboard/runs/span-scale.ts';
 import { callSettings } from '../../src/domain/call-settings.ts';
 
 const START = Date.UTC(2026, 0, 31, 12, 0, 0);
@@ -19,7 +19,7 @@ const status = (to: string): RunEvent => ({
   data: { status: to, current_turn: 0, task_id: 't' },
   timestamp: at(0),
 });
-const doing = (...events: RunEvent[]) => after(emptyRun, events).doing;
+const doing = (...events: RunEvent[]) => applyEvents(emptyRun, events).doing;
 
 describe('what a run is doing now', () => {
   const model = log(1, 'model_call', { step: 3, detail: 'gpt' });
@@ -73,33 +73,33 @@ describe('the time axis of a run', () => {
   const now = START + 20_000;
 
   it('reaches from the first start to the last end, or to now', () => {
-    expect(axisOf([span('1', 2, 4), span('2', 5, 10)], now)).toEqual({ from: START + 2_000, to: START + 10_000 });
-    expect(axisOf([span('1', 2, null)], now).to).toBe(now);
+    expect(computeAxis([span('1', 2, 4), span('2', 5, 10)], now)).toEqual({ from: START + 2_000, to: START + 10_000 });
+    expect(computeAxis([span('1', 2, null)], now).to).toBe(now);
   });
 
   it('leaves out what was copied from another run, and what has not started', () => {
     const spans = [span('1', -900, -800, { copied: true }), span('2', 0, 10), span('2-1', null, null)];
-    const axis = axisOf(spans, now);
+    const axis = computeAxis(spans, now);
     expect(axis).toEqual({ from: START, to: START + 10_000 });
-    expect(spans.map((one) => barOf(one, axis, now))).toEqual([null, { left: 0, width: 100 }, null]);
+    expect(spans.map((one) => computeBar(one, axis, now))).toEqual([null, { left: 0, width: 100 }, null]);
   });
 
   it('places a bar in percent', () => {
     const axis = { from: START, to: START + 20_000 };
-    expect(barOf(span('1', 5, 10), axis, now)).toEqual({ left: 25, width: 25 });
-    expect(barOf(span('1', 10, null), axis, now)).toEqual({ left: 50, width: 50 });
-    expect(tookMs(span('1', 10, null), now)).toBe(10_000);
+    expect(computeBar(span('1', 5, 10), axis, now)).toEqual({ left: 25, width: 25 });
+    expect(computeBar(span('1', 10, null), axis, now)).toEqual({ left: 50, width: 50 });
+    expect(getDurationMs(span('1', 10, null), now)).toBe(10_000);
   });
 
   it('has a width although nothing took time', () => {
-    const axis = axisOf([span('1', 3, 3)], now);
+    const axis = computeAxis([span('1', 3, 3)], now);
     expect(axis.to).toBeGreaterThan(axis.from);
-    expect(axisOf([], now).to).toBeGreaterThan(now);
+    expect(computeAxis([], now).to).toBeGreaterThan(now);
   });
 
   it('nests a retry in its call, and the call in its step', () => {
     const spans = [span('1', 0, 1), span('1-1', 1, 2, { parent: '1' }), span('1-1.7', 1, 2, { parent: '1-1' }), span('2', 2, 3)];
-    expect([...depthsOf(spans).values()]).toEqual([0, 1, 2, 0]);
+    expect([...computeDepths(spans).values()]).toEqual([0, 1, 2, 0]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
 import { runSecrets } from '../../src/main/wiring/runs/secrets.ts';
-import { secretScope } from '../../src/main/wiring/secret-scope.ts';
+import { createSecretScope } from '../../src/main/wiring/secret-scope.ts';
 
 const SECRET = 'a-secret-of-the-run';
 const RUN = { owner: 'alice', definition_hash: 'hash', caller_token: null, caller_key_id: null };
@@ -9,12 +9,12 @@ const RUN = { owner: 'alice', definition_hash: 'hash', caller_token: null, calle
 /** A worker over a record that lacks something at first. */
 function worker(lacks: 'task' | 'definition') {
   const missing = new Set([lacks]);
-  const secrets = secretScope([]);
+  const secrets = createSecretScope([]);
   const store = {
     tasks: { secretsOf: async () => (missing.has('task') ? undefined : RUN), callerToken: () => null },
     definitions: { find: async () => (missing.has('definition') ? null : { tools: [], provider: null, repository: null }) },
     mcpSignIns: { openForRedaction: async () => {} },
-    tokens: { openForRedaction: async () => secrets.hear(SECRET) },
+    tokens: { openForRedaction: async () => secrets.recordSecret(SECRET) },
   };
   const { during } = runSecrets({ store, secrets, setting: { config: readConfig({}) } } as never);
   return { seen: () => during('task', async () => secrets.redact.text(`It is ${SECRET}`)), found: () => missing.clear() };

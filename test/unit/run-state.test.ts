@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
-import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
 const log = (event: string, more: object = {}): RunEvent => ({ type: 'log', data: { event, detail: '', ...more }, timestamp });
@@ -12,22 +12,22 @@ const message = (role: string, content: string, more: object = {}): RunEvent => 
 });
 
 it('drops the text of an attempt that is reset', () => {
-  const run = after(emptyRun, [delta('wrong '), delta('half'), log('attempt_reset'), delta('right')]);
+  const run = applyEvents(emptyRun, [delta('wrong '), delta('half'), log('attempt_reset'), delta('right')]);
   expect(run.partial).toBe('right');
 });
 
 it('puts the complete message in the place of its pieces', () => {
-  const run = after(after(emptyRun, [delta('Hel')]), [delta('lo'), message('assistant', 'Hello')]);
+  const run = applyEvents(applyEvents(emptyRun, [delta('Hel')]), [delta('lo'), message('assistant', 'Hello')]);
   expect(run).toMatchObject({ partial: '', blocks: [{ kind: 'text', text: 'Hello' }] });
 });
 
 it('follows a call from being asked for to its result', () => {
   const call = { call_id: '1-1', name: 'add', arguments: '{"a":1}' };
-  const asked = after(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
+  const asked = applyEvents(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
   expect(asked.blocks).toMatchObject([{ kind: 'call', state: 'planned', arguments: '{"a":1}' }]);
-  const waiting = after(asked, [log('approval_requested', call)]);
+  const waiting = applyEvents(asked, [log('approval_requested', call)]);
   expect(waiting.blocks).toMatchObject([{ state: 'waiting_approval' }]);
-  const done = after(waiting, [
+  const done = applyEvents(waiting, [
     log('tool_call', call),
     log('tool_result', { call_id: '1-1', name: 'add', failed: true, duration_ms: 3, stdout: 'said' }),
     message('tool', '{"error":"no"}', { call_id: '1-1' }),
@@ -37,11 +37,11 @@ it('follows a call from being asked for to its result', () => {
 });
 
 it('waits for the decision about its record until that is made, and knows a call that is asked about after a restore', () => {
-  const parked = after(emptyRun, [log('record_behind', { missing: 'step 2' })]);
+  const parked = applyEvents(emptyRun, [log('record_behind', { missing: 'step 2' })]);
   expect(parked.behind).toBe('step 2');
-  expect(after(parked, [log('continuity_decided')]).behind).toBeNull();
+  expect(applyEvents(parked, [log('continuity_decided')]).behind).toBeNull();
   const call = { call_id: '1-1', name: 'pay', arguments: '{}' };
-  const asked = after(emptyRun, [
+  const asked = applyEvents(emptyRun, [
     message('assistant', '', { tool_calls: [call] }),
     log('reconciliation_requested', { ...call, restored: true }),
   ]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { MASK } from '../../src/contracts/mcps.ts';
-import { filled, tokensIn } from '../../src/domain/secrets.ts';
+import { fillTokens, listTokenNames } from '../../src/domain/secrets.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { configSealer } from '../../src/store/secrets/sealed-config.ts';
 
@@ -28,8 +28,8 @@ describe('a configuration', () => {
   it('leaves other values and references to stored tokens readable', () => {
     const config = { command: 'npx', args: ['-y', 'files-mcp'], env: { KEY: '{{token:files}}' }, url: 'https://x.example/mcp' };
     expect(sealer.seal(config)).toEqual(config);
-    expect(tokensIn(config)).toEqual(['files']);
-    expect(filled('Bearer {{token:files}}', new Map([['files', 'x']]))).toBe('Bearer x');
+    expect(listTokenNames(config)).toEqual(['files']);
+    expect(fillTokens('Bearer {{token:files}}', new Map([['files', 'x']]))).toBe('Bearer x');
   });
 
   it('opens nowhere but in its own place', () => {

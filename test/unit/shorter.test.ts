@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { cutOf, sinceSummary } from '../../src/domain/compaction.ts';
-import { contextWindowOf, latestThatFit, tokensOf } from '../../src/domain/context-window.ts';
+import { findCompactionCut, sinceSummary } from '../../src/domain/compaction.ts';
+import { estimateTokens, latestThatFit, resolveContextWindow } from '../../src/domain/context-window.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { shorterAsTsv } from '../../src/domain/tsv.ts';
 
@@ -35,16 +35,16 @@ it('distinguishes text that looks like a number or a keyword from the real one',
 
 it('knows windows by the longest beginning of a name, after what the provider is set to', () => {
   const by = { set: null, fallback: 9 };
-  expect(contextWindowOf('openai/gpt-4.1-mini', by)).toBe(1_047_576);
-  expect(contextWindowOf('gpt-4-0613', by)).toBe(8_192);
+  expect(resolveContextWindow('openai/gpt-4.1-mini', by)).toBe(1_047_576);
+  expect(resolveContextWindow('gpt-4-0613', by)).toBe(8_192);
   // A model of a known family that is newer than the catalogue has the family's window.
-  expect(contextWindowOf('gpt-5.2', by)).toBe(400_000);
-  expect(contextWindowOf('claude-opus-9', by)).toBe(200_000);
-  expect(contextWindowOf('qwen3:8b', by)).toBeGreaterThan(9);
-  expect(contextWindowOf('something', by)).toBe(9);
-  expect(contextWindowOf(null, by)).toBe(9);
-  expect(contextWindowOf('gpt-4.1', { set: 50, fallback: 9 })).toBe(50);
-  expect(tokensOf('é'.repeat(4))).toBe(2);
+  expect(resolveContextWindow('gpt-5.2', by)).toBe(400_000);
+  expect(resolveContextWindow('claude-opus-9', by)).toBe(200_000);
+  expect(resolveContextWindow('qwen3:8b', by)).toBeGreaterThan(9);
+  expect(resolveContextWindow('something', by)).toBe(9);
+  expect(resolveContextWindow(null, by)).toBe(9);
+  expect(resolveContextWindow('gpt-4.1', { set: 50, fallback: 9 })).toBe(50);
+  expect(estimateTokens('é'.repeat(4))).toBe(2);
 });
 
 it('keeps the latest messages that fit, from one of the user’s on', () => {
@@ -68,12 +68,12 @@ const round = (step: number) => [message(step, 0, 'reply'), message(step, 1, 're
 
 it('cuts between rounds and always keeps the latest one whole', () => {
   const read = [message(0, 0, 'prompt'), ...round(1), ...round(2), ...round(3)];
-  const cut = cutOf(read, 100)!;
+  const cut = findCompactionCut(read, 100)!;
   expect(cut.step).toBe(1);
   expect(cut.kept).toEqual([...round(2), ...round(3)]);
   expect(cut.older).toEqual(round(1));
-  expect(cutOf(read, 0)!.kept).toEqual(round(3));
-  expect(cutOf([message(0, 0, 'prompt'), ...round(1)], 0)).toBeNull();
+  expect(findCompactionCut(read, 0)!.kept).toEqual(round(3));
+  expect(findCompactionCut([message(0, 0, 'prompt'), ...round(1)], 0)).toBeNull();
 });
 
 it('reads the goal, the last summary and what follows it', () => {
@@ -81,5 +81,5 @@ it('reads the goal, the last summary and what follows it', () => {
   const second = message(2, 200_000, 'summary');
   const all = [message(0, 0, 'prompt'), ...round(1), first, ...round(2), second, ...round(3)];
   expect(sinceSummary(all)).toEqual([message(0, 0, 'prompt'), second, ...round(3)]);
-  expect(cutOf(sinceSummary(all), 0)).toBeNull();
+  expect(findCompactionCut(sinceSummary(all), 0)).toBeNull();
 });

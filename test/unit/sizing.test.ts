@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LOAD_LIMITS, type Load, type Sizing, sizingOf, textRowsOf } from '../../src/domain/sizing.ts';
+import { estimateSizing, estimateTextRows, LOAD_LIMITS, type Load, type Sizing } from '../../src/domain/sizing.ts';
 import * as cost from '../../src/domain/sizing-costs.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
@@ -32,8 +32,8 @@ describe('the size of an installation', () => {
     fc.assert(
       fc.property(anyLoad, within(field), (load, other) => {
         const [small, large] = [Math.min(load[field], other), Math.max(load[field], other)];
-        const less = amounts(sizingOf({ ...load, [field]: small }));
-        const more = amounts(sizingOf({ ...load, [field]: large }));
+        const less = amounts(estimateSizing({ ...load, [field]: small }));
+        const more = amounts(estimateSizing({ ...load, [field]: large }));
         expect(Object.entries(less)).not.toEqual([]);
         for (const [name, amount] of Object.entries(less)) {
           expect(Number.isFinite(amount), name).toBe(true);
@@ -45,7 +45,7 @@ describe('the size of an installation', () => {
   });
 
   it('without a load is one process of each kind, which need no time', () => {
-    expect(sizingOf(NOTHING)).toMatchObject({
+    expect(estimateSizing(NOTHING)).toMatchObject({
       api: { processes: 1, cores: 0 },
       worker: { processes: 1, cores: 0 },
       postgres: { cores: 0, disk_gb: 0, statements_per_second: 0 },
@@ -55,7 +55,7 @@ describe('the size of an installation', () => {
   });
 
   it('adds up to the run that was measured: three steps, two calls of Python tools', () => {
-    const { api, worker, postgres, temporal } = sizingOf({ ...NOTHING, runs_per_second: 100 });
+    const { api, worker, postgres, temporal } = estimateSizing({ ...NOTHING, runs_per_second: 100 });
     const ms = (cores: number) => (cores * cost.USED_SHARE * 1_000) / 100;
     // Node 48 and Postgres 10 to 13 ms of CPU with its text, which counts as a stream; Temporal on Postgres 104 to 170.
     expect(ms(api.cores + worker.cores)).toBeGreaterThan(45);
@@ -67,21 +67,24 @@ describe('the size of an installation', () => {
   });
 
   it('follows how workers write texts: 50 ms apart, later with many runs, and never more often than tokens come', () => {
-    expect(textRowsOf({ streams: 30, workers: 1, tokens_per_second: 40 })).toEqual({ pause_ms: 50, rows_per_second: 600 });
-    expect(textRowsOf({ streams: 100, workers: 1, tokens_per_second: 40 })).toEqual({ pause_ms: 100, rows_per_second: 1_000 });
-    expect(textRowsOf({ streams: 1_000, workers: 10, tokens_per_second: 40 })).toEqual({
+    expect(estimateTextRows({ streams: 30, workers: 1, tokens_per_second: 40 })).toEqual({ pause_ms: 50, rows_per_second: 600 });
+    expect(estimateTextRows({ streams: 100, workers: 1, tokens_per_second: 40 })).toEqual({
+      pause_ms: 100,
+      rows_per_second: 1_000,
+    });
+    expect(estimateTextRows({ streams: 1_000, workers: 10, tokens_per_second: 40 })).toEqual({
       pause_ms: 100,
       rows_per_second: 10_000,
     });
-    expect(textRowsOf({ streams: 9_000, workers: 10, tokens_per_second: 40 })).toEqual({
+    expect(estimateTextRows({ streams: 9_000, workers: 10, tokens_per_second: 40 })).toEqual({
       pause_ms: 150,
       rows_per_second: 60_000,
     });
-    expect(textRowsOf({ streams: 30, workers: 1, tokens_per_second: 2 }).rows_per_second).toBe(60);
+    expect(estimateTextRows({ streams: 30, workers: 1, tokens_per_second: 2 }).rows_per_second).toBe(60);
   });
 
   it('of a thousand streams: Redis, several workers and APIs, and more than four shards', () => {
-    const { api, worker, redis, temporal, postgres } = sizingOf({ ...NOTHING, streams: 1_000, runs_per_second: 5 });
+    const { api, worker, redis, temporal, postgres } = estimateSizing({ ...NOTHING, streams: 1_000, runs_per_second: 5 });
     expect(worker.processes).toBeGreaterThan(4);
     expect(api.processes).toBeGreaterThan(0);
     expect(redis.servers).toBe(1);
@@ -90,14 +93,14 @@ describe('the size of an installation', () => {
   });
 
   it('has a slot for each of many slow answers', () => {
-    const { worker } = sizingOf({ ...NOTHING, streams: 5_000, tokens_per_second: 0.5 });
+    const { worker } = estimateSizing({ ...NOTHING, streams: 5_000, tokens_per_second: 0.5 });
     expect(worker.processes).toBe(5_000 / cost.STREAMS_PER_WORKER);
     expect(worker.cores).toBeLessThan(worker.processes);
   });
 
   it('names what is to be split next, with its share of the limit', () => {
-    expect(sizingOf({ ...NOTHING, runs_per_second: 60 }).next_split).toMatchObject({ part: 'temporal' });
-    expect(sizingOf({ ...NOTHING, streams: 10_000, readers: 0 }).next_split.share).toBeGreaterThan(0.3);
+    expect(estimateSizing({ ...NOTHING, runs_per_second: 60 }).next_split).toMatchObject({ part: 'temporal' });
+    expect(estimateSizing({ ...NOTHING, streams: 10_000, readers: 0 }).next_split.share).toBeGreaterThan(0.3);
   });
 });
 
@@ -110,7 +113,10 @@ describe('perdura size', () => {
       ...['API', 'Workers', 'Postgres', 'Temporal', 'Redis', 'Next to split', ''],
     ]);
     const load = { ...NOTHING, runs_per_second: 5, streams: 100 };
-    expect(JSON.parse(size('--runs-per-second', '5', '--streams', '100', '--json').stdout)).toEqual({ load, ...sizingOf(load) });
+    expect(JSON.parse(size('--runs-per-second', '5', '--streams', '100', '--json').stdout)).toEqual({
+      load,
+      ...estimateSizing(load),
+    });
   });
 
   it.each([

@@ -1,14 +1,14 @@
 import { SpanKind } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect, it } from 'vitest';
-import { cleaned } from '../../src/observe/spans.ts';
+import { cleanSpans } from '../../src/observe/spans.ts';
 
 const redact = (text: string) => text.replaceAll('canary', '[redacted]');
 
 /** What is exported of a span that an instrumentation filled with everything it knows. */
 function exported({ content }: { content: boolean }) {
   const exporter = new InMemorySpanExporter();
-  const processor = cleaned(new SimpleSpanProcessor(exporter), { content, redact });
+  const processor = cleanSpans(new SimpleSpanProcessor(exporter), { content, redact });
   const tracer = new BasicTracerProvider({ spanProcessors: [processor] }).getTracer('test');
   const span = tracer.startSpan('POST canary', { kind: SpanKind.CLIENT });
   span.setAttributes({

@@ -24,11 +24,11 @@ describe('starts in turn', () => {
     const all = ['a', 'b', 'c', 'd'].map((id) => start(id));
     await settled();
     expect(order).toEqual(['a', 'b']);
-    starts.begun('b');
-    starts.begun('b');
+    starts.endTurn('b');
+    starts.endTurn('b');
     await settled();
     expect(order).toEqual(['a', 'b', 'c']);
-    starts.begun('a');
+    starts.endTurn('a');
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
   });
 
@@ -67,7 +67,7 @@ describe('starts in turn', () => {
     ];
     for (const _ of all) {
       await settled();
-      starts.begun(order.at(-1) as string);
+      starts.endTurn(order.at(-1) as string);
     }
     await Promise.all(all);
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
@@ -87,7 +87,7 @@ describe('starts in turn', () => {
   it('of the same task twice leave no turn taken', async () => {
     const { starts, order, start } = begin(2);
     await Promise.all([start('a'), start('a')]);
-    starts.begun('a');
+    starts.endTurn('a');
     await Promise.all([start('b'), start('c')]);
     expect(order).toEqual(['a', 'a', 'b', 'c']);
   });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { readable, textLine } from '../../src/main/log.ts';
-import { shownOn } from '../../src/main/terminal.ts';
+import { sanitizeOutput } from '../../src/main/terminal.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main');
 /** Moves the cursor, hides a line, sets the clipboard; the last is one character. */
@@ -10,9 +10,9 @@ const STEERING = 'a\u001b[2Kb\rc\u001b]52;c;eA==\u0007d\u009b2J\u007fe\n\tf';
 const HARMLESS = 'a[2Kbc]52;c;eA==d2Je\n\tf';
 
 it('a terminal gets no control characters but ends of lines and tabs; a file or a program gets a text as it is', () => {
-  expect(shownOn({ isTTY: true }, STEERING)).toBe(HARMLESS);
-  expect(shownOn({ isTTY: false }, STEERING)).toBe(STEERING);
-  expect(shownOn({}, STEERING)).toBe(STEERING);
+  expect(sanitizeOutput({ isTTY: true }, STEERING)).toBe(HARMLESS);
+  expect(sanitizeOutput({ isTTY: false }, STEERING)).toBe(STEERING);
+  expect(sanitizeOutput({}, STEERING)).toBe(STEERING);
 });
 
 it('a line of the log for people has none', () => {

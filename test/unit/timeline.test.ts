@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type TimedEvent, timelineOf, waitedMs } from '../../src/domain/timeline.ts';
+import { buildTimeline, sumWaitingMs, type TimedEvent } from '../../src/domain/timeline.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 12, 0, 0) + seconds * 1000);
 const iso = (seconds: number) => at(seconds).toISOString();
@@ -33,11 +33,11 @@ const call = (call_id: string, start: number | null, end: number | null, more: o
   ...more,
 });
 
-const brief = (spans: ReturnType<typeof timelineOf>) => spans.map(({ id, parent, status: is }) => [id, parent, is]);
+const brief = (spans: ReturnType<typeof buildTimeline>) => spans.map(({ id, parent, status: is }) => [id, parent, is]);
 
 describe('the timeline of a run', () => {
   it('lists each step, then its calls in order, each with its own times', () => {
-    const spans = timelineOf({
+    const spans = buildTimeline({
       task: running,
       steps: [step(1, 0, 2), step(2, 9, null)],
       calls: [call('1-1', 2, 5), call('1-2', 2, 9, { failed: true }), call('1-3', null, null, { status: 'planned' })],
@@ -56,7 +56,7 @@ describe('the timeline of a run', () => {
   });
 
   it.each(['failed', 'halted'])('gives what was open the status of a run that %s, and its end', (how) => {
-    const spans = timelineOf({
+    const spans = buildTimeline({
       task: ended(how, 7),
       steps: [step(1, 0, 2), step(2, 3, null, { error: 'refused' })],
       calls: [call('1-1', 2, 7, { failed: true }), call('1-2', 2, 3, { failed: true })],
@@ -77,14 +77,14 @@ describe('the timeline of a run', () => {
       log(4, 'retry', { call_id: '1-1', wait_ms: 60_000 }),
     ];
     const steps = [step(1, 0, 3, { attempts: 2 })];
-    const [, retry, , ofCall] = timelineOf({ task: ended('halted', 9), steps, calls: [call('1-1', 3, 9)], events });
+    const [, retry, , ofCall] = buildTimeline({ task: ended('halted', 9), steps, calls: [call('1-1', 3, 9)], events });
     expect(retry).toMatchObject({ kind: 'retry', parent: '1', name: 'model_unavailable', start: iso(1), end: iso(1.5) });
     expect(ofCall).toMatchObject({ kind: 'retry', parent: '1-1', step: 1, end: iso(9) });
   });
 
   it('shows a call that was tried again from its first start', () => {
     const events = [log(2, 'tool_call', { call_id: '1-1' }), log(8, 'tool_call', { call_id: '1-1' })];
-    const spans = timelineOf({ task: running, steps: [step(1, 0, 2)], calls: [call('1-1', 8, 9, { attempts: 2 })], events });
+    const spans = buildTimeline({ task: running, steps: [step(1, 0, 2)], calls: [call('1-1', 8, 9, { attempts: 2 })], events });
     expect(spans[1]).toMatchObject({ start: iso(2), end: iso(9) });
   });
 
@@ -97,7 +97,7 @@ describe('the timeline of a run', () => {
     ];
     const calls = [call('1-1', null, null, { status: 'waiting_approval' }), call('1-2', null, null, { status: 'planned' })];
     const task = { ...running, status: 'waiting' };
-    const spans = timelineOf({ task, steps: [step(1, 0, 2)], calls, events });
+    const spans = buildTimeline({ task, steps: [step(1, 0, 2)], calls, events });
     expect(spans.map(({ kind, parent, status: is, end }) => [kind, parent, is, end])).toEqual([
       ['model', null, 'completed', iso(2)],
       ['tool', '1', 'waiting', null],
@@ -110,7 +110,12 @@ describe('the timeline of a run', () => {
   it('has a row for a wait for the budget until the run resumes, and none if the run was halted instead', () => {
     const steps = [step(1, 0, null)];
     const spent = log(1, 'budget_exhausted', { step: 1 });
-    const resumed = timelineOf({ task: running, steps, calls: [], events: [spent, status(1, 'waiting'), status(6, 'running')] });
+    const resumed = buildTimeline({
+      task: running,
+      steps,
+      calls: [],
+      events: [spent, status(1, 'waiting'), status(6, 'running')],
+    });
     expect(resumed[1]).toMatchObject({
       kind: 'wait',
       name: 'budget',
@@ -119,14 +124,14 @@ describe('the timeline of a run', () => {
       end: iso(6),
       status: 'completed',
     });
-    const halted = timelineOf({ task: ended('halted', 2), steps, calls: [], events: [spent, status(2, 'halted')] });
+    const halted = buildTimeline({ task: ended('halted', 2), steps, calls: [], events: [spent, status(2, 'halted')] });
     expect(halted).toHaveLength(1);
   });
 
   it('puts a wait after a restore at the step that was in progress', () => {
     const events = [log(4, 'record_behind'), status(4, 'waiting')];
     const task = { ...running, status: 'waiting' };
-    const spans = timelineOf({ task, steps: [step(1, 0, 2), step(2, 3, null)], calls: [], events });
+    const spans = buildTimeline({ task, steps: [step(1, 0, 2), step(2, 3, null)], calls: [], events });
     expect(brief(spans)).toEqual([
       ['1', null, 'completed'],
       ['2', null, 'waiting'],
@@ -137,7 +142,7 @@ describe('the timeline of a run', () => {
   it('keeps a retry before the first step, and marks what was copied from the source run', () => {
     const events = [log(1, 'rate_limited', { step: 3, wait_ms: 1000 })];
     const task = { ...running, fork_step: 2 };
-    const spans = timelineOf({ task, steps: [step(1, 0, 1)], calls: [], events });
+    const spans = buildTimeline({ task, steps: [step(1, 0, 1)], calls: [], events });
     expect(spans).toMatchObject([
       { id: '1', copied: true },
       { kind: 'retry', parent: null, name: 'rate_limited' },
@@ -148,11 +153,11 @@ describe('the timeline of a run', () => {
 describe('the time that a run waited', () => {
   it('is the sum of its waits, the last one up to the end', () => {
     const changes = [status(0, 'running'), status(2, 'waiting'), status(5, 'running'), status(6, 'waiting')];
-    expect(waitedMs(changes, at(10))).toBe(7_000);
-    expect(waitedMs(changes.slice(0, 1), at(10))).toBe(0);
+    expect(sumWaitingMs(changes, at(10))).toBe(7_000);
+    expect(sumWaitingMs(changes.slice(0, 1), at(10))).toBe(0);
   });
 
   it('is never negative, although two clocks disagree', () => {
-    expect(waitedMs([status(6, 'waiting')], at(5))).toBe(0);
+    expect(sumWaitingMs([status(6, 'waiting')], at(5))).toBe(0);
   });
 });

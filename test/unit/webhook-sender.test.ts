@@ -3,16 +3,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { guardedFetch } from '../../src/egress/guarded-fetch.ts';
+import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { webhookSender } from '../../src/egress/webhook-sender.ts';
 import { type Received, startReceiver } from '../support/receiver.ts';
 
 const secretOf = (letter: string) => `whsec_${Buffer.alloc(24, letter).toString('base64')}`;
 const [CURRENT, PREVIOUS, FOREIGN] = [secretOf('c'), secretOf('p'), secretOf('f')];
 
-const open = guardedFetch(['127.0.0.1']);
+const open = createGuardedFetch(['127.0.0.1']);
 const secretsOf = async (owner: string) => (owner === 'alice' ? [CURRENT, PREVIOUS] : [FOREIGN]);
-const send = webhookSender({ fetch: open.fetch, secretsOf, timeout_ms: 1_000 });
+const send = webhookSender({ fetch: open.fetch, listSecrets: secretsOf, timeout_ms: 1_000 });
 const message = (url: string) => ({ id: 'msg_1', url, payload: { text: 'Grüße 😀' }, owner: 'alice' });
 const never = () => new AbortController().signal;
 
@@ -128,7 +128,7 @@ describe('a message', () => {
 
   it('does not verify when it is replayed later', async () => {
     const hour_ago = Date.now() - 3_600_000;
-    const late = webhookSender({ fetch: open.fetch, secretsOf, now: () => hour_ago });
+    const late = webhookSender({ fetch: open.fetch, listSecrets: secretsOf, now: () => hour_ago });
     await late(message(receiver.url), never());
     expect(() => verify(CURRENT, last())).toThrow(/timestamp/i);
   });

@@ -2,24 +2,24 @@ import type { Warning } from '../../contracts/common.ts';
 import type { FieldError } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredAgent } from '../../store/resources/agents.ts';
-import { nearest } from '../http/fields.ts';
+import { findNearest } from '../http/fields.ts';
 
 type Guarding = Pick<Store, 'agents'>;
 
 const MOST_NAMES = 20;
 
 /** An error for each name that was added to `approval_tools` and fits none of the agent's tools. */
-export async function guardFaults({ agents }: Guarding, agent: Partial<StoredAgent>, by: string): Promise<FieldError[]> {
+export async function listGuardErrors({ agents }: Guarding, agent: Partial<StoredAgent>, by: string): Promise<FieldError[]> {
   const { added, known, unlisted } = await agents.judgeGuards(agent, by);
   if (unlisted.length > 0) return [];
   return added.map((name) => ({
     path: `approval_tools.${agent.approval_tools?.indexOf(name)}`,
-    message: `No tool of this agent is named \`${name}\`${hintFor(name, known)}`,
+    message: `No tool of this agent is named \`${name}\`${formatHint(name, known)}`,
   }));
 }
 
-function hintFor(name: string, known: string[]): string {
-  const near = nearest(name, known);
+function formatHint(name: string, known: string[]): string {
+  const near = findNearest(name, known);
   if (near) return `; did you mean \`${near.name}\`?`;
   if (known.length === 0) return '; it has no tools';
   const more = known.length > MOST_NAMES ? ` and ${known.length - MOST_NAMES} others` : '';
@@ -27,7 +27,7 @@ function hintFor(name: string, known: string[]): string {
 }
 
 /** A warning for each name that guards none of the agent's tools that are known now. */
-export async function guardDoubtsOf({ agents }: Guarding, agent: Partial<StoredAgent>, by: string): Promise<Warning[]> {
+export async function listGuardWarnings({ agents }: Guarding, agent: Partial<StoredAgent>, by: string): Promise<Warning[]> {
   const { unfit, unlisted } = await agents.judgeGuards(agent, by);
   const because =
     unlisted.length > 0

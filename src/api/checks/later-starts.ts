@@ -4,7 +4,7 @@ import type { IdentityCheck } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';
 
 /** What is kept with something that runs later, of the request that saved it. */
-interface Kept {
+interface RunCredentials {
   /** Only if its runs call the default runtime. */
   access_token: string | null;
   /** Its runs end with this key; null: it was saved by the owner in person. */
@@ -23,7 +23,11 @@ interface Saving {
 }
 
 /** Decides what is kept, and warns about everything that will end runs which start later. */
-export async function keptOf(identify: IdentityCheck, caller: Caller, saving: Saving): Promise<Kept & { warnings: Warning[] }> {
+export async function chooseRunCredentials(
+  identify: IdentityCheck,
+  caller: Caller,
+  saving: Saving,
+): Promise<RunCredentials & { warnings: Warning[] }> {
   const { noun, path, uses_token } = saving;
   const { service_key } = caller;
   const service_key_id = service_key?.id ?? null;
@@ -33,8 +37,8 @@ export async function keptOf(identify: IdentityCheck, caller: Caller, saving: Sa
     warnings.push({ path, message: `This ${noun} ends with the service key that saved it: it starts runs until ${until}` });
   }
   if (!uses_token) return { access_token: null, service_key_id, warnings };
-  const { access_token, valid_until } = await personalToken(identify, caller, saving.kept_before ?? null);
-  warnings.push({ path, message: `${USES_TOKEN} ${keptSentence({ noun, access_token, valid_until, caller })}` });
+  const { access_token, valid_until } = await findPersonalToken(identify, caller, saving.kept_before ?? null);
+  warnings.push({ path, message: `${USES_TOKEN} ${describeKeptToken({ noun, access_token, valid_until, caller })}` });
   return { access_token, service_key_id, warnings };
 }
 
@@ -47,7 +51,7 @@ interface Token {
 }
 
 /** The token of the request; if a browser sent it, the one kept before: model endpoints do not accept a browser's session. */
-async function personalToken(identify: IdentityCheck, caller: Caller, before: string | null): Promise<Token> {
+async function findPersonalToken(identify: IdentityCheck, caller: Caller, before: string | null): Promise<Token> {
   const { service_key, browser_session, access_token, valid_until } = caller;
   if (service_key) return { access_token: null };
   if (!browser_session) return { access_token, valid_until };
@@ -58,7 +62,7 @@ async function personalToken(identify: IdentityCheck, caller: Caller, before: st
     : { access_token: null };
 }
 
-function keptSentence({ noun, access_token, valid_until, caller }: Token & { noun: string; caller: Caller }): string {
+function describeKeptToken({ noun, access_token, valid_until, caller }: Token & { noun: string; caller: Caller }): string {
   const whose = caller.browser_session ? 'The token that was kept before' : 'Yours';
   if (access_token === null) {
     const sender = caller.service_key ? 'a service key' : 'the sign-in of a browser';

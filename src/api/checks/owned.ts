@@ -6,41 +6,41 @@ import type { Store } from '../../store/index.ts';
 interface Kind<T> {
   noun: string;
   find(id: string): Promise<T | null>;
-  ownerOf(record: T): string;
+  getOwner(record: T): string;
 }
 
 /** Finds the caller's records by id: 404 if none has the id, 403 if it belongs to someone else. */
-const owned =
-  <T>({ noun, find, ownerOf }: Kind<T>) =>
+const getOwn =
+  <T>({ noun, find, getOwner }: Kind<T>) =>
   async (id: string, caller: Caller): Promise<T> => {
     const record = Id.safeParse(id).success ? await find(id) : null;
     if (!record) throw notFound(noun, id);
-    if (ownerOf(record) !== caller.key) throw foreign(noun);
+    if (getOwner(record) !== caller.key) throw foreign(noun);
     return record;
   };
 
-export const ownedTask = ({ tasks }: Pick<Store, 'tasks'>) =>
-  owned({ noun: 'task', find: tasks.find, ownerOf: ({ owner }) => owner });
+export const getOwnTask = ({ tasks }: Pick<Store, 'tasks'>) =>
+  getOwn({ noun: 'task', find: tasks.find, getOwner: ({ owner }) => owner });
 
-export const ownedWorkflow = ({ workflows }: Pick<Store, 'workflows'>) =>
-  owned({ noun: 'workflow', find: workflows.find, ownerOf: ({ owner_key }) => owner_key });
+export const getOwnWorkflow = ({ workflows }: Pick<Store, 'workflows'>) =>
+  getOwn({ noun: 'workflow', find: workflows.find, getOwner: ({ owner_key }) => owner_key });
 
-export const ownedDataset = ({ datasets }: Pick<Store, 'datasets'>) =>
-  owned({ noun: 'dataset', find: datasets.find, ownerOf: ({ created_by }) => created_by });
+export const getOwnDataset = ({ datasets }: Pick<Store, 'datasets'>) =>
+  getOwn({ noun: 'dataset', find: datasets.find, getOwner: ({ created_by }) => created_by });
 
-export const ownedSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents'>) =>
-  owned({ noun: 'scheduled agent', find: scheduledAgents.find, ownerOf: ({ owner }) => owner });
+export const getOwnSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents'>) =>
+  getOwn({ noun: 'scheduled agent', find: scheduledAgents.find, getOwner: ({ owner }) => owner });
 
-export const ownedSession = ({ chat }: Pick<Store, 'chat'>) =>
-  owned({ noun: 'chat session', find: chat.find, ownerOf: ({ owner }) => owner });
+export const getOwnSession = ({ chat }: Pick<Store, 'chat'>) =>
+  getOwn({ noun: 'chat session', find: chat.find, getOwner: ({ owner }) => owner });
 
-export const ownedAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
-  owned({ noun: 'alert', find: alerts.find, ownerOf: ({ owner }) => owner });
+export const getOwnAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
+  getOwn({ noun: 'alert', find: alerts.find, getOwner: ({ owner }) => owner });
 
 /** 422 if the workflow does not exist; 403 if it belongs to someone else. */
 export async function refuseForeignWorkflow(store: Pick<Store, 'workflows'>, workflow_id: string, caller: Caller): Promise<void> {
   try {
-    await ownedWorkflow(store)(workflow_id, caller);
+    await getOwnWorkflow(store)(workflow_id, caller);
   } catch (error) {
     if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
     const wrong: FieldError = { path: 'workflow_id', message: `No workflow with id ${workflow_id}` };

@@ -18,7 +18,7 @@ const NOUNS: Record<Table, string> = {
  * An error for each field that refers to a missing record. `before`: the record to change. What it names already may be sent back: an
  * import may have left it with references to what is not here.
  */
-export async function unknownReferences(
+export async function listReferenceErrors(
   store: Pick<Store, 'missing'>,
   values: Record<string, unknown>,
   references: Record<string, Table>,

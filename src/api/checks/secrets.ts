@@ -1,7 +1,7 @@
 import type { FieldError } from '../../domain/errors.ts';
 
 /** A warning for each sealed value that a change clears. */
-export const clearedIn = (paths: readonly string[]): FieldError[] =>
+export const toClearedWarnings = (paths: readonly string[]): FieldError[] =>
   paths.map((path) => ({
     path: `connection_config.${path}`,
     message: 'This secret was cleared because its destination changed or another user changed it; send its value again',

@@ -6,7 +6,7 @@ import type { Store } from '../../store/index.ts';
 type Mapped = Pick<CustomTool, 'id' | 'name' | 'env_config'>;
 
 /** Warns about variables of a tool that no stored token fills; `needs` names tokens that are missing. */
-export const unfilled = ({ id, env_config = {} }: Mapped): Warning[] =>
+export const listVariableWarnings = ({ id, env_config = {} }: Mapped): Warning[] =>
   Object.entries(env_config)
     .filter(([, { token_name }]) => !token_name)
     .map(([variable]) => ({
@@ -21,14 +21,14 @@ interface ToolUser {
 }
 
 /** Warns about the tools of an agent whose calls would fail in the caller's runs because a variable has no token. */
-export async function unfilledTools(
+export async function listToolTokenWarnings(
   { customTools, tokens }: Pick<Store, 'customTools' | 'tokens'>,
   { custom_tool_ids, overrides = {} }: ToolUser,
   caller: Caller,
 ): Promise<Warning[]> {
   if (custom_tool_ids.length === 0) return [];
   const declaring = await customTools.declaring(custom_tool_ids);
-  const usable = new Set(declaring.length > 0 ? await tokens.usableBy(caller.key) : []);
+  const usable = new Set(declaring.length > 0 ? await tokens.listUsableNames(caller.key) : []);
   return declaring.flatMap(({ id, name, env_config = {} }) => {
     const lacking = Object.entries(env_config).filter(([variable, { token_name }]) => {
       const token = overrides[variable] ?? token_name;

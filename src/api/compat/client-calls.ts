@@ -1,19 +1,19 @@
-import { clientToolsOf } from '../../domain/definition.ts';
-import { eventsOf } from '../../domain/events.ts';
+import { listClientTools } from '../../domain/definition.ts';
+import { createTaskEvents } from '../../domain/events.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { storable } from '../../domain/transcript.ts';
 import { followInParts } from '../../events/follow.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { ClientCall } from '../../store/runs/tool-ledger.ts';
 import {
-  answerOf,
   type CompatRun,
   type CompatServices,
   type CompatTask,
-  definitionOf,
-  ended,
+  formatAnswer,
+  getDefinition,
   PIECE,
-  writtenText,
+  streamModelText,
+  waitForEnd,
 } from './runs.ts';
 
 /** A run at rest: it has ended, or waits for its client to execute calls. */
@@ -23,16 +23,16 @@ interface RunRest {
 }
 
 /** Waits until a run rests; if the signal aborts first, throws its reason. */
-export async function rested(services: CompatServices, run: CompatRun, signal: AbortSignal): Promise<RunRest> {
-  const names = clientToolsOf(await definitionOf(services, run));
+export async function waitForRest(services: CompatServices, run: CompatRun, signal: AbortSignal): Promise<RunRest> {
+  const names = listClientTools(await getDefinition(services, run));
   if (names.length > 0)
     for await (const { type, data } of followInParts(services.following, { ...run, after: 0 }, signal)) {
       if (type !== 'status' || data?.status !== 'waiting') continue;
-      const calls = await callsAskedFor(services, run, names);
+      const calls = await loadOpenCalls(services, run, names);
       const task = calls.length > 0 ? await services.store.tasks.find(run.task_id) : null;
       if (task) return { task, calls };
     }
-  return { task: await ended(services, run, signal), calls: [] };
+  return { task: await waitForEnd(services, run, signal), calls: [] };
 }
 
 /**
@@ -40,24 +40,24 @@ export async function rested(services: CompatServices, run: CompatRun, signal: A
  * streamed, once it fits: what came before it would make the text invalid. So has a run whose client executes calls, which is
  * streamed in several requests.
  */
-export async function* answerText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
-  const definition = await definitionOf(services, run);
-  if (!definition.output_schema && clientToolsOf(definition).length === 0) return yield* writtenText(services, run, signal);
-  const rest = await rested(services, run, signal).catch((error: unknown) => {
+export async function* streamAnswer(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+  const definition = await getDefinition(services, run);
+  if (!definition.output_schema && listClientTools(definition).length === 0) return yield* streamModelText(services, run, signal);
+  const rest = await waitForRest(services, run, signal).catch((error: unknown) => {
     if (signal.aborted) return null;
     throw error;
   });
-  if (rest?.task.status === 'completed') yield* piecesOfText(answerOf(rest.task), PIECE);
+  if (rest?.task.status === 'completed') yield* piecesOfText(formatAnswer(rest.task), PIECE);
 }
 
 /** The calls that a run waits for, once its client can answer all of them. */
-export async function callsOfClient(services: CompatServices, task: CompatTask): Promise<ClientCall[]> {
+export async function listOpenCalls(services: CompatServices, task: CompatTask): Promise<ClientCall[]> {
   if (task.status !== 'waiting') return [];
   const run = { task_id: task.id, workflow_id: task.workflow_id };
-  return callsAskedFor(services, run, clientToolsOf(await definitionOf(services, run)));
+  return loadOpenCalls(services, run, listClientTools(await getDefinition(services, run)));
 }
 
-async function callsAskedFor({ store }: CompatServices, { task_id }: CompatRun, names: string[]): Promise<ClientCall[]> {
+async function loadOpenCalls({ store }: CompatServices, { task_id }: CompatRun, names: string[]): Promise<ClientCall[]> {
   const calls = await store.ledger.lastCalls(task_id, names);
   if (calls.some(({ status }) => status === 'planned')) return [];
   return calls.filter(({ status, answered }) => status === 'waiting_client' && !answered);
@@ -75,7 +75,7 @@ export async function answerCalls(
   { task_id, workflow_id }: CompatRun,
   { outputs, forced_tools, caller }: { outputs: readonly CallOutput[]; forced_tools?: string[] | undefined; caller: Caller },
 ): Promise<void> {
-  const { log } = eventsOf(task_id, () => new Date().toISOString());
+  const { log } = createTaskEvents(task_id, () => new Date().toISOString());
   for (const { call_id, output } of outputs) {
     const answered = log('client_call_answered', `${caller.login} sent the result`, { call_id });
     const decision = { decision: 'done' as const, result: storable(output), ...(forced_tools ? { forced_tools } : {}) };

@@ -59,12 +59,12 @@ export async function startRun(
   { model, task_id: reserved_id, files = [], turn, ...asked }: RunOrder,
   caller: Caller,
 ): Promise<CompatRun> {
-  const begun = await begunRun(services, reserved_id);
-  if (begun) return begun;
+  const existing_run = await findStartedRun(services, reserved_id);
+  if (existing_run) return existing_run;
   const { key: owner, login: owner_login, access_token } = caller;
-  const named = await namedBy(services.store, model, caller);
+  const named = await resolveModel(services.store, model, caller);
   const attachments = await services.attach(files, owner);
-  const workflow_id = named.workflow ? named.workflow.id : await workflowFor(services.store, named.agent, caller);
+  const workflow_id = named.workflow ? named.workflow.id : await createRunWorkflow(services.store, named.agent, caller);
   const task_id = reserved_id ?? uuid();
   const order = {
     ...asked,
@@ -82,13 +82,13 @@ export async function startRun(
 }
 
 /** The run that an earlier attempt of the same request began. */
-export async function begunRun({ store }: CompatServices, task_id: string | undefined): Promise<CompatRun | null> {
+export async function findStartedRun({ store }: CompatServices, task_id: string | undefined): Promise<CompatRun | null> {
   const task = task_id ? await store.tasks.find(task_id) : null;
   return task && { task_id: task.id, workflow_id: task.workflow_id };
 }
 
 /** What `model` names: one of the caller's workflows by its id, or an agent by its name. */
-export async function namedBy(store: Store, model: string, caller: Caller) {
+export async function resolveModel(store: Store, model: string, caller: Caller) {
   if (isUuid(model)) {
     const workflow = await store.workflows.find(model);
     if (workflow && workflow.owner_key !== caller.key) throw foreign('workflow');
@@ -101,28 +101,28 @@ export async function namedBy(store: Store, model: string, caller: Caller) {
   throw new AppError('not_found', message, { code: 'model_not_found' });
 }
 
-async function workflowFor(store: Store, agent: { id: string; name: string }, caller: Caller): Promise<string> {
+async function createRunWorkflow(store: Store, agent: { id: string; name: string }, caller: Caller): Promise<string> {
   const values = WorkflowCreate.parse({
     agent_id: agent.id,
     title: `${agent.name} (API)`,
     output_format: 'markdown',
     max_turns: API_TURNS,
   });
-  const made = { ...values, single_use: true, owner: caller.key, owner_login: caller.login };
-  return (await store.workflows.create(made)).id;
+  const new_workflow = { ...values, single_use: true, owner: caller.key, owner_login: caller.login };
+  return (await store.workflows.create(new_workflow)).id;
 }
 
 /** The tool call limit of a run whose workflow sets none. */
 const API_TURNS = 50;
 
 /** The events of a run, from its beginning. */
-export const eventsOfRun = ({ following }: CompatServices, run: CompatRun, signal: AbortSignal) =>
+export const streamRunEvents = ({ following }: CompatServices, run: CompatRun, signal: AbortSignal) =>
   follow(following, { ...run, after: 0 }, signal);
 
-const digestOf = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex');
+const hashText = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex');
 
 /** Text whose length and digest are known, but which is not kept. */
-function forgotten() {
+function createTextDigest() {
   let hash = createHash('sha256');
   let length = 0;
   return {
@@ -132,8 +132,8 @@ function forgotten() {
     },
     isEmpty: () => length === 0,
     /** What a text adds to it; null if it does not begin with it. */
-    restOf(text: string): string | null {
-      const begins = digestOf(text.slice(0, length)) === hash.copy().digest('hex');
+    findRest(text: string): string | null {
+      const begins = hashText(text.slice(0, length)) === hash.copy().digest('hex');
       return begins ? text.slice(length) : null;
     },
     clear() {
@@ -147,27 +147,27 @@ function forgotten() {
 export const PIECE = 16 * 1024;
 
 /** The definition that a run was pinned with. */
-export async function definitionOf({ store }: CompatServices, { task_id }: CompatRun) {
+export async function getDefinition({ store }: CompatServices, { task_id }: CompatRun) {
   const task = await store.tasks.find(task_id);
   if (!task) throw notFound('run', task_id);
   return store.definitions.get(task.definition_hash);
 }
 
 /** All that a run's model writes. What was sent is not kept: a stream may be slow, and its text long. */
-export async function* writtenText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
-  let begun = false;
+export async function* streamModelText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+  let has_text = false;
   /** Digests of the messages sent so far, and how many of them have come again since the stream was reset. */
   const sent: string[] = [];
   let again: number | null = null;
   let reset = false;
-  const unfinished = forgotten();
-  const gap = () => (begun && unfinished.isEmpty() ? '\n\n' : '');
-  for await (const { type, data } of eventsOfRun(services, run, signal)) {
+  const unfinished = createTextDigest();
+  const gap = () => (has_text && unfinished.isEmpty() ? '\n\n' : '');
+  for await (const { type, data } of streamRunEvents(services, run, signal)) {
     if (type === 'message_delta' && !reset) {
       const delta = String(data.delta);
       yield* piecesOfText(gap() + delta, PIECE);
       unfinished.add(delta);
-      begun ||= delta !== '';
+      has_text ||= delta !== '';
     }
     // Text already sent cannot be withdrawn, so after a reset wait for the whole message.
     if (type === 'log' && data.event === 'attempt_reset') reset = !unfinished.isEmpty();
@@ -177,16 +177,16 @@ export async function* writtenText(services: CompatServices, run: CompatRun, sig
     }
     if (type === 'message' && data.role === 'assistant') {
       const content = String(data.content);
-      const digest = digestOf(content);
+      const digest = hashText(content);
       if (again !== null && sent[again] === digest) {
         again += 1;
         continue;
       }
       again = null;
       sent.push(digest);
-      const rest = unfinished.restOf(content) ?? `\n\n${content}`;
+      const rest = unfinished.findRest(content) ?? `\n\n${content}`;
       if (rest) yield* piecesOfText(gap() + rest, PIECE);
-      begun ||= rest !== '';
+      has_text ||= rest !== '';
       unfinished.clear();
       reset = false;
     }
@@ -197,7 +197,7 @@ export async function* writtenText(services: CompatServices, run: CompatRun, sig
 const SEEN_ALL = Number.MAX_SAFE_INTEGER;
 
 /** Waits until a run ends; if the signal aborts first, throws its reason. */
-export async function ended({ store, following }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
+export async function waitForEnd({ store, following }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
   for await (const _ of followInParts(following, { ...run, after: SEEN_ALL }, signal));
   signal.throwIfAborted();
   const task = await store.tasks.find(run.task_id);
@@ -208,11 +208,11 @@ export async function ended({ store, following }: CompatServices, run: CompatRun
 export const hasEnded = ({ status }: CompatTask) => isTerminal(status);
 
 /** The response of a run as text. */
-export const answerOf = ({ response }: { response: unknown }): string =>
+export const formatAnswer = ({ response }: { response: unknown }): string =>
   typeof response === 'string' ? response : response === null ? '' : JSON.stringify(response);
 
 /** The error of a run without a response. */
-export const troubleOf = ({ status, error, error_code }: CompatTask) =>
+export const toRunError = ({ status, error, error_code }: CompatTask) =>
   status === 'completed'
     ? null
     : { message: error ?? `The run was ${status}`, type: 'run_failed', code: error_code ?? status, param: null };

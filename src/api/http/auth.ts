@@ -24,8 +24,8 @@ interface AuthOptions {
 
 /** Requires a bearer token, verified by an identity provider, on every request; under /api, a browser's session will do. */
 export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf, browser }: AuthOptions): void {
-  const tokenOf = (request: FastifyRequest): string | null => {
-    if (request.headers.authorization !== undefined || !browser) return bearerOf(request);
+  const findToken = (request: FastifyRequest): string | null => {
+    if (request.headers.authorization !== undefined || !browser) return parseBearer(request);
     if (!request.routeOptions.url?.startsWith('/api/')) return null;
     const session = browser.cookies.read(request, 'session');
     if (session) refuseOtherOrigins(request, browser.public_url());
@@ -33,8 +33,8 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
   };
   http.decorateRequest('caller');
   http.addHook('onRequest', async (request) => {
-    const access_token = tokenOf(request);
-    const principal = access_token && (await signedIn({ identify, sign_ins }, access_token, request.ip));
+    const access_token = findToken(request);
+    const principal = access_token && (await identifyToken({ identify, sign_ins }, access_token, request.ip));
     if (!principal) {
       throw new AppError(
         'unauthorized',
@@ -48,7 +48,7 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
 }
 
 /** Identifies a token's owner. Failed attempts count before a provider is asked; a recently verified token is not locked out by them. */
-export async function signedIn(
+export async function identifyToken(
   { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
   access_token: string,
   address: string,
@@ -63,7 +63,7 @@ export async function signedIn(
   return principal;
 }
 
-function bearerOf({ headers: { authorization } }: FastifyRequest): string | null {
+function parseBearer({ headers: { authorization } }: FastifyRequest): string | null {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null;
   return token && isBrowserSession(token) ? null : token;
 }

@@ -5,7 +5,7 @@ import { AppError, conflict, type FieldError, notFound, unprocessable } from '..
 import type { Caller } from '../../identity/caller.ts';
 import type { RowPage } from '../../store/database/page.ts';
 import type { Records } from '../../store/database/resource.ts';
-import type { TokenNeeds } from '../checks/needs.ts';
+import type { TokenChecks } from '../checks/needs.ts';
 import { type Api, mount } from './mount.ts';
 import { toReply } from './validate.ts';
 import type { Warnings } from './warnings.ts';
@@ -40,11 +40,11 @@ interface CrudRules<T, C, U, Q> {
   /** Errors that types cannot express, such as references to missing records. */
   check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
   /** Warnings about a valid record that may not do what its author means. */
-  doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
+  listWarnings?: (record: C | T, caller: Caller) => Promise<Warning[]>;
   /** What a reader should know before a run; no fault of a request that saves the record. */
-  lacks?: (record: T, caller: Caller) => Promise<Warning[]>;
+  listRunWarnings?: (record: T, caller: Caller) => Promise<Warning[]>;
   /** The stored tokens that a record names. */
-  needs?: TokenNeeds<Partial<T>>;
+  tokenChecks?: TokenChecks<Partial<T>>;
   /** What refers to a record, such as `agent researcher`. A record in use cannot be deleted. */
   users?: (record: T, caller: Caller) => Promise<string[]>;
   /** Throws if the caller may not see the record. */
@@ -56,7 +56,7 @@ interface CrudRules<T, C, U, Q> {
 }
 
 /** Finds a record by id, or throws 404. */
-export const foundIn =
+export const getExisting =
   <T>(store: Pick<Records<T>, 'find'>, noun: string) =>
   async (id: string): Promise<T> => {
     const record = await store.find(id);
@@ -65,13 +65,13 @@ export const foundIn =
   };
 
 /** Returns the record that an earlier attempt of this request created before its server died; otherwise creates it. */
-export async function madeOnce<T>(
+export async function createOnce<T>(
   reserved_id: string | undefined,
   find: (id: string) => Promise<T | null>,
   make: () => Promise<T>,
 ): Promise<T> {
-  const made = reserved_id === undefined ? null : await find(reserved_id);
-  return made ?? make();
+  const existing = reserved_id === undefined ? null : await find(reserved_id);
+  return existing ?? make();
 }
 
 /** Mounts the five operations of a shared resource: everyone may read it; a setting decides who may write. */
@@ -85,60 +85,67 @@ export function mountCrud<
   // The parameter types have already checked the records against the schemas.
   const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const { list, doubts = async () => [], lacks = async () => [], needs, maySee = async () => {}, mayWrite } = rules;
-  const found = async (id: string, caller: Caller): Promise<T> => {
-    const record = await foundIn(store, endpoints.noun)(id);
+  const {
+    list,
+    listWarnings = async () => [],
+    listRunWarnings = async () => [],
+    tokenChecks,
+    maySee = async () => {},
+    mayWrite,
+  } = rules;
+  const getVisible = async (id: string, caller: Caller): Promise<T> => {
+    const record = await getExisting(store, endpoints.noun)(id);
     await maySee(record, caller);
     return record;
   };
-  const writable = async (id: string, caller: Caller): Promise<T> => {
-    const record = await found(id, caller);
+  const getWritable = async (id: string, caller: Caller): Promise<T> => {
+    const record = await getVisible(id, caller);
     if (mayWrite) await mayWrite(record, caller);
     else refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
     return record;
   };
-  const doubted = async (record: z.output<C> | T, caller: Caller) => [
-    ...(await doubts(record, caller)),
-    ...((await needs?.doubts(record as Partial<T>, caller)) ?? []),
+  const listAllWarnings = async (record: z.output<C> | T, caller: Caller) => [
+    ...(await listWarnings(record, caller)),
+    ...((await tokenChecks?.listWarnings(record as Partial<T>, caller)) ?? []),
   ];
-  const checked = async <V extends Partial<z.output<C>>>(values: V, caller: Caller, checking: Checking): Promise<V> => {
+  const checkValues = async <V extends Partial<z.output<C>>>(values: V, caller: Caller, checking: Checking): Promise<V> => {
     const errors = await check(values, caller, checking);
     if (errors.length > 0) throw unprocessable(errors);
-    const whole = { ...(checking.id ? await found(checking.id, caller) : {}), ...values };
+    const whole = { ...(checking.id ? await getVisible(checking.id, caller) : {}), ...values };
     await mayWrite?.(whole as z.output<C> | T, caller);
-    checking.warn(...(await doubted(whole as z.output<C> | T, caller)));
+    checking.warn(...(await listAllWarnings(whole as z.output<C> | T, caller)));
     return values;
   };
-  const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>
-    shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
-  const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
+  const maskRecord = async (record: T, caller: Caller): Promise<T> =>
+    hideLastError(caller, tokenChecks ? ((await tokenChecks.addMissingTokens([record], caller))[0] as T) : record);
+  const getId = ({ params }: { params: unknown }) => (params as { id: string }).id;
   const current = async (input: { params: unknown }, caller: Caller) =>
-    toReply(endpoints.get.reply, shownTo(caller, await found(idOf(input), caller)));
+    toReply(endpoints.get.reply, hideLastError(caller, await getVisible(getId(input), caller)));
 
   mount(api, endpoints.list, async ({ query }, caller) => {
     const page = await list(query as z.output<Q>, caller);
-    const items = needs ? await needs.shown(page.items, caller) : page.items;
-    return { ...page, items: items.map((record) => shownTo(caller, record)) };
+    const items = tokenChecks ? await tokenChecks.addMissingTokens(page.items, caller) : page.items;
+    return { ...page, items: items.map((record) => hideLastError(caller, record)) };
   });
   mount(api, endpoints.create, async ({ body, reserved_id: id, warn }, caller) => {
-    const made = await madeOnce(id, store.find, async () => {
-      const values = await checked(body as z.output<C>, caller, { warn });
+    const record = await createOnce(id, store.find, async () => {
+      const values = await checkValues(body as z.output<C>, caller, { warn });
       return store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) }, caller.key);
     });
-    return withSecretsMasked(made, caller);
+    return maskRecord(record, caller);
   });
   mount(api, endpoints.get, async (input, caller) => {
-    const record = await found(idOf(input), caller);
-    input.warn(...(await doubts(record, caller)), ...(await lacks(record, caller)));
-    return withSecretsMasked(record, caller);
+    const record = await getVisible(getId(input), caller);
+    input.warn(...(await listWarnings(record, caller)), ...(await listRunWarnings(record, caller)));
+    return maskRecord(record, caller);
   });
   mount(
     api,
     endpoints.update,
     async (input, caller) => {
-      const { id } = await writable(idOf(input), caller);
-      const values = await checked(input.body as z.output<U>, caller, { id, warn: input.warn });
-      return withSecretsMasked(await store.update(id, values, caller.key), caller);
+      const { id } = await getWritable(getId(input), caller);
+      const values = await checkValues(input.body as z.output<U>, caller, { id, warn: input.warn });
+      return maskRecord(await store.update(id, values, caller.key), caller);
     },
     { current },
   );
@@ -146,7 +153,7 @@ export function mountCrud<
     api,
     endpoints.remove,
     async (input, caller) => {
-      const record = await writable(idOf(input), caller);
+      const record = await getWritable(getId(input), caller);
       await mayRemove(record);
       const used_by = await users(record, caller);
       if (used_by.length > 0)
@@ -158,7 +165,7 @@ export function mountCrud<
 }
 
 /** Hides the result of the last connection attempt from everyone but the creator and administrators. */
-export function shownTo<T extends object>(caller: Caller, record: T): T {
+export function hideLastError<T extends object>(caller: Caller, record: T): T {
   const { created_by, last_error } = record as { created_by?: string; last_error?: string | null };
   return last_error && created_by !== caller.key && !caller.is_admin ? { ...record, last_error: null } : record;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { entryLimit } from '../../contracts/common.ts';
 import type { FieldError } from '../../domain/errors.ts';
-import { bare } from './fields.ts';
+import { unwrapSchema } from './fields.ts';
 
 /** Entries of a map, and items of a list, that are checked, sealed, looked up or warned about one by one. A schema may say another limit. */
 const MOST_ENTRIES = 500;
@@ -23,10 +23,10 @@ export function findExcess(schema: z.ZodType, value: unknown, place: Place): Fie
   if (typeof value !== 'object' || value === null) return null;
   const inner = (next: z.ZodType, key: string) =>
     findExcess(next, (value as Record<string, unknown>)[key], { ...place, path: [...place.path, key] });
-  const forms = formsOf(schema, value).map(({ form, limit }) => {
-    if (form instanceof z.ZodArray) return excessInList(form, value as unknown[], { ...place, limit }, inner);
-    if (form instanceof z.ZodRecord) return excessInMap(form, value, { ...place, limit }, inner);
-    return form instanceof z.ZodObject ? excessInObject(form, value, place, inner) : null;
+  const forms = listForms(schema, value).map(({ form, limit }) => {
+    if (form instanceof z.ZodArray) return findListExcess(form, value as unknown[], { ...place, limit }, inner);
+    if (form instanceof z.ZodRecord) return findMapExcess(form, value, { ...place, limit }, inner);
+    return form instanceof z.ZodObject ? findObjectExcess(form, value, place, inner) : null;
   });
   // Of several forms that a value may have, it is enough that one takes it.
   return forms.includes(null) ? null : (forms[0] ?? null);
@@ -35,44 +35,44 @@ export function findExcess(schema: z.ZodType, value: unknown, place: Place): Fie
 type Inner = (next: z.ZodType, key: string) => FieldError | null;
 type Limited = Place & { limit: number | undefined };
 
-function excessInList(form: z.ZodArray, items: unknown[], { path, large, limit }: Limited, inner: Inner): FieldError | null {
+function findListExcess(form: z.ZodArray, items: unknown[], { path, large, limit }: Limited, inner: Inner): FieldError | null {
   const most = limit ?? (large && path.length === 1 ? Number.POSITIVE_INFINITY : MOST_ITEMS);
   if (items.length > most) return excess(path, `Has ${items.length} items; at most ${most} are taken`);
-  return firstOf(items.keys(), (index) => inner(form.element as z.ZodType, String(index)));
+  return findFirst(items.keys(), (index) => inner(form.element as z.ZodType, String(index)));
 }
 
-function excessInMap(form: z.ZodRecord, value: object, { path, limit }: Limited, inner: Inner): FieldError | null {
+function findMapExcess(form: z.ZodRecord, value: object, { path, limit }: Limited, inner: Inner): FieldError | null {
   if (form.valueType instanceof z.ZodUnknown) {
-    const count = limit === undefined ? 0 : countOf(value);
+    const count = limit === undefined ? 0 : countValues(value);
     return count > (limit ?? 0) ? excess(path, `Holds ${count} values; at most ${limit} are taken`) : null;
   }
   const keys = Object.keys(value);
   const most = limit ?? MOST_ENTRIES;
   if (keys.length > most) return excess(path, `Has ${keys.length} entries; at most ${most} are taken`);
-  return firstOf(keys, (key) => inner(form.valueType as z.ZodType, key));
+  return findFirst(keys, (key) => inner(form.valueType as z.ZodType, key));
 }
 
-function excessInObject({ shape }: z.ZodObject, value: object, { path }: Place, inner: Inner): FieldError | null {
+function findObjectExcess({ shape }: z.ZodObject, value: object, { path }: Place, inner: Inner): FieldError | null {
   const keys = Object.keys(value);
-  const known = keys.filter((key) => Object.hasOwn(shape, key));
-  const unknown = keys.length - known.length;
+  const schema_keys = keys.filter((key) => Object.hasOwn(shape, key));
+  const unknown = keys.length - schema_keys.length;
   if (unknown > MOST_UNKNOWN) return excess(path, `Has ${unknown} fields that nobody knows; at most ${MOST_UNKNOWN} are ignored`);
-  return firstOf(known, (key) => inner(shape[key] as z.ZodType, key));
+  return findFirst(schema_keys, (key) => inner(shape[key] as z.ZodType, key));
 }
 
 const excess = (path: readonly string[], message: string): FieldError => ({ path: path.join('.') || 'body', message });
 
-function firstOf<T>(keys: Iterable<T>, find: (key: T) => FieldError | null): FieldError | null {
+function findFirst<T>(keys: Iterable<T>, find: (key: T) => FieldError | null): FieldError | null {
   for (const key of keys) {
-    const found = find(key);
-    if (found) return found;
+    const fault = find(key);
+    if (fault) return fault;
   }
   return null;
 }
 
-function countOf(value: unknown): number {
+function countValues(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;
-  return Object.values(value).reduce((sum: number, inner) => sum + countOf(inner), 0);
+  return Object.values(value).reduce((sum: number, inner) => sum + countValues(inner), 0);
 }
 
 interface Form {
@@ -81,15 +81,15 @@ interface Form {
 }
 
 /** The schemas that a list or an object may have, without what wraps them. Judged by their kind, since checking them is the work. */
-function formsOf(schema: z.ZodType, value: object, outer?: number): Form[] {
+function listForms(schema: z.ZodType, value: object, outer?: number): Form[] {
   const limit = entryLimit(schema) ?? outer;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return formsOf(schema.unwrap() as z.ZodType, value, limit);
+    return listForms(schema.unwrap() as z.ZodType, value, limit);
   if (schema instanceof z.ZodPipe)
-    return formsOf((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value, limit);
-  const matching = schema instanceof z.ZodDiscriminatedUnion ? bare(schema, value) : schema;
-  if (matching !== schema) return formsOf(matching, value, limit);
-  if (schema instanceof z.ZodUnion) return (schema.options as z.ZodType[]).flatMap((option) => formsOf(option, value, limit));
+    return listForms((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value, limit);
+  const matching = schema instanceof z.ZodDiscriminatedUnion ? unwrapSchema(schema, value) : schema;
+  if (matching !== schema) return listForms(matching, value, limit);
+  if (schema instanceof z.ZodUnion) return (schema.options as z.ZodType[]).flatMap((option) => listForms(option, value, limit));
   const isOpen = schema instanceof z.ZodUnknown || schema instanceof z.ZodAny;
   const isMap = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
   const fits = isOpen || (Array.isArray(value) ? schema instanceof z.ZodArray : isMap);

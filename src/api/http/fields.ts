@@ -19,80 +19,80 @@ const LONGEST_NAME = 80;
 type Shape = Record<string, z.ZodType>;
 
 /** Finds fields that the schema does not define, at any depth. Records and loose objects accept any field. */
-export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[] {
-  const found: UnknownField[] = [];
-  walk(schema, value, [], found);
-  return found;
+export function findUnknownFields(schema: z.ZodType, value: unknown): UnknownField[] {
+  const fields: UnknownField[] = [];
+  walk(schema, value, [], fields);
+  return fields;
 }
 
 /** The same for a configuration that is untyped in its record's schema because another field decides its type. 422 for what protects. */
-export function unreadIn(schema: z.ZodType, config: unknown, field: string): Warning[] {
-  const found = unknownFields(schema, config).map((one) => ({ ...one, path: `${field}.${one.path}` }));
-  return warningsUnlessRefused(found);
+export function listUnreadWarnings(schema: z.ZodType, config: unknown, field: string): Warning[] {
+  const fields = findUnknownFields(schema, config).map((one) => ({ ...one, path: `${field}.${one.path}` }));
+  return checkUnknownFields(fields);
 }
 
 /** Warnings about unknown fields. 422 if one of them is part of a protective setting, or seems meant as one. */
-export function warningsUnlessRefused(found: UnknownField[]): Warning[] {
-  const refused = found.filter((field) => field.refused);
+export function checkUnknownFields(fields: UnknownField[]): Warning[] {
+  const refused = fields.filter((field) => field.refused);
   if (refused.length > 0) throw unprocessable(refused.map(({ path, message }) => ({ path, message })));
-  return found.map(({ path, message }) => ({ path, message }));
+  return fields.map(({ path, message }) => ({ path, message }));
 }
 
-function walk(schema: z.ZodType, value: unknown, at: string[], found: UnknownField[]): void {
-  if (typeof value !== 'object' || value === null || found.length >= MOST) return;
-  const known = bare(schema, value);
-  const inner = (next: z.ZodType, key: string) => walk(next, (value as Shape)[key], [...at, key], found);
-  if (known instanceof z.ZodArray && Array.isArray(value)) {
-    for (const index of value.keys()) inner(known.element as z.ZodType, String(index));
-  } else if (known instanceof z.ZodRecord) {
-    if (!(known.valueType instanceof z.ZodUnknown))
-      for (const key of Object.keys(value)) inner(known.valueType as z.ZodType, key);
-  } else if (known instanceof z.ZodObject && !Array.isArray(value)) {
+function walk(schema: z.ZodType, value: unknown, at: string[], fields: UnknownField[]): void {
+  if (typeof value !== 'object' || value === null || fields.length >= MOST) return;
+  const plain_schema = unwrapSchema(schema, value);
+  const inner = (next: z.ZodType, key: string) => walk(next, (value as Shape)[key], [...at, key], fields);
+  if (plain_schema instanceof z.ZodArray && Array.isArray(value)) {
+    for (const index of value.keys()) inner(plain_schema.element as z.ZodType, String(index));
+  } else if (plain_schema instanceof z.ZodRecord) {
+    if (!(plain_schema.valueType instanceof z.ZodUnknown))
+      for (const key of Object.keys(value)) inner(plain_schema.valueType as z.ZodType, key);
+  } else if (plain_schema instanceof z.ZodObject && !Array.isArray(value)) {
     for (const key of Object.keys(value)) {
-      if (Object.hasOwn(known.shape, key)) inner(known.shape[key] as z.ZodType, key);
-      else if (!takesAnything(known) && found.length < MOST) found.push(unknown(known, key, at));
+      if (Object.hasOwn(plain_schema.shape, key)) inner(plain_schema.shape[key] as z.ZodType, key);
+      else if (!takesAnything(plain_schema) && fields.length < MOST) fields.push(toUnknownField(plain_schema, key, at));
     }
   }
 }
 
 /** Unwraps a schema; of a union, picks the matching option. */
-export function bare(schema: z.ZodType, value?: unknown): z.ZodType {
+export function unwrapSchema(schema: z.ZodType, value?: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return bare(schema.unwrap() as z.ZodType, value);
+    return unwrapSchema(schema.unwrap() as z.ZodType, value);
   if (schema instanceof z.ZodPipe)
-    return bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value);
+    return unwrapSchema((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value);
   if (!(schema instanceof z.ZodUnion)) return schema;
   const options = schema.options as z.ZodType[];
   // Its name decides, so that a mistake in one field does not make the others foreign.
   if (schema instanceof z.ZodDiscriminatedUnion && typeof value === 'object' && value !== null) {
     const { discriminator } = schema.def;
-    const named = (option: z.ZodType) =>
+    const matches = (option: z.ZodType) =>
       (option as z.ZodObject).shape[discriminator]?.safeParse((value as Shape)[discriminator]).success;
-    return options.find(named) ?? schema;
+    return options.find(matches) ?? schema;
   }
-  return bare(options.find((option) => option.safeParse(value).success) ?? (options[0] as z.ZodType), value);
+  return unwrapSchema(options.find((option) => option.safeParse(value).success) ?? (options[0] as z.ZodType), value);
 }
 
 /** The fields of a query that take an id. */
-export const idFields = (query: z.ZodType): [string, z.ZodType][] =>
+export const listIdFields = (query: z.ZodType): [string, z.ZodType][] =>
   query instanceof z.ZodObject
-    ? Object.entries(query.shape as Shape).filter(([, field]) => bare(field) instanceof z.ZodUUID)
+    ? Object.entries(query.shape as Shape).filter(([, field]) => unwrapSchema(field) instanceof z.ZodUUID)
     : [];
 
 const takesAnything = ({ def: { catchall } }: z.ZodObject) => catchall !== undefined && !(catchall instanceof z.ZodNever);
 
 const isStrict = ({ def: { catchall } }: z.ZodObject) => catchall instanceof z.ZodNever;
 
-function unknown(schema: z.ZodObject, key: string, at: string[]): UnknownField {
+function toUnknownField(schema: z.ZodObject, key: string, at: string[]): UnknownField {
   const fields = fieldsByName(schema.shape as Shape);
-  const near = nearest(key, [...fields.keys()]);
+  const near = findNearest(key, [...fields.keys()]);
   const name = key.slice(0, LONGEST_NAME);
   const own = near?.close === true && protects(fields.get(near.name) as z.ZodType);
-  const elsewhere = own ? undefined : protectionElsewhere(key);
+  const elsewhere = own ? undefined : findProtection(key);
   const question = near ? `; did you mean \`${near.name}\`?` : '';
   const hint = elsewhere ? `; \`${elsewhere.name}\` is a field of ${elsewhere.owner}, so set it there` : question;
   const refused = isStrict(schema) || own || elsewhere !== undefined;
-  return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${ownerOf(schema, at)}${hint}`, refused };
+  return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${describeOwner(schema, at)}${hint}`, refused };
 }
 
 /** The fields of a body under all names that they are read by. */
@@ -103,7 +103,7 @@ const fieldsByName = (shape: Shape): Map<string, z.ZodType> =>
   ]);
 
 /** A readable name of the object: `an MCP server`, or the field that contains it. */
-function ownerOf(schema: z.ZodObject, at: string[]): string {
+function describeOwner(schema: z.ZodObject, at: string[]): string {
   const words = (schema.meta()?.id as string | undefined)
     ?.replace(/(Create|Update)$/, '')
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
@@ -113,19 +113,19 @@ function ownerOf(schema: z.ZodObject, at: string[]): string {
   return at.length > 0 ? `\`${at.join('.')}\`` : 'this request';
 }
 
-const bareName = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-const BARE_PROTECTIONS = [...PROTECTIONS].map(([name, owner]) => ({ name, owner, bare: bareName(name) }));
+const normalizeName = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+const BARE_PROTECTIONS = [...PROTECTIONS].map(([name, owner]) => ({ name, owner, bare: normalizeName(name) }));
 const LONG_NAME = 10;
 
 /** The field of another record that protects, and was probably meant. */
-function protectionElsewhere(key: string): { name: string; owner: string } | undefined {
+function findProtection(key: string): { name: string; owner: string } | undefined {
   if (key.length > LONGEST_NAME) return undefined;
-  const sent = bareName(key);
+  const sent = normalizeName(key);
   return BARE_PROTECTIONS.find(({ bare: name }) => distance(sent, name) <= (name.length > LONG_NAME ? 2 : 1));
 }
 
 /** The known name that was probably meant: a similar spelling (`close`), or one that contains the words of the other. */
-export function nearest(key: string, names: readonly string[]): { name: string; close: boolean } | null {
+export function findNearest(key: string, names: readonly string[]): { name: string; close: boolean } | null {
   if (key.length > LONGEST_NAME) return null;
   const [best] = names.map((name) => ({ name, far: distance(key.toLowerCase(), name) })).sort((a, b) => a.far - b.far);
   if (best && best.far <= Math.max(1, Math.floor(key.length / 3))) return { name: best.name, close: true };

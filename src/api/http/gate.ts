@@ -19,21 +19,21 @@ interface GateWords {
 }
 
 function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
-  const held = new Map<string, number>();
+  const open_requests = new Map<string, number>();
   let all = 0;
   const refusal = (most: number, whose: string, setting: string | undefined): AppError =>
     overLimit(`${whose} ${most} ${what} already, as many as ${setting} allows; end one or try again shortly`, { code });
   return (key, reply) => {
-    const mine = held.get(key) ?? 0;
+    const mine = open_requests.get(key) ?? 0;
     if (mine >= each) throw refusal(each, 'You have', settings.each);
     if (all >= together) throw refusal(together, 'This service has', settings.together);
-    held.set(key, mine + 1);
+    open_requests.set(key, mine + 1);
     all += 1;
     reply.raw.once('close', () => {
       all -= 1;
-      const left = (held.get(key) ?? 1) - 1;
-      if (left > 0) held.set(key, left);
-      else held.delete(key);
+      const left = (open_requests.get(key) ?? 1) - 1;
+      if (left > 0) open_requests.set(key, left);
+      else open_requests.delete(key);
     });
   };
 }

@@ -11,7 +11,7 @@ interface Names {
  * Refuses requests for another host (421) and from another site's page (403). Otherwise a page whose host name resolves to this
  * machine (DNS rebinding) would count as same-origin in the browser.
  */
-export function answerOnlyTo(http: FastifyInstance, { answers_to, cors_origins }: Names): void {
+export function refuseOtherHosts(http: FastifyInstance, { answers_to, cors_origins }: Names): void {
   if (!answers_to) return;
   const ownOrigin = originRule(answers_to);
   http.addHook('onRequest', async (request, reply) => {

@@ -14,13 +14,13 @@ export type Idempotency = (
 
 const LONGEST_KEY = 255;
 
-export function idempotencyOf(store: IdempotencyStore): Idempotency {
+export function createIdempotency(store: IdempotencyStore): Idempotency {
   return async (request, work) => {
     const key = request.headers['idempotency-key'] as string | undefined;
     if (!key) return { value: await work(), replayed: false };
     if (key.length > LONGEST_KEY) throw new AppError('invalid', `The Idempotency-Key is longer than ${LONGEST_KEY} characters`);
     const place = { principal: request.caller.key, key };
-    const claim = await store.claim(place, hashOf(request));
+    const claim = await store.claim(place, hashRequest(request));
     if (claim.kind === 'replay') return { value: claim.reply, replayed: true };
     if (claim.kind === 'mismatch')
       throw conflict('This Idempotency-Key was used for another request; use a new one', 'idempotency_key_reused');
@@ -31,8 +31,8 @@ export function idempotencyOf(store: IdempotencyStore): Idempotency {
       );
     try {
       const value = await work(claim.reserved_id);
-      const kept = await store.keep(place, value);
-      return kept.kind === 'answered' ? { value: kept.reply, replayed: true } : { value, replayed: false };
+      const entry = await store.keep(place, value);
+      return entry.kind === 'answered' ? { value: entry.reply, replayed: true } : { value, replayed: false };
     } catch (error) {
       await store.failed(place, error, claim);
       throw error;
@@ -40,7 +40,7 @@ export function idempotencyOf(store: IdempotencyStore): Idempotency {
   };
 }
 
-const hashOf = ({ method, url, body }: FastifyRequest) =>
+const hashRequest = ({ method, url, body }: FastifyRequest) =>
   createHash('sha256')
     .update(JSON.stringify([method, url, body ?? null]))
     .digest('hex');

@@ -6,18 +6,18 @@ import { AppError } from '../../domain/errors.ts';
 import type { StreamBudget } from '../../events/waiting.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { refuseUnpermitted } from '../checks/permission.ts';
-import { type AuditTrail, madeBy, noteMade } from '../service/audit-trail.ts';
+import { type AuditTrail, getMadeId, noteMade } from '../service/audit-trail.ts';
 import type { TokenEnds } from '../sign-in/token-ends.ts';
-import { unknownFields, warningsUnlessRefused } from './fields.ts';
+import { checkUnknownFields, findUnknownFields } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
-import { goneOf, overOf } from './reply-ends.ts';
-import { needsRecord, underOtherNames } from './spellings.ts';
+import { createDisconnectSignal, createEndSignal } from './reply-ends.ts';
+import { addOtherNames, needsRecord } from './spellings.ts';
 import { type Frames, sendEvents } from './sse.ts';
-import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
-import { judged, judgedQuery, toReply } from './validate.ts';
-import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
+import { NO_UPLOAD, parseUpload, type Upload } from './uploads.ts';
+import { parseQuery, parseWithWarnings, toReply } from './validate.ts';
+import { createWarnings, getShape, getWarnings, listServiceFieldWarnings, type Warnings, withWarnings } from './warnings.ts';
 
 /** The parsed and validated input of a handler. */
 export interface RouteInput<P, Q, B> extends Warnings {
@@ -129,7 +129,7 @@ export function mount<
       if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);
     },
     async onSend(request, reply) {
-      await api.audit.record(endpoint, request, { status: reply.statusCode, made_id: madeBy(reply) });
+      await api.audit.record(endpoint, request, { status: reply.statusCode, made_id: getMadeId(reply) });
     },
     async handler(request, reply) {
       const { gates, waiting } = api;
@@ -141,26 +141,26 @@ export function mount<
         reply.raw.once('close', waiting.watch(reply.raw));
       };
       if (endpoint.kind === 'events') holdOpen();
-      const once = onceOf({ api, endpoint, request, reply });
+      const once = buildOnce({ api, endpoint, request, reply });
       const now = async (params: z.output<P>) => current?.({ params }, caller);
-      const input = { ...(await inputOf(endpoint, { request, reply, now }, closing)), once, holdOpen };
-      if (storesInput(endpoint, input.body)) await gates.stored(caller.key, bytesOf(input.file, request.body));
-      await compared(endpoint, { request, input }, current && (() => current(input, caller)));
+      const input = { ...(await parseInput(endpoint, { request, reply, now }, closing)), once, holdOpen };
+      if (storesInput(endpoint, input.body)) await gates.stored(caller.key, countBytes(input.file, request.body));
+      await checkIfMatch(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
       if (streams)
-        return send(endpoint, { request, reply, closing, waiting }, await recorded(api, { endpoint, request }, await work()));
+        return send(endpoint, { request, reply, closing, waiting }, await auditStream(api, { endpoint, request }, await work()));
       const { value, replayed } = await input.once(async (reserved_id) => {
         const answer = await work(reserved_id);
         return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;
       });
-      if (!carriesWarnings(endpoint)) headWarnings(reply, input);
+      if (!carriesWarnings(endpoint)) setWarningsHeader(reply, input);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
     },
   });
 }
 
 /** Streams leave past the hook `onSend`, so they are recorded before. */
-async function recorded(
+async function auditStream(
   { audit }: Api,
   { endpoint, request }: { endpoint: Endpoint; request: FastifyRequest },
   answer: unknown,
@@ -171,12 +171,13 @@ async function recorded(
   return answer;
 }
 
-const bytesOf = ({ content }: Upload, body: unknown): number => content.length || Buffer.byteLength(JSON.stringify(body ?? null));
+const countBytes = ({ content }: Upload, body: unknown): number =>
+  content.length || Buffer.byteLength(JSON.stringify(body ?? null));
 
 /** Warnings as a header, for replies that are not objects; header values must be ASCII. */
-function headWarnings(reply: FastifyReply, { warnings }: Warnings): void {
-  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  if (warnings.length > 0) reply.header('x-warnings', JSON.stringify(warnings).replaceAll(/[^\x20-\x7e]/g, escaped));
+function setWarningsHeader(reply: FastifyReply, { warnings }: Warnings): void {
+  const escapeChar = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  if (warnings.length > 0) reply.header('x-warnings', JSON.stringify(warnings).replaceAll(/[^\x20-\x7e]/g, escapeChar));
 }
 
 interface Serving {
@@ -186,7 +187,7 @@ interface Serving {
   reply: FastifyReply;
 }
 
-const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown, unknown, unknown>['once'] => {
+const buildOnce = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown, unknown, unknown>['once'] => {
   return async (work) => {
     if (!endpoint.idempotent) return { value: await work(), replayed: false };
     const { value, replayed } = await api.idempotency(request, work);
@@ -195,31 +196,31 @@ const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown,
   };
 };
 
-async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType | null>(
+async function parseInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType | null>(
   endpoint: Endpoint<P, Q, B>,
   { request, reply, now }: Exchange & { now: (params: z.output<P>) => Promise<unknown> },
   closing: AbortSignal,
 ): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Not found: ${request.url.split('?')[0]} does not contain a valid id`);
-  const doubts = warningsOf(request, reply);
-  const query = judgedQuery(endpoint.query, request.query);
+  const warnings = createWarnings(request, reply);
+  const query = parseQuery(endpoint.query, request.query);
   const { reply: settled, large = false } = endpoint;
-  const judging = { what: 'body', settled, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
+  const options = { what: 'body', settled, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
   const record = endpoint.body && needsRecord(endpoint.body, request.body) ? await now(params.data) : undefined;
-  const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, { ...judging, now: record }) : null;
+  const body = endpoint.body ? parseWithWarnings(endpoint.body, request.body ?? {}, { ...options, now: record }) : null;
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
-  doubts.warn(...query.warnings, ...(body?.warnings ?? []), ...read);
-  const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
-  doubts.warn(...warningsUnlessRefused(unknownFields(endpoint.form ?? z.object({}), file.fields)));
+  warnings.warn(...query.warnings, ...(body?.warnings ?? []), ...read);
+  const file = endpoint.upload ? await parseUpload(request) : NO_UPLOAD;
+  warnings.warn(...checkUnknownFields(findUnknownFields(endpoint.form ?? z.object({}), file.fields)));
   return {
-    ...doubts,
+    ...warnings,
     params: params.data,
     query: query.value,
     body: body?.value as Body<B>,
     file,
     reserved_id: undefined,
-    signal: endpoint.kind === 'events' ? AbortSignal.any([overOf(reply), closing]) : goneOf(reply),
+    signal: endpoint.kind === 'events' ? AbortSignal.any([createEndSignal(reply), closing]) : createDisconnectSignal(reply),
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
 }
@@ -237,23 +238,23 @@ function send(
   if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
   if (answer instanceof EventReply) {
-    const gone = goneOf(reply);
+    const gone = createDisconnectSignal(reply);
     return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
   }
   // Nothing follows: a browser would otherwise reconnect again and again.
   if (kind === 'events' && answer === null) return reply.code(204).send();
-  if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: goneOf(reply), closing, waiting });
+  if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: createDisconnectSignal(reply), closing, waiting });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = toReply(schema, answer);
   noteMade(reply, record);
-  const shown = underOtherNames(schema, record);
-  const tag = etagOf(stateOf(record));
-  if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))
+  const shown = addOtherNames(schema, record);
+  const tag = computeEtag(serializeRecord(record));
+  if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in getShape(schema)))
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
-  const warnings = warningsIn(answer);
+  const warnings = getWarnings(answer);
   // The ETag covers the record only: warnings belong to one request.
   return reply.type('application/json').send(JSON.stringify(warnings.length > 0 ? { ...(shown as object), warnings } : shown));
 }
@@ -265,34 +266,35 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
     url.searchParams.set('cursor', next);
     reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
   }
-  return reply.type('application/json').send(JSON.stringify(items.map((item) => underOtherNames(schema, toReply(schema, item)))));
+  return reply.type('application/json').send(JSON.stringify(items.map((item) => addOtherNames(schema, toReply(schema, item)))));
 }
 
 /** The record as JSON, without what depends on its reader. */
-const stateOf = (record: unknown) =>
+const serializeRecord = (record: unknown) =>
   JSON.stringify(record, function (key, value) {
     return (key === 'needs' || key === 'sign_in') && this === record ? undefined : value;
   });
 
-const etagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+const computeEtag = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 
 /** Compares with the current record: 412 unless If-Match has its ETag, and a warning about fields that only the service sets. */
-async function compared(
+async function checkIfMatch(
   { body, reply }: Endpoint,
   { request, input }: { request: FastifyRequest; input: Warnings },
   current: (() => Promise<unknown>) | undefined,
 ): Promise<void> {
   const wanted = request.headers['if-match'];
-  const suspects = settled(request.body, { body, reply }, null);
-  const asked = current && ((wanted && wanted !== '*') || suspects.length > 0);
-  const now = asked ? await current() : undefined;
-  if (wanted && wanted !== '*' && current) refuseOther(wanted, now);
-  if (body && suspects.length > 0) input.warn(...settled(request.body, { body, reply }, JSON.parse(JSON.stringify(now ?? null))));
+  const suspects = listServiceFieldWarnings(request.body, { body, reply }, null);
+  const needs_current = current && ((wanted && wanted !== '*') || suspects.length > 0);
+  const now = needs_current ? await current() : undefined;
+  if (wanted && wanted !== '*' && current) refuseStale(wanted, now);
+  if (body && suspects.length > 0)
+    input.warn(...listServiceFieldWarnings(request.body, { body, reply }, JSON.parse(JSON.stringify(now ?? null))));
 }
 
-function refuseOther(wanted: string, now: unknown): void {
+function refuseStale(wanted: string, now: unknown): void {
   const tags = wanted.split(',').map((tag) => tag.trim());
-  if (!tags.includes(etagOf(stateOf(now))))
+  if (!tags.includes(computeEtag(serializeRecord(now))))
     throw new AppError('precondition', 'The record has changed since you read it; read it again and repeat your change', {
       code: 'changed_meanwhile',
     });

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../../contracts/endpoint.ts';
 import { AppError, type ErrorKind, type FieldError } from '../../domain/errors.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { inOneLine } from '../../domain/reason.ts';
 
 const STATUS: Record<ErrorKind, number> = {
@@ -90,16 +90,16 @@ export function sendProblem(
 }
 
 /** The methods of a path; empty if the path is unknown. */
-export function methodsAt(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
+export function listMethods(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
   const parts = url.split('?')[0]?.split('/') ?? [];
   const fits = (path: string) => {
-    const known = path.split('/');
-    return known.length === parts.length && known.every((part, at) => part.startsWith('{') || part === parts[at]);
+    const segments = path.split('/');
+    return segments.length === parts.length && segments.every((part, at) => part.startsWith('{') || part === parts[at]);
   };
   // A fixed path segment is not an id: /api/skills/export does not match /api/skills/{id}.
-  const found = endpoints.filter(({ path }) => fits(path));
-  const fixed = found.filter(({ path }) => !path.endsWith('}'));
-  return [...new Set((fixed.length > 0 ? fixed : found).map(({ method }) => method))].sort();
+  const matches = endpoints.filter(({ path }) => fits(path));
+  const fixed = matches.filter(({ path }) => !path.endsWith('}'));
+  return [...new Set((fixed.length > 0 ? fixed : matches).map(({ method }) => method))].sort();
 }
 
 export const wrongMethod = ({ method, url }: { method: string; url: string }, allowed: string[]): ProblemFacts => ({
@@ -115,8 +115,8 @@ export const unknownRoute = ({ method, url }: { method: string; url: string }): 
 });
 
 /** The one mapping from thrown errors to replies. An unexpected error is a 500 that shows only its request id. */
-export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
-  const facts = factsOf(error);
+export function toProblem(error: FastifyError | AppError | Error): ProblemFacts {
+  const facts = classifyError(error);
   const { retry_after_s = facts.status === 503 ? RETRY_AFTER_S : undefined } = facts;
   return { ...facts, retry_after_s };
 }
@@ -129,7 +129,7 @@ function isBeyondLimits(error: Error): boolean {
   return [code, meta?.driverAdapterError?.cause?.originalCode].includes('54000');
 }
 
-function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
+function classifyError(error: FastifyError | AppError | Error): ProblemFacts {
   if (error instanceof AppError) {
     const { kind, code, message: detail, errors, retry_after_s } = error;
     return { status: STATUS[kind], code, detail, errors, retry_after_s };
@@ -137,7 +137,7 @@ function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
   const { code = '', statusCode } = error as FastifyError;
   if (isBeyondLimits(error))
     return { status: 422, code: 'text_too_long', detail: TOO_LONG, errors: [{ path: 'body', message: TOO_LONG }] };
-  const outage = outageOf(error);
+  const outage = findOutage(error);
   if (outage) return { status: 503, code: outage.code, detail: `${outage.sentence}; try again shortly` };
   if (statusCode === 429)
     return { status: 429, code: 'rate_limited', detail: 'Too many requests; wait as long as Retry-After says' };
@@ -145,7 +145,7 @@ function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
     const malformed = statusCode === 400 && error instanceof SyntaxError;
     return {
       status: statusCode,
-      code: codeOf(statusCode),
+      code: toErrorCode(statusCode),
       detail: malformed ? FASTIFY.FST_ERR_CTP_INVALID_JSON_BODY! : (FASTIFY[code] ?? error.message),
     };
   }
@@ -156,7 +156,7 @@ function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
   };
 }
 
-const codeOf = (status: number) =>
+const toErrorCode = (status: number) =>
   status === 413 ? 'too_large' : status === 415 ? 'unsupported_content_type' : status === 400 ? 'malformed_body' : 'refused';
 
 /**
@@ -164,7 +164,7 @@ const codeOf = (status: number) =>
  * code. Any other error is our fault, and keeps its stack.
  */
 export function logFault(log: FastifyBaseLogger, error: Error, what: string): void {
-  const outage = outageOf(error);
+  const outage = findOutage(error);
   if (outage) log.error({ error_code: outage.code }, `${what}: ${inOneLine(error.message)}`);
   else if (error instanceof AppError) log.warn({ error_code: error.code }, `${what}: ${inOneLine(error.message)}`);
   else log.error({ err: error }, what);
@@ -173,7 +173,7 @@ export function logFault(log: FastifyBaseLogger, error: Error, what: string): vo
 /** Every refusal and failure as a problem document. */
 export function refuseInOurWords(http: FastifyInstance): void {
   http.setErrorHandler((error: Error, request, reply) => {
-    const problem = problemOf(error);
+    const problem = toProblem(error);
     if (problem.status >= 500) logFault(request.log, error, 'request failed');
     return sendProblem(request, reply, problem);
   });

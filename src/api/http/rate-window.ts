@@ -17,8 +17,8 @@ export class RateWindow implements FastifyRateLimitStore {
 
   incr(key: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void, window_ms = 60_000): void {
     const now = performance.now();
-    const known = this.counts.get(key);
-    const count = known && known.until > now ? known : { current: 0, until: now + window_ms };
+    const previous = this.counts.get(key);
+    const count = previous && previous.until > now ? previous : { current: 0, until: now + window_ms };
     count.current += 1;
     this.counts.set(key, count);
     done(null, { current: count.current, ttl: count.until - now });

@@ -3,15 +3,15 @@ import type { Redactor } from '../../domain/redaction.ts';
 
 /** Records the secrets that a request opens. */
 export interface RequestSecrets {
-  book(): Redactor;
-  within<T>(book: Redactor, work: () => T): T;
+  openRedactor(): Redactor;
+  runInScope<T>(scope: Redactor, work: () => T): T;
   readonly redact: Redactor;
 }
 
 /** Redacts the secrets that a request opened from its reply, on every route and whatever the target returned. */
 export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): void {
   // Not in an earlier hook: reading the body leaves the request's async context.
-  http.addHook('preHandler', (_request, _reply, done) => secrets.within(secrets.book(), done));
+  http.addHook('preHandler', (_request, _reply, done) => secrets.runInScope(secrets.openRedactor(), done));
   http.addHook('onSend', async (_request, reply, payload) => {
     const { redact } = secrets;
     if (typeof payload !== 'string' || redact.size() === 0) return payload;
@@ -22,6 +22,6 @@ export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): v
 }
 
 /** Log lines without the secrets that the current request opened. */
-export const redactedLog = (secrets: Pick<RequestSecrets, 'redact'>, to: { write(line: string): void }) => ({
+export const createRedactedLog = (secrets: Pick<RequestSecrets, 'redact'>, to: { write(line: string): void }) => ({
   write: (line: string) => void to.write(secrets.redact.text(line)),
 });

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 const OVER = new Error('The reply has ended');
 
 /** Aborted when the client disconnects before it has the whole reply. */
-export function goneOf({ raw }: FastifyReply): AbortSignal {
+export function createDisconnectSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
     if (!raw.writableFinished) gone.abort();
@@ -13,7 +13,7 @@ export function goneOf({ raw }: FastifyReply): AbortSignal {
 }
 
 /** Aborted when the reply has ended, in whatever way: a stream whose request asks for its head only never begins, and has to be ended. */
-export function overOf({ raw }: FastifyReply): AbortSignal {
+export function createEndSignal({ raw }: FastifyReply): AbortSignal {
   const over = new AbortController();
   raw.once('close', () => over.abort(OVER));
   return over.signal;

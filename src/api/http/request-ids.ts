@@ -8,7 +8,7 @@ export const REQUEST_ID = 'x-request-id';
 const SAFE = /^[\w.:-]{1,128}$/;
 
 /** The caller's `X-Request-Id` if it is short and plain, else a new one. */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+export function chooseRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers[REQUEST_ID];
   return typeof given === 'string' && SAFE.test(given) ? given : uuid();
 }

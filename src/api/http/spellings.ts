@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { foreignNames, spellingsOf } from '../../contracts/common.ts';
+import { foreignNames, getSpellings } from '../../contracts/common.ts';
 import type { FieldError } from '../../domain/errors.ts';
-import { bare } from './fields.ts';
+import { unwrapSchema } from './fields.ts';
 
 type Shape = Record<string, z.ZodType>;
 type Fields = Record<string, unknown>;
@@ -17,23 +17,23 @@ interface Reading {
 }
 
 /** The input in this project's spelling: other clients' names and values are replaced, nulls of optional fields dropped. */
-export const respelt = (schema: z.ZodType, value: unknown, reading: Reading): unknown => respellAt(schema, value, [], reading);
+export const respell = (schema: z.ZodType, value: unknown, reading: Reading): unknown => respellValue(schema, value, [], reading);
 
-function respellAt(schema: z.ZodType, value: unknown, at: readonly string[], reading: Reading): unknown {
-  const known = read(schema, value);
-  if (typeof known !== 'object' || known === null) return known;
-  const form = bare(schema, known);
+function respellValue(schema: z.ZodType, value: unknown, at: readonly string[], reading: Reading): unknown {
+  const input = readValue(schema, value);
+  if (typeof input !== 'object' || input === null) return input;
+  const form = unwrapSchema(schema, input);
   const { keeps_nulls, refuse } = reading;
   const inner = (next: unknown, one: unknown, key: string | number) =>
-    respellAt(next as z.ZodType, one, [...at, String(key)], { keeps_nulls: false, refuse });
-  if (form instanceof z.ZodArray && Array.isArray(known)) return known.map((item, index) => inner(form.element, item, index));
-  if (Array.isArray(known)) return known;
+    respellValue(next as z.ZodType, one, [...at, String(key)], { keeps_nulls: false, refuse });
+  if (form instanceof z.ZodArray && Array.isArray(input)) return input.map((item, index) => inner(form.element, item, index));
+  if (Array.isArray(input)) return input;
   if (form instanceof z.ZodRecord)
-    return Object.fromEntries(Object.entries(known).map(([key, one]) => [key, inner(form.valueType, one, key)]));
-  if (!(form instanceof z.ZodObject)) return known;
+    return Object.fromEntries(Object.entries(input).map(([key, one]) => [key, inner(form.valueType, one, key)]));
+  if (!(form instanceof z.ZodObject)) return input;
   const shape = form.shape as Shape;
   return Object.fromEntries(
-    Object.entries(namedOnce(shape, known as Fields, at, reading))
+    Object.entries(mergeAliases(shape, input as Fields, at, reading))
       .map(([key, one]): [string, unknown] => [key, Object.hasOwn(shape, key) ? inner(shape[key], one, key) : one])
       .filter(([key, one]) => one !== null || keeps_nulls || !Object.hasOwn(shape, key) || !isLeftOut(shape[key] as z.ZodType)),
   );
@@ -42,12 +42,14 @@ function respellAt(schema: z.ZodType, value: unknown, at: readonly string[], rea
 const isLeftOut = (field: z.ZodType) => !field.safeParse(null).success && field.safeParse(undefined).success;
 
 /** The fields under this project's names, each once. */
-function namedOnce(shape: Shape, value: Fields, at: readonly string[], { now, refuse }: Reading): Fields {
-  const aliased = [...foreignNames(shape)].filter(([own, names]) => namesIn(value, own, names).some((name) => name !== own));
+function mergeAliases(shape: Shape, value: Fields, at: readonly string[], { now, refuse }: Reading): Fields {
+  const aliased = [...foreignNames(shape)].filter(([own, names]) =>
+    listSentNames(value, own, names).some((name) => name !== own),
+  );
   if (aliased.length === 0) return value;
   const named = { ...value };
   for (const [own, names] of aliased) {
-    const choice = chosen({ own, names, field: shape[own] as z.ZodType }, value, now);
+    const choice = chooseValue({ own, names, field: shape[own] as z.ZodType }, value, now);
     for (const name of names) delete named[name];
     if (choice.kind === 'value') named[own] = choice.value;
     if (choice.kind === 'refused') refuse({ path: [...at, choice.name].join('.'), message: choice.message });
@@ -55,10 +57,10 @@ function namedOnce(shape: Shape, value: Fields, at: readonly string[], { now, re
   return named;
 }
 
-const conflictOf = ([one, ...others]: string[]) =>
+const describeConflict = ([one, ...others]: string[]) =>
   `\`${one}\` and \`${others.join('`, `')}\` are one field and have different values here; send one of them`;
 
-const namesIn = (value: Fields, own: string, names: readonly string[]) =>
+const listSentNames = (value: Fields, own: string, names: readonly string[]) =>
   [own, ...names].filter((name) => Object.hasOwn(value, name));
 
 interface Aliased {
@@ -72,10 +74,10 @@ type Choice = { kind: 'none' } | { kind: 'value'; value: unknown } | { kind: 're
  * The value of a field that was sent under one or more names. Of several, the one that differs from the record wins. An empty value
  * under the name for another kind of record means that the record is not of that kind; any other value there is refused.
  */
-function chosen({ own, names, field }: Aliased, value: Fields, now: unknown): Choice {
+function chooseValue({ own, names, field }: Aliased, value: Fields, now: unknown): Choice {
   const clears = field.safeParse(null).success;
-  const sent = namesIn(value, own, names).filter((name) => value[name] !== null || clears);
-  const right = spellingsOf(field).nameFor?.({ ...Object(now), ...value }) ?? own;
+  const sent = listSentNames(value, own, names).filter((name) => value[name] !== null || clears);
+  const right = getSpellings(field).nameFor?.({ ...Object(now), ...value }) ?? own;
   // A record without a kind is refused for that.
   const fits = (name: string) => name === own || name === right || !names.includes(right);
   const meant = sent.filter((name) => fits(name) || !isEmpty(value[name]));
@@ -89,7 +91,7 @@ function chosen({ own, names, field }: Aliased, value: Fields, now: unknown): Ch
   const [changed] = edited;
   if (changed !== undefined && edited.every(is(value[changed])) && fits(changed)) return { kind: 'value', value: value[changed] };
   const torn = edited.length > 1 ? edited : meant;
-  return { kind: 'refused', name: torn[0] as string, message: conflictOf(torn) };
+  return { kind: 'refused', name: torn[0] as string, message: describeConflict(torn) };
 }
 
 const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
@@ -98,8 +100,8 @@ const isEmpty = (value: unknown) => typeof value === 'object' && value !== null 
 export function needsRecord(schema: z.ZodType, value: unknown): boolean {
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return false;
   return [...foreignNames(schema.shape)].some(([own, names]) => {
-    const sent = namesIn(value as Fields, own, names);
-    const byKind = spellingsOf(schema.shape[own]).nameFor !== undefined;
+    const sent = listSentNames(value as Fields, own, names);
+    const byKind = getSpellings(schema.shape[own]).nameFor !== undefined;
     return sent.length > 1 || (byKind && sent.some((name) => name !== own));
   });
 }
@@ -109,16 +111,16 @@ export const isOtherName = (shape: object, name: string): boolean =>
   [...foreignNames(shape as Shape).values()].some((names) => names.includes(name));
 
 /** A record for a reply, whose fields also appear under the other names that the reply's schema has. */
-export function underOtherNames<R>(schema: z.ZodType, record: R): R {
+export function addOtherNames<R>(schema: z.ZodType, record: R): R {
   if (!(schema instanceof z.ZodObject)) return record;
   const shape = schema.shape as Shape;
   const named = [...foreignNames(shape)].flatMap(([own, names]) => {
-    const { nameFor } = spellingsOf(shape[own] as z.ZodType);
+    const { nameFor } = getSpellings(shape[own] as z.ZodType);
     const value = (record as Fields)[own];
-    const shownAs = (name: string) => (nameFor && nameFor(record as Fields) !== name ? null : value);
-    return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, shownAs(name)] as const);
+    const toShownValue = (name: string) => (nameFor && nameFor(record as Fields) !== name ? null : value);
+    return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, toShownValue(name)] as const);
   });
   return named.length > 0 ? { ...record, ...Object.fromEntries(named) } : record;
 }
 
-const read = (schema: z.ZodType, value: unknown) => spellingsOf(schema).read?.(value) ?? value;
+const readValue = (schema: z.ZodType, value: unknown) => getSpellings(schema).read?.(value) ?? value;

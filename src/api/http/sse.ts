@@ -14,7 +14,7 @@ export interface SseFrame {
 /** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
 export type LateFrame = () => Promise<SseFrame | Buffer | null>;
 
-/** A buffer is a frame as `bytesOfFrame` writes it, which several streams may share. */
+/** A buffer is a frame as `encodeFrame` writes it, which several streams may share. */
 export type Frames = AsyncIterable<SseFrame | LateFrame | Buffer>;
 
 const KEEP_ALIVE_MS = 15_000;
@@ -66,12 +66,12 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
     if (between && raw.writableLength === 0) raw.write(': keep-alive\n\n');
   }, KEEP_ALIVE_MS);
   try {
-    await sent(raw, ': open\n\n');
+    await writeAndWait(raw, ': open\n\n');
     for await (const frame of frames) {
       await waiting.turn();
       between = false;
       if (typeof frame === 'function') await sendLate(outlet, frame);
-      else await sent(raw, bytesOf(frame));
+      else await writeAndWait(raw, toBytes(frame));
       between = true;
       if (raw.destroyed) return;
     }
@@ -82,15 +82,15 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
 }
 
 /** Resolves when so little is left of everything written that more may be. */
-async function sent(raw: ServerResponse, text: string | Buffer): Promise<void> {
-  const taken = written(raw, text);
-  if (raw.writableLength > UNSENT_BYTES) await taken();
+async function writeAndWait(raw: ServerResponse, text: string | Buffer): Promise<void> {
+  const waitForSocket = startWrite(raw, text);
+  if (raw.writableLength > UNSENT_BYTES) await waitForSocket();
 }
 
 type Taken = (most_ms?: number) => Promise<boolean>;
 
 /** Writes a text. The result waits until the socket has taken it, or for `most_ms`; it is false if that was too short. */
-function written(raw: ServerResponse, text: string | Buffer): Taken {
+function startWrite(raw: ServerResponse, text: string | Buffer): Taken {
   let taken = raw.destroyed;
   let done = () => {};
   if (!taken)
@@ -125,24 +125,24 @@ async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promis
 /** Writes parts until one is not taken in time. Returns the place to continue from, and what to wait for. */
 async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   const frame = await load();
-  const text = frame ? bytesOf(frame) : Buffer.alloc(0);
+  const text = frame ? toBytes(frame) : Buffer.alloc(0);
   const size = Math.min(PARTS.largest, Math.max(PARTS.smallest, Math.ceil(text.length / PARTS.most)));
   let from = start;
-  let taken: Taken = async () => true;
+  let waitForSocket: Taken = async () => true;
   for (let slow = false; from < text.length && !slow && !raw.destroyed; ) {
     // A copy: a part of the buffer would keep all of it.
     const part = Buffer.from(text.subarray(from, from + size));
     from += part.length;
-    taken = written(raw, part);
-    slow = !(await taken(PATIENCE_MS));
+    waitForSocket = startWrite(raw, part);
+    slow = !(await waitForSocket(PATIENCE_MS));
   }
-  return { from, length: text.length, taken };
+  return { from, length: text.length, taken: waitForSocket };
 }
 
-const bytesOf = (frame: SseFrame | Buffer) => (Buffer.isBuffer(frame) ? frame : bytesOfFrame(frame));
+const toBytes = (frame: SseFrame | Buffer) => (Buffer.isBuffer(frame) ? frame : encodeFrame(frame));
 
 /** As bytes: of a string that waits for its socket, Node keeps a copy of three times its length. */
-export function bytesOfFrame({ id, event, data }: SseFrame): Buffer {
+export function encodeFrame({ id, event, data }: SseFrame): Buffer {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
   return Buffer.from(`${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
 }

@@ -3,12 +3,12 @@ import { isStorable, type Warning } from '../../contracts/common.ts';
 import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
 import { withoutLimits } from '../stored-replies.ts';
 import { findExcess } from './entries.ts';
-import { idFields, unknownFields } from './fields.ts';
-import { respelt } from './spellings.ts';
+import { findUnknownFields, listIdFields } from './fields.ts';
+import { respell } from './spellings.ts';
 
 const DEEPEST = 64;
 
-interface Judging {
+interface ParseOptions {
   /** What the value is, such as `body`: the error path if the value as a whole is invalid. */
   what: string;
   /** Schema of the record, whose service-set fields a client may send back. */
@@ -23,30 +23,34 @@ interface Judging {
   now?: unknown;
 }
 
-export interface Judged<T> {
+interface ParsedValue<T> {
   value: T;
   /** About fields that are never read. */
   warnings: Warning[];
 }
 
 /** The parsed value, or a 422 that lists every invalid field. */
-export const validated = <S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> =>
-  judged(schema, value, { what }).value;
+export const parseValue = <S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> =>
+  parseWithWarnings(schema, value, { what }).value;
 
 /** The parsed value with warnings about ignored fields. 422 lists every invalid field, and unknown fields of protective settings. */
-export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: Judging): Judged<z.output<S>> {
-  const { within = '' } = judging;
-  const placed = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
-  const refused = findExcess(schema, given, { path: [], large: judging.large ?? false }) ?? findUnstorable(given, [], 0);
-  if (refused) throw unprocessable([placed(refused)]);
+export function parseWithWarnings<S extends z.ZodType>(
+  schema: S,
+  given: unknown,
+  options: ParseOptions,
+): ParsedValue<z.output<S>> {
+  const { within = '' } = options;
+  const prefixPath = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
+  const refused = findExcess(schema, given, { path: [], large: options.large ?? false }) ?? findUnstorable(given, [], 0);
+  if (refused) throw unprocessable([prefixPath(refused)]);
   const conflicts: FieldError[] = [];
-  const { keeps_nulls = false, now } = judging;
-  const value = respelt(schema, given, { keeps_nulls, now, refuse: (fault) => conflicts.push(fault) });
+  const { keeps_nulls = false, now } = options;
+  const value = respell(schema, given, { keeps_nulls, now, refuse: (fault) => conflicts.push(fault) });
   const result = schema.safeParse(value);
-  const unknown = unknownFields(schema, value).filter(({ path }) => !isSetByService(path, judging.settled));
-  const errors = [...conflicts, ...errorsOf(result, judging.what), ...unknown.filter((field) => field.refused)];
-  if (!result.success || errors.length > 0) throw unprocessable(errors.map(placed));
-  return { value: result.data, warnings: unknown.map(placed) };
+  const unknown = findUnknownFields(schema, value).filter(({ path }) => !isSetByService(path, options.settled));
+  const errors = [...conflicts, ...listErrors(result, options.what), ...unknown.filter((field) => field.refused)];
+  if (!result.success || errors.length > 0) throw unprocessable(errors.map(prefixPath));
+  return { value: result.data, warnings: unknown.map(prefixPath) };
 }
 
 /** Whether a client may have read the field in a reply. */
@@ -66,9 +70,9 @@ const FILTERS = new Set(
 );
 
 /** Warns about an unknown query parameter; refuses one that filters another list or looks like a misspelled filter. */
-export function judgedQuery<S extends z.ZodType>(schema: S, value: unknown): Judged<z.output<S>> {
+export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): ParsedValue<z.output<S>> {
   refuseImpossibleIds(schema, value);
-  const { value: query, warnings } = judged(schema, value, { what: 'query' });
+  const { value: query, warnings } = parseWithWarnings(schema, value, { what: 'query' });
   const meant = warnings.filter(({ path, message }) => FILTERS.has(path) || message.includes('did you mean'));
   if (meant.length > 0) throw unprocessable(meant);
   return { value: query, warnings };
@@ -76,14 +80,14 @@ export function judgedQuery<S extends z.ZodType>(schema: S, value: unknown): Jud
 
 /** A malformed id names nothing that exists, as in a path. */
 function refuseImpossibleIds(schema: z.ZodType, query: unknown): void {
-  for (const [name, field] of idFields(schema)) {
+  for (const [name, field] of listIdFields(schema)) {
     const given = Object(query)[name];
     if (typeof given === 'string' && !field.safeParse(given).success)
       throw new AppError('not_found', `\`${name}\` of the query is not a valid id, so nothing has it`);
   }
 }
 
-function errorsOf(result: z.ZodSafeParseResult<unknown>, what: string): FieldError[] {
+function listErrors(result: z.ZodSafeParseResult<unknown>, what: string): FieldError[] {
   if (result.success) return [];
   // Unknown names are reported separately, with the nearest known name.
   const issues = result.error.issues.filter(({ code }) => code !== 'unrecognized_keys');
@@ -98,8 +102,8 @@ function findUnstorable(value: unknown, path: string[], depth: number): FieldErr
   for (const key of Object.keys(value)) {
     if (!isStorable(key)) return unstorable([...path, 'key']);
     path.push(key);
-    const found = findUnstorable((value as Record<string, unknown>)[key], path, depth + 1);
-    if (found) return found;
+    const fault = findUnstorable((value as Record<string, unknown>)[key], path, depth + 1);
+    if (fault) return fault;
     path.pop();
   }
   return null;

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Warning } from '../../contracts/common.ts';
 import { unprocessable } from '../../domain/errors.ts';
-import { missingToken } from '../checks/needs.ts';
+import { describeMissingToken } from '../checks/needs.ts';
 import { isOtherName } from './spellings.ts';
 
 /** Collects warnings about a request that succeeds. */
@@ -26,43 +26,43 @@ const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?=$|[,;\s])/i;
  * The warnings of a request. A client that sends back a record with its `warnings` and `needs` knows them, so strict handling does not
  * refuse them again.
  */
-export function warningsOf(
+export function createWarnings(
   { method, headers, body }: Pick<FastifyRequest, 'method' | 'headers' | 'body'>,
   reply: FastifyReply,
 ): Warnings {
   const strict = method !== 'GET' && STRICT.test([headers.prefer ?? []].flat().join(', '));
   if (strict) reply.header('preference-applied', 'handling=strict');
   const warnings: Warning[] = [];
-  const known = strict ? messagesIn(body) : new Set();
+  const body_messages = strict ? listMessages(body) : new Set();
   return {
     strict,
     warnings,
     warn(...more) {
       warnings.push(...more);
-      const refused = more.filter(({ message }) => !known.has(message));
+      const refused = more.filter(({ message }) => !body_messages.has(message));
       if (strict && refused.length > 0) throw unprocessable(refused, 'strict_handling');
     },
     note: (...more) => void warnings.push(...more),
   };
 }
 
-function messagesIn(body: unknown): Set<unknown> {
+function listMessages(body: unknown): Set<unknown> {
   if (!isObject(body)) return new Set();
   const { warnings, needs } = body;
   return new Set([
     ...(Array.isArray(warnings) ? warnings.map((warning) => Object(warning).message) : []),
-    ...(Array.isArray(needs) ? needs.map((name) => missingToken(String(name))) : []),
+    ...(Array.isArray(needs) ? needs.map((name) => describeMissingToken(String(name))) : []),
   ]);
 }
 
 /** The reply with its warnings, if it is an object. They are part of what a repeated Idempotency-Key returns. */
 export function withWarnings(answer: unknown, { warnings }: Pick<Warnings, 'warnings'>): unknown {
   if (warnings.length === 0 || !isObject(answer)) return answer;
-  return { ...answer, warnings: [...warningsIn(answer), ...warnings] };
+  return { ...answer, warnings: [...getWarnings(answer), ...warnings] };
 }
 
 /** The warnings of a reply made by `withWarnings`. */
-export const warningsIn = (answer: unknown): Warning[] =>
+export const getWarnings = (answer: unknown): Warning[] =>
   isObject(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -72,9 +72,13 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
  * Warns about sent fields that only the service sets. A client that writes back what it read sends all of them, so unchanged values
  * and `updated_at` cause no warning.
  */
-export function settled(body: unknown, schemas: { body: z.ZodType | null; reply: z.ZodType | null }, now: unknown): Warning[] {
-  const replyShape = shapeOf(schemas.reply);
-  const taken = shapeOf(schemas.body);
+export function listServiceFieldWarnings(
+  body: unknown,
+  schemas: { body: z.ZodType | null; reply: z.ZodType | null },
+  now: unknown,
+): Warning[] {
+  const replyShape = getShape(schemas.reply);
+  const taken = getShape(schemas.body);
   if (!isObject(body)) return [];
   return Object.keys(body)
     .filter((name) => name in replyShape && !(name in taken) && !NEVER_WARNED_OF.has(name) && !isOtherName(taken, name))
@@ -85,4 +89,4 @@ export function settled(body: unknown, schemas: { body: z.ZodType | null; reply:
 const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in', 'needs']);
 
 /** The fields of the record in a reply. */
-export const shapeOf = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});
+export const getShape = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

@@ -1,4 +1,4 @@
-import { type Agent, agents, unresolved } from '../../contracts/agents.ts';
+import { type Agent, agents, listReferenceWarnings } from '../../contracts/agents.ts';
 import type { BuiltinTool } from '../../contracts/builtin-tools.ts';
 import type { Warning } from '../../contracts/common.ts';
 import type { FieldError } from '../../domain/errors.ts';
@@ -7,13 +7,13 @@ import type { RowFilter } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
 import type { StoredAgent } from '../../store/resources/agents.ts';
 import { builtinSpecs } from '../../tools/builtin/index.ts';
-import { guardDoubtsOf, guardFaults } from '../checks/agent-guards.ts';
-import { unknownReferences } from '../checks/references.ts';
-import { unfilledTools } from '../checks/tool-tokens.ts';
-import { agentTagDoubts } from '../checks/unjoined.ts';
+import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
+import { listReferenceErrors } from '../checks/references.ts';
+import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
+import { listAgentTagWarnings } from '../checks/unjoined.ts';
 import { hostedFaults } from '../hosted-tools.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
-import { nearest } from '../http/fields.ts';
+import { findNearest } from '../http/fields.ts';
 import type { Api } from '../http/mount.ts';
 
 interface Services {
@@ -30,22 +30,23 @@ const REFERENCES = {
 } as const;
 
 export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared_write: SharedWrite): void {
-  const list = ({ tag, tags, ...filter }: RowFilter) => store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]));
+  const list = ({ tag, tags, ...filter }: RowFilter) =>
+    store.agents.list(filter, toTagFilter([tag, ...(tags?.split(',') ?? [])]));
   mountCrud(api, agents, {
     store: { ...store.agents, remove: store.removeAgent },
     list,
     shared_write,
     async check(values, caller, { id }) {
       const before = id ? await store.agents.find(id) : null;
-      return agentFaults(store, values, { before, by: caller.key });
+      return listAgentErrors(store, values, { before, by: caller.key });
     },
-    doubts: async (agent, caller) => [
-      ...unresolved(agent),
-      ...toolDoubts(agent, builtin_tools),
-      ...(await agentTagDoubts(store, { created_by: caller.key, ...agent })),
-      ...(await guardDoubtsOf(store, agent, caller.key)),
+    listWarnings: async (agent, caller) => [
+      ...listReferenceWarnings(agent),
+      ...listToolWarnings(agent, builtin_tools),
+      ...(await listAgentTagWarnings(store, { created_by: caller.key, ...agent })),
+      ...(await listGuardWarnings(store, agent, caller.key)),
     ],
-    lacks: (agent, caller) => unfilledTools(store, agent, caller),
+    listRunWarnings: (agent, caller) => listToolTokenWarnings(store, agent, caller),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }
@@ -57,34 +58,38 @@ interface SavingAgent {
 }
 
 /** What an agent names and this installation does not have, or the agent itself. */
-export const agentFaults = async (store: Store, values: Partial<Agent>, { before, by }: SavingAgent): Promise<FieldError[]> => [
-  ...unknownBuiltins(values),
+export const listAgentErrors = async (
+  store: Store,
+  values: Partial<Agent>,
+  { before, by }: SavingAgent,
+): Promise<FieldError[]> => [
+  ...listBuiltinErrors(values),
   ...(await hostedFaults(store, values, before)),
-  ...(await unknownReferences(store, values, REFERENCES, before)),
-  ...(values.approval_tools ? await guardFaults(store, { ...before, ...values }, by) : []),
+  ...(await listReferenceErrors(store, values, REFERENCES, before)),
+  ...(values.approval_tools ? await listGuardErrors(store, { ...before, ...values }, by) : []),
 ];
 
 /** Agents have no tags. They match by the tags that their resources are joined by. */
-function taggedBy(wanted: (string | undefined)[]): object {
+function toTagFilter(wanted: (string | undefined)[]): object {
   const names = wanted.map((name) => name?.trim()).filter(Boolean);
   return names.length > 0 ? { OR: [{ mcp_server_tags: { hasSome: names } }, { knowledge_tags: { hasSome: names } }] } : {};
 }
 
 const BUILTINS = builtinSpecs().map(({ name }) => name);
 
-export function unknownBuiltins({ builtin_tools = [] }: Partial<Agent>): FieldError[] {
+export function listBuiltinErrors({ builtin_tools = [] }: Partial<Agent>): FieldError[] {
   return builtin_tools
     .map((name, index) => ({ name, path: `builtin_tools.${index}` }))
     .filter(({ name }) => !BUILTINS.includes(name))
     .map(({ name, path }) => {
-      const near = nearest(name, BUILTINS);
+      const near = findNearest(name, BUILTINS);
       const hint = near ? `did you mean \`${near.name}\`?` : `there are ${BUILTINS.join(', ')}`;
       return { path, message: `There is no built-in tool named \`${name}\`; ${hint}` };
     });
 }
 
 /** Warns about tools that a run of this agent would not get, or would get under another name. */
-function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
+function listToolWarnings(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
   const { custom_tool_ids = [], provider_id, builtin_tools = [], tool_definitions = [] } = agent;
   const skipped =
     custom_tool_ids.length > 0 && !provider_id

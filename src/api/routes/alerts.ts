@@ -2,20 +2,20 @@ import { type Alert, alerts, MOST_ALERTS } from '../../contracts/alerts.ts';
 import { conflict } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { ownedAlert, refuseForeignWorkflow } from '../checks/owned.ts';
-import { madeOnce } from '../http/crud.ts';
+import { getOwnAlert, refuseForeignWorkflow } from '../checks/owned.ts';
+import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 
 export function alertRoutes(api: Api, { store }: { store: Store }): void {
-  const owned = ownedAlert(store);
+  const getOwn = getOwnAlert(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    toReply(alerts.get.reply, await owned((params as { id: string }).id, caller));
+    toReply(alerts.get.reply, await getOwn((params as { id: string }).id, caller));
 
   mount(api, alerts.list, ({ query }, caller) => store.alerts.list({ ...query, owner: caller.key }));
-  mount(api, alerts.get, ({ params: { id } }, caller) => owned(id, caller));
+  mount(api, alerts.get, ({ params: { id } }, caller) => getOwn(id, caller));
   mount(api, alerts.create, ({ body, reserved_id }, caller) =>
-    madeOnce<Alert>(reserved_id, store.alerts.find, async () => {
+    createOnce<Alert>(reserved_id, store.alerts.find, async () => {
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
       if ((await store.alerts.countOf(caller.key)) >= MOST_ALERTS)
         throw conflict(`You have ${MOST_ALERTS} alerts, the most that one person may have; delete one first`, 'alerts_limit');
@@ -26,7 +26,7 @@ export function alertRoutes(api: Api, { store }: { store: Store }): void {
     api,
     alerts.update,
     async ({ params: { id }, body }, caller) => {
-      await owned(id, caller);
+      await getOwn(id, caller);
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
       return store.alerts.update(id, body);
     },
@@ -36,13 +36,13 @@ export function alertRoutes(api: Api, { store }: { store: Store }): void {
     api,
     alerts.remove,
     async ({ params: { id } }, caller) => {
-      await owned(id, caller);
+      await getOwn(id, caller);
       await store.alerts.remove(id);
     },
     { current },
   );
   mount(api, alerts.events, async ({ params: { id }, query }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     return store.alerts.eventsOf(id, query);
   });
 }

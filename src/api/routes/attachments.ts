@@ -1,6 +1,6 @@
 import type { AttachmentOrder } from '../../contracts/attachments.ts';
 import { attachments } from '../../contracts/attachments.ts';
-import { type AttachedFile, mediaTypeOf, plainFileName } from '../../domain/attachments.ts';
+import { type AttachedFile, detectMediaType, plainFileName } from '../../domain/attachments.ts';
 import { AppError, notFound, unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import { FileReply } from '../http/file-reply.ts';
@@ -20,18 +20,18 @@ interface Services {
 
 export function attachmentRoutes(api: Api, { store, limits }: Services): void {
   mount(api, attachments.upload, async ({ file: { filename, media_type, content } }, { key }) => {
-    const file = checkedFile({ name: plainFileName(filename), declared: media_type, content }, { limits, path: 'file' });
+    const file = checkFile({ name: plainFileName(filename), declared: media_type, content }, { limits, path: 'file' });
     return store.attachments.create({ ...file, created_by: key });
   });
-  const found = <T>(id: string, file: T | null): T => {
+  const requireFile = <T>(id: string, file: T | null): T => {
     if (!file) throw notFound('attachment', id);
     return file;
   };
-  mount(api, attachments.get, async ({ params: { id } }, { key }) => found(id, await store.attachments.find(id, key)));
+  mount(api, attachments.get, async ({ params: { id } }, { key }) => requireFile(id, await store.attachments.find(id, key)));
   mount(
     api,
     attachments.content,
-    async ({ params: { id } }, { key }) => new FileReply(found(id, await store.attachments.read(id, key))),
+    async ({ params: { id } }, { key }) => new FileReply(requireFile(id, await store.attachments.read(id, key))),
   );
   mount(api, attachments.remove, ({ params: { id } }, { key }) => store.attachments.remove(id, key));
 }
@@ -44,13 +44,13 @@ interface SentFile {
 }
 
 /** A file with the type of its content. Refuses one that is too large, or of a type that runs are not given. */
-function checkedFile({ name, declared, content }: SentFile, { limits, path }: { limits: AttachmentLimits; path: string }) {
+function checkFile({ name, declared, content }: SentFile, { limits, path }: { limits: AttachmentLimits; path: string }) {
   if (content.length === 0) throw unprocessable([{ path, message: `${name} is empty` }], 'empty_attachment');
   if (content.length > limits.bytes_each) {
     const message = `${name} has ${content.length} bytes; a file may have ${limits.bytes_each} (ATTACHMENT_MAX_MB)`;
     throw new AppError('too_large', message, { code: 'attachment_too_large', errors: [{ path, message }] });
   }
-  const media_type = mediaTypeOf(content, { name, declared });
+  const media_type = detectMediaType(content, { name, declared });
   if (typeof media_type !== 'string') throw unprocessable([{ path, message: media_type.message }], media_type.code);
   return { name, media_type, content };
 }
@@ -59,17 +59,17 @@ function checkedFile({ name, declared, content }: SentFile, { limits, path }: { 
 export type AskedFile = { id: string } | SentFile;
 
 /** The content and the type of a data URL in base64; null if it is none. */
-export function fileOfDataUrl(url: string): Pick<SentFile, 'declared' | 'content'> | null {
+export function parseDataUrl(url: string): Pick<SentFile, 'declared' | 'content'> | null {
   const [, declared, data] = /^data:([^,]*);base64,([\s\S]*)$/i.exec(url) ?? [];
   if (declared === undefined || data === undefined || !/^[A-Za-z0-9+/\s]*={0,2}$/.test(data.trimEnd())) return null;
   return { declared, content: Buffer.from(data, 'base64') };
 }
 
 /** The files that the `attachments` of a prompt name. */
-export function askedFiles(orders: readonly AttachmentOrder[]): AskedFile[] {
+export function parseAttachments(orders: readonly AttachmentOrder[]): AskedFile[] {
   return orders.map(({ id, name, media_type, data = '' }, index) => {
     if (id !== undefined) return { id };
-    const sent = fileOfDataUrl(data);
+    const sent = parseDataUrl(data);
     const path = `attachments.${index}.data`;
     if (!sent) throw unprocessable([{ path, message: 'The data is not base64' }], 'invalid_attachment');
     return { name: plainFileName(name ?? ''), declared: media_type ?? sent.declared, content: sent.content };
@@ -84,21 +84,21 @@ interface Attaching {
 }
 
 /** The files of a prompt by an owner, of which those in the request are stored. Refuses before it stores any. */
-export const attaching =
+export const createAttach =
   ({ store, limits, admitBytes }: Attaching) =>
-  async (asked: readonly AskedFile[], owner: string): Promise<AttachedFile[]> => {
-    if (asked.length === 0) return [];
-    if (asked.length > limits.count) {
+  async (requests: readonly AskedFile[], owner: string): Promise<AttachedFile[]> => {
+    if (requests.length === 0) return [];
+    if (requests.length > limits.count) {
       const message = `A prompt may have ${limits.count} attachments (ATTACHMENTS_PER_PROMPT)`;
       throw unprocessable([{ path: 'attachments', message }], 'too_many_attachments');
     }
-    const known = await store.attachments.owned(
-      asked.flatMap((file) => ('id' in file ? [file.id] : [])),
+    const existing_files = await store.attachments.owned(
+      requests.flatMap((file) => ('id' in file ? [file.id] : [])),
       owner,
     );
-    const sent = asked.map((file, index) => ('id' in file ? null : checkedFile(file, { limits, path: `attachments.${index}` })));
+    const sent = requests.map((file, index) => ('id' in file ? null : checkFile(file, { limits, path: `attachments.${index}` })));
     const new_bytes = sent.reduce((sum, file) => sum + (file?.content.length ?? 0), 0);
-    const bytes = known.reduce((sum, { size }) => sum + size, new_bytes);
+    const bytes = existing_files.reduce((sum, { size }) => sum + size, new_bytes);
     if (bytes > limits.bytes_together) {
       const message = `The attachments of a prompt may have ${limits.bytes_together} bytes together (ATTACHMENTS_MAX_MB); these have ${bytes}`;
       throw new AppError('too_large', message, { code: 'attachments_too_large', errors: [{ path: 'attachments', message }] });
@@ -106,10 +106,10 @@ export const attaching =
     if (new_bytes > 0) await admitBytes(owner, new_bytes);
     const files: AttachedFile[] = [];
     for (const file of sent) {
-      const attached = file ? await store.attachments.create({ ...file, created_by: owner }) : known.shift();
+      const attached = file ? await store.attachments.create({ ...file, created_by: owner }) : existing_files.shift();
       if (attached) files.push(attached);
     }
     return files;
   };
 
-export type Attach = ReturnType<typeof attaching>;
+export type Attach = ReturnType<typeof createAttach>;

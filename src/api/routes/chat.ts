@@ -6,7 +6,7 @@ import type { Warning } from '../../contracts/common.ts';
 import { AppError, conflict, notFound } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { ownedSession } from '../checks/owned.ts';
+import { getOwnSession } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { LateFrame, SseFrame } from '../http/sse.ts';
 
@@ -20,69 +20,75 @@ export interface ChatServices {
 }
 
 /** What an Idempotency-Key refers to: the place of the reply. */
-interface Begun {
+interface ReplyPlace {
   session_id: string;
   question_id: string;
   message_id: string;
 }
 
 export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatServices): void {
-  const agentOf = async (id: string): Promise<Agent> => {
+  const getAgent = async (id: string): Promise<Agent> => {
     const agent = await store.agents.find(id);
     if (!agent) throw notFound('agent', id);
     return agent;
   };
-  const owned = ownedWithAgent(store);
+  const getSession = getAgentSession(store);
 
   mount(api, chat.sessions, async ({ params: { agent_id }, query }, caller) => {
-    await agentOf(agent_id);
+    await getAgent(agent_id);
     return store.chat.list({ ...query, agent_id, owner: caller.key });
   });
   mount(api, chat.session, async ({ params }, caller) => {
-    await agentOf(params.agent_id);
-    const session = await owned(params, caller);
+    await getAgent(params.agent_id);
+    const session = await getSession(params, caller);
     return { ...session, messages: await store.chat.messages(session.id) };
   });
   mount(api, chat.remove, async ({ params }, caller) => {
-    await agentOf(params.agent_id);
-    await store.chat.remove((await owned(params, caller)).id);
+    await getAgent(params.agent_id);
+    await store.chat.remove((await getSession(params, caller)).id);
   });
   mount(api, chat.stop, async ({ params }, caller) => {
-    await agentOf(params.agent_id);
-    const { id: session_id } = await owned(params, caller);
+    await getAgent(params.agent_id);
+    const { id: session_id } = await getSession(params, caller);
     await store.chat.noteStop(session_id);
     stopReply(session_id);
     return { status: 'stop_requested' as const, session_id };
   });
   mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once, warnings }, caller) => {
-    const agent = await agentOf(agent_id);
-    if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
+    const agent = await getAgent(agent_id);
+    if (session_id !== undefined) await getSession({ agent_id, session_id }, caller);
     await guard(message, agent, caller);
     const question = { session_id, agent_id, owner: caller.key, content: message };
-    const { value: begun, replayed: again } = await once(async (id = uuid()): Promise<Begun> => {
+    const { value: reply_place, replayed: again } = await once(async (id = uuid()): Promise<ReplyPlace> => {
       // Made together, so that the ids of two questions asked at once are in the order of the messages, too.
       const message_id = uuid();
       return { session_id: await store.chat.ask({ id, ...question }), question_id: id, message_id };
     });
     // Only after the key is tied to this reply, so that the key never produces a second one.
-    return numbered(again ? await stored(store, begun) : replies.start({ agent, caller, ...begun }), warnings);
+    return numberFrames(
+      again ? await loadStoredReply(store, reply_place) : replies.start({ agent, caller, ...reply_place }),
+      warnings,
+    );
   });
 }
 
 /** Replays a stored reply. Its text is loaded when it is sent. */
-async function stored(store: Store, { session_id, message_id }: Begun): Promise<AsyncIterable<ChatEvent | StoredText>> {
+async function loadStoredReply(
+  store: Store,
+  { session_id, message_id }: ReplyPlace,
+): Promise<AsyncIterable<ChatEvent | StoredText>> {
   const message = await store.chat.message(message_id);
   if (!message)
     throw conflict(
       'The reply to the first request with this Idempotency-Key is not stored: it is on its way, or its model failed',
       'reply_missing',
     );
-  return replayed(store, { session_id, message_id, usage: message.usage ?? { prompt_tokens: 0, completion_tokens: 0 } });
+  return streamStoredReply(store, { session_id, message_id, usage: message.usage ?? { prompt_tokens: 0, completion_tokens: 0 } });
 }
 
-async function* replayed(
+async function* streamStoredReply(
   store: Store,
-  { session_id, message_id, usage }: Omit<Begun, 'question_id'> & { usage: NonNullable<ChatMessage['usage']> },
+  { session_id, message_id, usage }: Omit<ReplyPlace, 'question_id'> & { usage: NonNullable<ChatMessage['usage']> },
 ): AsyncGenerator<ChatEvent | StoredText> {
   yield { type: 'session', session_id };
   yield { load: async () => (await store.chat.message(message_id))?.content ?? null };
@@ -90,26 +96,26 @@ async function* replayed(
 }
 
 /** The first frame is the session, with the warnings about the request. */
-async function* numbered(
+async function* numberFrames(
   events: AsyncIterable<ChatEvent | StoredText>,
   warnings: readonly Warning[],
 ): AsyncGenerator<SseFrame | LateFrame> {
   let last = 0;
   for await (const data of events) {
     const id = ++last;
-    if ('load' in data) yield async () => deltaOf(id, await data.load());
+    if ('load' in data) yield async () => toDelta(id, await data.load());
     else yield { id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
   }
 }
 
-const deltaOf = (id: number, content: string | null): SseFrame | null =>
+const toDelta = (id: number, content: string | null): SseFrame | null =>
   content === null ? null : { id, data: { type: 'delta', content } };
 
 /** 404 if unknown, 403 if someone else's, 400 if it is with another agent. */
-const ownedWithAgent =
+const getAgentSession =
   (store: Store) =>
   async ({ agent_id, session_id }: { agent_id: string; session_id: string }, caller: Caller) => {
-    const session = await ownedSession(store)(session_id, caller);
+    const session = await getOwnSession(store)(session_id, caller);
     if (session.agent_id !== agent_id)
       throw new AppError('invalid', 'This chat session is with a different agent', { code: 'session_of_other_agent' });
     return session;

@@ -11,13 +11,13 @@ import type { ToolRunner } from '../../toolrunner/runner.ts';
 import type { FitArguments } from '../../tools/arguments.ts';
 import { resolveEnv } from '../../tools/python.ts';
 import { ToolUnreachable } from '../../tools/source.ts';
-import { tokenNeeds } from '../checks/needs.ts';
-import { unfilled } from '../checks/tool-tokens.ts';
+import { createTokenChecks } from '../checks/needs.ts';
+import { listVariableWarnings } from '../checks/tool-tokens.ts';
 import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { Upload } from '../http/uploads.ts';
-import { validated } from '../http/validate.ts';
-import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
+import { parseValue } from '../http/validate.ts';
+import { buildTool, buildToolChanges, listNetworkWarnings, type ToolFields } from './tool-files.ts';
 
 interface Services {
   store: Store;
@@ -28,41 +28,42 @@ interface Services {
 
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
-  const find = findIn(store);
+  const getTool = getExistingTool(store);
   const create = async (fields: NewRecord<CustomToolValues>, by?: string) =>
-    maskedTool(await store.customTools.create(await newTool(runner, fields), by));
+    dropEmptyEnv(await store.customTools.create(await buildTool(runner, fields), by));
   const resource: Records<CustomTool, NewRecord<CustomToolValues>, ToolFields> = {
     find: async (id) => {
       const tool = await store.customTools.find(id);
-      return tool && maskedTool(tool);
+      return tool && dropEmptyEnv(tool);
     },
     create,
     update: async (id, fields, by) =>
-      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields), by)),
+      dropEmptyEnv(await store.customTools.update(id, await buildToolChanges(runner, await getTool(id), fields), by)),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
     store: resource,
     async list(query) {
       const page = await store.customTools.list(query);
-      return { ...page, items: page.items.map(maskedTool) };
+      return { ...page, items: page.items.map(dropEmptyEnv) };
     },
     shared_write,
     async check(values, _, { id, warn }) {
-      warn(...(await networkDoubts(runner, { ...(id ? { name: (await find(id)).name } : {}), ...values })));
+      warn(...(await listNetworkWarnings(runner, { ...(id ? { name: (await getTool(id)).name } : {}), ...values })));
       return [];
     },
-    doubts: async ({ name }) => takenName(String(name), services.builtin_tools),
-    lacks: async (tool) => unfilled(tool),
-    needs: needsOf(store),
+    listWarnings: async ({ name }) => listNameWarnings(String(name), services.builtin_tools),
+    listRunWarnings: async (tool) => listVariableWarnings(tool),
+    tokenChecks: createEnvTokenChecks(store),
     async mayRemove({ id }) {
-      if ((await find(id)).is_plugin) throw conflict('This tool came with the installation; disable it instead', 'plugin_tool');
+      if ((await getTool(id)).is_plugin)
+        throw conflict('This tool came with the installation; disable it instead', 'plugin_tool');
     },
     users: ({ id }, { key }) => store.usersOf('customTool', id, key),
   });
   mount(api, customTools.upload, async ({ file, warn }, caller) => {
-    const fields = fileFields(file);
-    warn(...takenName(fields.name, services.builtin_tools));
+    const fields = parseToolFile(file);
+    warn(...listNameWarnings(fields.name, services.builtin_tools));
     return create({ ...fields, created_by: caller.key }, caller.key);
   });
   mount(api, customTools.validate, async ({ body: { name, source_code } }) => {
@@ -70,29 +71,29 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
     return { valid, inferred_schema, error };
   });
   mount(api, customTools.run, async ({ params, body, signal }, caller) => {
-    return runOnce(services, { tool: await find(params.id as string), args: body.arguments, caller }, signal);
+    return runOnce(services, { tool: await getTool(params.id as string), args: body.arguments, caller }, signal);
   });
   envMappingRoutes(api, store, shared_write);
 }
 
 function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): void {
-  const find = findIn(store);
-  const mappingOf = async ({ id, name, env_config = {} }: CustomTool, caller: Caller) => ({
+  const getTool = getExistingTool(store);
+  const toMapping = async ({ id, name, env_config = {} }: CustomTool, caller: Caller) => ({
     tool_id: id,
     tool_name: name,
     env_mapping: Object.fromEntries(
       Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
     ),
-    available_tokens: await store.tokens.namesOf(caller.key),
+    available_tokens: await store.tokens.listNames(caller.key),
   });
   mount(api, customTools.getEnvMapping, async ({ params, warn }, caller) => {
-    const tool = await find(params.id as string);
-    const doubts = [...(await needsOf(store).doubts(tool, caller)), ...unfilled(tool)];
-    warn(...doubts.map(asMapping));
-    return mappingOf(tool, caller);
+    const tool = await getTool(params.id as string);
+    const warnings = [...(await createEnvTokenChecks(store).listWarnings(tool, caller)), ...listVariableWarnings(tool)];
+    warn(...warnings.map(toMappingWarning));
+    return toMapping(tool, caller);
   });
   mount(api, customTools.setEnvMapping, async ({ params, body: { env_mapping }, warn }, caller) => {
-    const tool = await find(params.id as string);
+    const tool = await getTool(params.id as string);
     refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
     const config = structuredClone(tool.env_config ?? {});
     const undeclared = Object.keys(env_mapping).filter((variable) => !config[variable]);
@@ -103,37 +104,37 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     for (const [variable, token_name] of Object.entries(env_mapping))
       if (config[variable]) config[variable].token_name = token_name;
     if (errors.length > 0) throw unprocessable(errors);
-    const doubts = await needsOf(store).doubts({ env_config: config }, caller);
-    warn(...doubts.map(asMapping));
-    return mappingOf(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
+    const warnings = await createEnvTokenChecks(store).listWarnings({ env_config: config }, caller);
+    warn(...warnings.map(toMappingWarning));
+    return toMapping(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
   });
 }
 
-const asMapping = ({ path, message }: Warning): Warning => ({ path: path.replace('env_config', 'env_mapping'), message });
+const toMappingWarning = ({ path, message }: Warning): Warning => ({ path: path.replace('env_config', 'env_mapping'), message });
 
-const needsOf = (store: Store) =>
-  tokenNeeds(store, ({ env_config }: Partial<CustomTool>) =>
+const createEnvTokenChecks = (store: Store) =>
+  createTokenChecks(store, ({ env_config }: Partial<CustomTool>) =>
     Object.entries(env_config ?? {}).map(([variable, { token_name: token }]) => ({ path: `env_config.${variable}`, token })),
   );
 
-const findIn = (store: Store) => async (id: string) => {
+const getExistingTool = (store: Store) => async (id: string) => {
   const tool = await store.customTools.find(id);
   if (!tool) throw notFound('custom tool', id);
   return tool;
 };
 
 /** Present only if the tool declares variables. */
-function maskedTool({ env_config, ...tool }: CustomTool): CustomTool {
+function dropEmptyEnv({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
 
-function takenName(name: string, builtin_tools: BuiltinTool[]): Warning[] {
+function listNameWarnings(name: string, builtin_tools: BuiltinTool[]): Warning[] {
   if (!builtin_tools.some((builtin) => builtin.name === name)) return [];
   const message = `\`${name}\` is the name of a built-in tool, too; for an agent that has both, this one is called custom_${name}`;
   return [{ path: 'name', message }];
 }
 
-function fileFields({ filename, content }: Upload) {
+function parseToolFile({ filename, content }: Upload) {
   if (!filename.endsWith('.py'))
     throw new AppError('invalid', 'Upload a Python file: its name must end in .py', { code: 'not_python' });
   let source_code: string;
@@ -142,7 +143,7 @@ function fileFields({ filename, content }: Upload) {
   } catch {
     throw unprocessable([{ path: 'file', message: 'The file is not UTF-8 text' }], 'invalid_tool');
   }
-  return validated(CustomToolCreate, { name: filename.slice(0, -'.py'.length), source_code }, 'file');
+  return parseValue(CustomToolCreate, { name: filename.slice(0, -'.py'.length), source_code }, 'file');
 }
 
 interface AdHoc {

@@ -2,8 +2,8 @@ import { type BundledItem, datasets, type ItemCall } from '../../contracts/datas
 import { notFound, unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { ownedDataset, ownedTask } from '../checks/owned.ts';
-import { madeOnce } from '../http/crud.ts';
+import { getOwnDataset, getOwnTask } from '../checks/owned.ts';
+import { createOnce } from '../http/crud.ts';
 import { type Api, type Gates, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 
@@ -15,21 +15,21 @@ interface Services {
 
 export function datasetRoutes(api: Api, services: Services): void {
   const { store } = services;
-  const owned = ownedDataset(store);
+  const getOwn = getOwnDataset(store);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    toReply(datasets.get.reply, await owned((params as { id: string }).id, caller));
+    toReply(datasets.get.reply, await getOwn((params as { id: string }).id, caller));
 
   mount(api, datasets.list, ({ query }, caller) => store.datasets.list(query, caller.key));
-  mount(api, datasets.get, ({ params: { id } }, caller) => owned(id, caller));
+  mount(api, datasets.get, ({ params: { id } }, caller) => getOwn(id, caller));
   mount(api, datasets.create, ({ body, reserved_id: id }, caller) => {
     const values = { ...body, created_by: caller.key, ...(id ? { id } : {}) };
-    return madeOnce(id, store.datasets.find, () => store.datasets.create(values));
+    return createOnce(id, store.datasets.find, () => store.datasets.create(values));
   });
   mount(
     api,
     datasets.update,
     async ({ params: { id }, body }, caller) => {
-      await owned(id, caller);
+      await getOwn(id, caller);
       return store.datasets.update(id, body);
     },
     { current },
@@ -38,7 +38,7 @@ export function datasetRoutes(api: Api, services: Services): void {
     api,
     datasets.remove,
     async ({ params: { id } }, caller) => {
-      await owned(id, caller);
+      await getOwn(id, caller);
       await store.datasets.remove(id);
     },
     { current },
@@ -47,16 +47,16 @@ export function datasetRoutes(api: Api, services: Services): void {
 }
 
 function itemRoutes(api: Api, { store, admitBytes }: Services): void {
-  const owned = ownedDataset(store);
+  const getOwn = getOwnDataset(store);
   mount(api, datasets.items, async ({ params: { id }, query }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     return store.datasets.items(id, query);
   });
   mount(api, datasets.addItem, async ({ params, body, reserved_id: id }, caller) => {
-    const { id: dataset_id } = await owned(params.id, caller);
-    return madeOnce(id, store.datasets.findItem, async () => {
+    const { id: dataset_id } = await getOwn(params.id, caller);
+    return createOnce(id, store.datasets.findItem, async () => {
       const { task_id, ...given } = body;
-      const source = task_id === undefined ? NO_RUN : await runOf(store, task_id, caller);
+      const source = task_id === undefined ? NO_RUN : await loadSource(store, task_id, caller);
       await admitBytes(caller.key, Buffer.byteLength(JSON.stringify(source)));
       const { prompt = source.prompt, expected = source.expected } = given;
       const { calls, source_task_id } = source;
@@ -65,12 +65,12 @@ function itemRoutes(api: Api, { store, admitBytes }: Services): void {
     });
   });
   mount(api, datasets.importBundle, async ({ params, body, reserved_id: id }, caller) => {
-    const { id: dataset_id } = await owned(params.id, caller);
-    const values = { dataset_id, ...itemOf(body), source_task_id: null, created_by: caller.key, ...(id ? { id } : {}) };
-    return madeOnce(id, store.datasets.findItem, () => store.datasets.addItem(values));
+    const { id: dataset_id } = await getOwn(params.id, caller);
+    const values = { dataset_id, ...toItem(body), source_task_id: null, created_by: caller.key, ...(id ? { id } : {}) };
+    return createOnce(id, store.datasets.findItem, () => store.datasets.addItem(values));
   });
   mount(api, datasets.removeItem, async ({ params: { id, item_id } }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     if (!(await store.datasets.removeItem(id, item_id))) throw notFound('item of this dataset', item_id);
   });
 }
@@ -84,14 +84,14 @@ interface Source {
 
 const NO_RUN: Source = { prompt: '', expected: null, calls: [], source_task_id: null };
 
-async function runOf(store: Store, task_id: string, caller: Caller): Promise<Source> {
+async function loadSource(store: Store, task_id: string, caller: Caller): Promise<Source> {
   const task = await store.tasks.find(task_id);
   if (!task) throw unprocessable([{ path: 'task_id', message: `No task with id ${task_id}` }]);
-  const { prompt, response: expected } = await ownedTask(store)(task_id, caller);
+  const { prompt, response: expected } = await getOwnTask(store)(task_id, caller);
   return { prompt, expected, calls: await store.datasets.recordedCalls(task_id), source_task_id: task_id };
 }
 
-const itemOf = ({ task: { prompt }, end, steps }: BundledItem) => ({
+const toItem = ({ task: { prompt }, end, steps }: BundledItem) => ({
   prompt,
   expected: end.response ?? null,
   calls: steps.flatMap(({ tool_calls }) =>

@@ -4,9 +4,9 @@ import { type FieldError, unprocessable } from '../../domain/errors.ts';
 import type { Judge } from '../../guardrails/judge.ts';
 import type { Records } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
-import { foundIn, mountCrud, type NewRecord, type SharedWrite } from '../http/crud.ts';
+import { getExisting, mountCrud, type NewRecord, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
-import { judged } from '../http/validate.ts';
+import { parseWithWarnings } from '../http/validate.ts';
 
 interface Services {
   store: Store;
@@ -26,13 +26,13 @@ interface Rules {
 }
 
 export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_write, limits }: Rules): void {
-  const checked = configCheck(judge, limits);
-  const found = foundIn(store.guardrails, guardrails.noun);
+  const checkConfig = createConfigCheck(judge, limits);
+  const getGuardrail = getExisting(store.guardrails, guardrails.noun);
   const resource: Records<Guardrail, NewRecord<GuardrailValues>, Partial<GuardrailValues>> = {
     ...store.guardrails,
-    create: async (values) => store.guardrails.create(await checked(values)),
+    create: async (values) => store.guardrails.create(await checkConfig(values)),
     async update(id, values) {
-      const before = await found(id);
+      const before = await getGuardrail(id);
       const { guardrail_type = before.guardrail_type, config } = values;
       if (guardrail_type !== before.guardrail_type)
         throw unprocessable([
@@ -42,7 +42,7 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
           },
         ]);
       if (config === undefined) return store.guardrails.update(id, values);
-      const { created_by, ...complete } = await checked({ ...values, config, guardrail_type, created_by: before.created_by });
+      const { created_by, ...complete } = await checkConfig({ ...values, config, guardrail_type, created_by: before.created_by });
       return store.guardrails.update(id, complete);
     },
   };
@@ -50,17 +50,17 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
     store: resource,
     list: ({ guardrail_type, ...filter }) => store.guardrails.list(filter, guardrail_type ? { guardrail_type } : {}),
     shared_write,
-    doubts: async (guardrail) => guardDoubts(guardrail),
+    listWarnings: async (guardrail) => listGuardrailWarnings(guardrail),
     users: ({ id }, { key }) => store.usersOf('guardrail', id, key),
   });
   mount(api, guardrails.check, async ({ params: { id }, body: { text } }, { key: owner }) => {
-    const guardrail = await found(id);
+    const guardrail = await getGuardrail(id);
     if (guardrail.guardrail_type !== 'output') {
       const { reasons: violations } = await judge.promptReasons(guardrail, text, owner);
       const passed = violations.length === 0;
       return { passed, action: passed ? null : ('block' as const), violations, text: passed ? text : null };
     }
-    const { findings, text: through } = await judge.verdictOf([guardrail], text, { owner });
+    const { findings, text: through } = await judge.judgeAnswer([guardrail], text, { owner });
     const [finding] = findings;
     return { passed: !finding, action: finding?.action ?? null, violations: finding?.reasons ?? [], text: through };
   });
@@ -79,7 +79,7 @@ const GUARDS_NOTHING: { [type in Guardrail['guardrail_type']]: (config: Rule) =>
 };
 
 /** Warns about a guardrail without a rule: it looks like protection and is none. Invalid configurations are refused elsewhere. */
-export function guardDoubts({ guardrail_type, config }: Pick<Guardrail, 'guardrail_type' | 'config'>): Warning[] {
+export function listGuardrailWarnings({ guardrail_type, config }: Pick<Guardrail, 'guardrail_type' | 'config'>): Warning[] {
   const schema = GUARDRAIL_CONFIGS[guardrail_type];
   const complete = schema.safeParse(config);
   if (!complete.success || !GUARDS_NOTHING[guardrail_type](complete.data)) return [];
@@ -92,20 +92,20 @@ export function guardDoubts({ guardrail_type, config }: Pick<Guardrail, 'guardra
 type Configured = Pick<Guardrail, 'guardrail_type' | 'config' | 'created_by'>;
 
 /** The guardrail with its configuration validated for its type and defaults filled in; 422 lists the invalid fields. */
-export const configCheck =
+export const createConfigCheck =
   (judge: Judge, limits: GuardrailLimits) =>
   async <G extends Configured>(guardrail: G): Promise<G> => {
     const schema = GUARDRAIL_CONFIGS[guardrail.guardrail_type];
-    const { value } = judged(schema, guardrail.config, { what: 'config', within: 'config' });
+    const { value } = parseWithWarnings(schema, guardrail.config, { what: 'config', within: 'config' });
     const config = value as Record<string, unknown>;
-    const large = tooLarge(config, limits);
+    const large = listSizeErrors(config, limits);
     // Check sizes before compiling the patterns.
-    const errors = large.length > 0 ? large : await judge.faultsOf(config, guardrail.created_by);
+    const errors = large.length > 0 ? large : await judge.listConfigFaults(config, guardrail.created_by);
     if (errors.length > 0) throw unprocessable(errors);
     return { ...guardrail, config };
   };
 
-function tooLarge(config: Record<string, unknown>, limits: GuardrailLimits): FieldError[] {
+function listSizeErrors(config: Record<string, unknown>, limits: GuardrailLimits): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (path: string, message: string) => errors.push({ path: `config.${path}`, message });
   for (const field of ['forbidden_patterns', 'required_patterns']) {

@@ -15,17 +15,17 @@ const ORDINARY: readonly Scope[] = ['read', 'run', 'write'];
 /** Service keys belong to their owner. An administrator may only see and delete them. */
 export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: Pick<Store, 'serviceKeys'> }): void {
   const one = async (id: string, mine: (owner: string) => boolean): Promise<ServiceKey> => {
-    const found = await store.find(id);
-    if (!found) throw notFound(NOUN, id);
-    if (!mine(found.owner)) throw foreign(NOUN);
-    return found;
+    const target_key = await store.find(id);
+    if (!target_key) throw notFound(NOUN, id);
+    if (!mine(target_key.owner)) throw foreign(NOUN);
+    return target_key;
   };
   const own = (id: string, { key }: Caller) => one(id, (owner) => owner === key);
   const ownOrAdmin = (id: string, { key, is_admin }: Caller) => one(id, (owner) => is_admin || owner === key);
 
   /** Who rotates a key gets one that lives as long: a key must not outlive itself by way of another. */
-  async function refuseUnrelated(found: ServiceKey, { service_key }: Caller): Promise<void> {
-    if (!service_key || found.id === service_key.id || (await store.wasMadeWith(found, service_key.id))) return;
+  async function refuseUnrelated(target_key: ServiceKey, { service_key }: Caller): Promise<void> {
+    if (!service_key || target_key.id === service_key.id || (await store.wasMadeWith(target_key, service_key.id))) return;
     throw new AppError(
       'forbidden',
       'A service key may rotate only itself and the keys made with it; sign in yourself to rotate this one',
@@ -41,20 +41,20 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
       scopes: [...new Set(scopes ?? ORDINARY.filter((scope) => SCOPES_OF[role].includes(scope)))],
       expires_at,
     };
-    const errors = refusalsOf(values, caller);
+    const errors = listKeyErrors(values, caller);
     if (errors.length > 0) throw unprocessable(errors);
     if ((await store.countOf(caller.key)) >= MOST_KEYS)
       throw conflict(`You have ${MOST_KEYS} service keys, the most that one person may have; delete one first`, 'keys_limit');
     const { key: owner, login: owner_login } = caller;
-    return store.create({ name, ...values, owner, owner_login }, presentedKey(caller));
+    return store.create({ name, ...values, owner, owner_login }, toPresentedKey(caller));
   });
   mount(api, keys.rotate, async ({ params: { id }, body: { grace_seconds } }, caller) => {
-    const found = await own(id, caller);
-    refuseStronger(found, caller);
-    await refuseUnrelated(found, caller);
-    if (found.expires_at && Date.parse(found.expires_at) <= Date.now())
+    const target_key = await own(id, caller);
+    refuseStronger(target_key, caller);
+    await refuseUnrelated(target_key, caller);
+    if (target_key.expires_at && Date.parse(target_key.expires_at) <= Date.now())
       throw conflict('This service key has expired; create a new one', 'key_expired');
-    return store.rotate(id, new Date(Date.now() + grace_seconds * 1_000), presentedKey(caller));
+    return store.rotate(id, new Date(Date.now() + grace_seconds * 1_000), toPresentedKey(caller));
   });
   mount(api, keys.remove, async ({ params: { id } }, caller) => {
     refuseStronger(await ownOrAdmin(id, caller), caller);
@@ -62,7 +62,7 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
   });
 }
 
-const presentedKey = ({ service_key, access_token }: Caller): PresentedKey | null =>
+const toPresentedKey = ({ service_key, access_token }: Caller): PresentedKey | null =>
   service_key ? { id: service_key.id, key: access_token } : null;
 
 interface Asked {
@@ -72,7 +72,7 @@ interface Asked {
 }
 
 /** A key has no more rights, and no longer life, than the one who makes it. */
-function refusalsOf({ role, scopes, expires_at }: Asked, caller: Caller): FieldError[] {
+function listKeyErrors({ role, scopes, expires_at }: Asked, caller: Caller): FieldError[] {
   const errors: FieldError[] = [];
   if (!isWithin({ role, scopes: [] }, caller)) errors.push({ path: 'role', message: `\`role\` is above yours, ${caller.role}` });
   for (const scope of scopes) {
@@ -92,7 +92,7 @@ function refusalsOf({ role, scopes, expires_at }: Asked, caller: Caller): FieldE
 }
 
 /** A key must not replace or remove one that may more. */
-function refuseStronger(found: ServiceKey, caller: Caller): void {
-  if (caller.service_key && !isWithin(found, caller))
+function refuseStronger(target_key: ServiceKey, caller: Caller): void {
+  if (caller.service_key && !isWithin(target_key, caller))
     throw new AppError('forbidden', 'This service key may more than the one you use; sign in yourself to change it');
 }

@@ -16,15 +16,15 @@ import type { Caller } from '../../identity/caller.ts';
 import type { Records } from '../../store/database/resource.ts';
 import type { Store } from '../../store/index.ts';
 import type { ItemValues } from '../../store/resources/knowledge.ts';
-import { tokenNeeds } from '../checks/needs.ts';
-import { unknownReferences } from '../checks/references.ts';
-import { clearedIn } from '../checks/secrets.ts';
-import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
-import { unreadIn } from '../http/fields.ts';
+import { createTokenChecks } from '../checks/needs.ts';
+import { listReferenceErrors } from '../checks/references.ts';
+import { toClearedWarnings } from '../checks/secrets.ts';
+import { getExisting, mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
+import { listUnreadWarnings } from '../http/fields.ts';
 import { type Api, mount } from '../http/mount.ts';
-import { validated } from '../http/validate.ts';
+import { parseValue } from '../http/validate.ts';
 import type { KnowledgeService } from '../ports.ts';
-import { connectionTokens } from './mcps.ts';
+import { listConnectionTokens } from './mcps.ts';
 
 /** What the API needs: the index, text extraction from files, and a connection test of external sources. */
 interface Services {
@@ -38,13 +38,13 @@ export function knowledgeRoutes(api: Api, services: Services, shared_write: Shar
 }
 
 function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
-  const found = foundIn(store.knowledgeSources, knowledgeSources.noun);
+  const getSource = getExisting(store.knowledgeSources, knowledgeSources.noun);
   const resource: Records<KnowledgeSource, NewRecord<KnowledgeSourceValues>, Partial<KnowledgeSourceValues>> = {
     ...store.knowledgeSources,
     create: (values, by) => store.knowledgeSources.create(withAddress(values), by),
     async update(id, values, by) {
       if (!('connection_config' in values || 'source_type' in values)) return store.knowledgeSources.update(id, values, by);
-      const { source_type, connection_config } = await found(id);
+      const { source_type, connection_config } = await getSource(id);
       withAddress({ source_type, connection_config, ...values });
       return store.knowledgeSources.update(id, values, by);
     },
@@ -54,15 +54,15 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
     list: (query) => store.knowledgeSources.list(query),
     shared_write,
     async check(values, caller, { id, warn }) {
-      if (id) warn(...clearedIn(await store.knowledgeSources.clears(id, values, caller.key)));
+      if (id) warn(...toClearedWarnings(await store.knowledgeSources.clears(id, values, caller.key)));
       return [];
     },
-    doubts: async (source) => connectionDoubts(source),
-    needs: tokenNeeds(store, connectionTokens),
+    listWarnings: async (source) => listConnectionWarnings(source),
+    tokenChecks: createTokenChecks(store, listConnectionTokens),
     users: ({ id }, { key }) => store.usersOf('knowledgeSource', id, key),
   });
   mount(api, knowledgeSources.test, async ({ params: { id } }, caller) => {
-    const source = await found(id);
+    const source = await getSource(id);
     const answer = { success: true, items: null, embeddings: knowledge.embeds, error: null };
     // Other callers cannot open its secrets; that failure says nothing about the source.
     const own = source.created_by === caller.key;
@@ -88,31 +88,31 @@ function withAddress<S extends Connected>(source: S): S {
 }
 
 /** Warns about connection fields that this type of source ignores, and about missing ones that a search needs. */
-export function connectionDoubts({ source_type, connection_config }: Connected): Warning[] {
+export function listConnectionWarnings({ source_type, connection_config }: Connected): Warning[] {
   const field = 'connection_config';
   const schema = SOURCE_CONFIGS[source_type];
   const lacking = schema.safeParse(connection_config).error?.issues ?? [];
   return [
-    ...unreadIn(schema, connection_config, field),
+    ...listUnreadWarnings(schema, connection_config, field),
     ...lacking.map(({ path, message }) => ({ path: [field, ...path].join('.'), message: `${message}, or searches fail` })),
   ];
 }
 type Connected = Pick<KnowledgeSource, 'source_type' | 'connection_config'>;
 
 function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
-  const found = foundIn(store.knowledgeItems, knowledgeItems.noun);
-  const check = (values: { source_id?: string }) => sourceErrors(store, values);
+  const getItem = getExisting(store.knowledgeItems, knowledgeItems.noun);
+  const check = (values: { source_id?: string }) => listSourceErrors(store, values);
   const create = async ({ id, ...values }: ItemValues & { id?: string }) =>
     store.knowledgeItems.write(values, await knowledge.index(values.content), id);
   const resource: Records<KnowledgeItem, ItemValues & { id?: string }, Partial<ItemValues>> = {
     find: store.knowledgeItems.find,
     create,
     async update(id, values) {
-      const before = await found(id);
+      const before = await getItem(id);
       // Any change retries an item that could not be embedded.
       if (!('content' in values) && before.status === 'indexed') return store.knowledgeItems.describe(id, values);
-      const kept = (await store.knowledgeItems.content(id))?.content ?? '';
-      const item = { content: kept, ...before, ...values };
+      const content = (await store.knowledgeItems.content(id))?.content ?? '';
+      const item = { content: content, ...before, ...values };
       return store.knowledgeItems.write(item, await knowledge.index(item.content), id);
     },
     remove: store.knowledgeItems.remove,
@@ -126,7 +126,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
   mountCrud(api, knowledgeItems, { store: resource, list, shared_write, check, mayWrite });
 
   mount(api, knowledgeItems.upload, async ({ file, query }, caller) => {
-    const { source_id, tags, name = file.filename } = validated(KnowledgeUpload, { ...file.fields, ...query }, 'form');
+    const { source_id, tags, name = file.filename } = parseValue(KnowledgeUpload, { ...file.fields, ...query }, 'form');
     const errors = await check({ source_id });
     if (errors.length > 0) throw unprocessable(errors);
     await mayWrite({ source_id }, caller);
@@ -140,7 +140,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     return content;
   });
   mount(api, knowledgeItems.query, async ({ body }, caller) => {
-    const errors = await unknownReferences(store, body, { source_ids: 'knowledgeSource' });
+    const errors = await listReferenceErrors(store, body, { source_ids: 'knowledgeSource' });
     if (errors.length > 0) throw unprocessable(errors);
     const { items, warnings } = await knowledge.search({ ...body, principal: caller.key });
     return { items, warnings: warnings.map((message) => ({ path: 'query', message })) };
@@ -148,7 +148,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
 }
 
 /** An item needs an existing source of type builtin. */
-async function sourceErrors(store: Store, { source_id }: { source_id?: string }): Promise<FieldError[]> {
+async function listSourceErrors(store: Store, { source_id }: { source_id?: string }): Promise<FieldError[]> {
   if (source_id === undefined) return [];
   const source = await store.knowledgeSources.find(source_id);
   if (!source) return [{ path: 'source_id', message: `No knowledge source with id ${source_id}` }];

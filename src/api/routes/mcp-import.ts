@@ -3,24 +3,24 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Warning } from '../../contracts/common.ts';
 import { type McpEntry, McpServerCreate } from '../../contracts/mcps.ts';
 import { isTemplate, mapTexts } from '../../domain/secrets.ts';
-import { launcherOf, packageLaunch } from '../../tools/mcp/packages/launch.ts';
-import { validated } from '../http/validate.ts';
+import { findLauncher, parsePackageLaunch } from '../../tools/mcp/packages/launch.ts';
+import { parseValue } from '../http/validate.ts';
 import type { McpProbe } from '../ports.ts';
 
 /** An entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
-export function serverOfEntry(name: string, entry: McpEntry) {
+export function parseEntry(name: string, entry: McpEntry) {
   const { command, args = [], env = {}, url, headers = {}, disabled = false } = entry;
   const connection_config = command ? { command, args, env } : { url, headers };
-  return validated(
+  return parseValue(
     McpServerCreate,
-    { name, transport_type: transportOfEntry(entry), connection_config, is_enabled: !disabled },
+    { name, transport_type: toTransport(entry), connection_config, is_enabled: !disabled },
     name,
   );
 }
 
-const kindOf = ({ type, transport = type }: McpEntry) => transport;
+const getTransport = ({ type, transport = type }: McpEntry) => transport;
 
-export const transportOfEntry = (entry: McpEntry) => (entry.command ? 'stdio' : kindOf(entry) === 'sse' ? 'sse' : 'http');
+export const toTransport = (entry: McpEntry) => (entry.command ? 'stdio' : getTransport(entry) === 'sse' ? 'sse' : 'http');
 
 /** Other clients' names of the transports. */
 const KINDS = ['stdio', 'sse', 'http', 'streamable-http', 'streamable_http', 'streamablehttp', 'streamableHttp'];
@@ -28,7 +28,7 @@ const KINDS = ['stdio', 'sse', 'http', 'streamable-http', 'streamable_http', 'st
 /** What starts a program that it downloads, or that lives outside the sandbox. */
 const DOWNLOADERS = ['npm', 'pnpm', 'bunx', 'uv', 'pipx'];
 const ENGINES = ['docker', 'podman'];
-const launchDoubt = (command: string): string | null => {
+const describeLaunchProblem = (command: string): string | null => {
   if (DOWNLOADERS.includes(command))
     return 'downloads the program that it starts, and a server starts without network: install the program, name its directory in `paths`, and start it directly, or turn `network` on';
   if (ENGINES.includes(command))
@@ -41,46 +41,58 @@ const PLACEHOLDER = /\$\{[^}$]+\}/;
 const LOCAL_PATH = /^(?:\/|~\/|[A-Za-z]:\\)/;
 
 /** What will not work here as it did in the client that the entry was made for. Nothing in it is refused for that. */
-export async function entryDoubts(
+export async function listEntryWarnings(
   name: string,
   entry: McpEntry,
   mcp: Pick<McpProbe, 'pathRefusal' | 'starts_stdio'>,
 ): Promise<Warning[]> {
-  const doubt = (path: string, message: string): Warning => ({ path: `mcpServers.${name}.${path}`, message });
-  const kind = kindOf(entry);
+  const createWarning = (path: string, message: string): Warning => ({ path: `mcpServers.${name}.${path}`, message });
+  const kind = getTransport(entry);
   const { command, args = [], url } = entry;
-  const doubts: Warning[] = [];
+  const warnings: Warning[] = [];
   if (kind !== undefined && !KINDS.includes(kind))
-    doubts.push(doubt('type', `\`${kind}\` is not a transport here; the entry is imported as ${transportOfEntry(entry)}`));
+    warnings.push(createWarning('type', `\`${kind}\` is not a transport here; the entry is imported as ${toTransport(entry)}`));
   if (kind === 'sse' && !command)
-    doubts.push(
-      doubt('type', '`sse` is the older transport: it works here; set the transport to http if the server has streamable HTTP'),
+    warnings.push(
+      createWarning(
+        'type',
+        '`sse` is the older transport: it works here; set the transport to http if the server has streamable HTTP',
+      ),
     );
-  if (command && url) doubts.push(doubt('url', 'The entry has a command, too, which is used; the URL is ignored'));
+  if (command && url) warnings.push(createWarning('url', 'The entry has a command, too, which is used; the URL is ignored'));
   if (command && !mcp.starts_stdio)
-    doubts.push(
-      doubt('command', 'This installation starts no commands for MCP servers; the operator enables them with ALLOW_STDIO_MCP'),
+    warnings.push(
+      createWarning(
+        'command',
+        'This installation starts no commands for MCP servers; the operator enables them with ALLOW_STDIO_MCP',
+      ),
     );
-  if (command) doubts.push(...(await commandDoubts(command, args, mcp)).map((message) => doubt('command', message)));
+  if (command)
+    warnings.push(...(await listCommandProblems(command, args, mcp)).map((message) => createWarning('command', message)));
   for (const [index, path] of args.entries())
-    if (command && LOCAL_PATH.test(path)) doubts.push(doubt(`args.${index}`, await pathDoubt(path, mcp)));
+    if (command && LOCAL_PATH.test(path)) warnings.push(createWarning(`args.${index}`, await describePathProblem(path, mcp)));
   const { disabled: _, ...texts } = entry;
   mapTexts(texts, (text, { path }) => {
     // The text itself may be secret.
     if (PLACEHOLDER.test(text))
-      doubts.push(
-        doubt(path, 'Its placeholder is not filled in here: store the value as a token, and write {{token:NAME}} instead'),
+      warnings.push(
+        createWarning(
+          path,
+          'Its placeholder is not filled in here: store the value as a token, and write {{token:NAME}} instead',
+        ),
       );
     return text;
   });
   for (const field of ['headers', 'env'] as const) {
-    const kept = Object.entries(entry[field] ?? {}).filter(([, text]) => text && !isTemplate(text) && !PLACEHOLDER.test(text));
-    if (kept.length > 0) doubts.push(doubt(field, storedHere(kept.map(([key]) => key))));
+    const literals = Object.entries(entry[field] ?? {}).filter(
+      ([, text]) => text && !isTemplate(text) && !PLACEHOLDER.test(text),
+    );
+    if (literals.length > 0) warnings.push(createWarning(field, describeStoredValues(literals.map(([key]) => key))));
   }
-  return doubts;
+  return warnings;
 }
 
-const storedHere = (names: string[]) =>
+const describeStoredValues = (names: string[]) =>
   `The values of ${names.join(', ')} are stored encrypted with the server, and are sent for everybody whose agents use it; to decide who may, store them as tokens and write {{token:NAME}}`;
 
 /** Where the sandbox looks for a command. */
@@ -88,15 +100,15 @@ const PROGRAMS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 type Paths = Pick<McpProbe, 'pathRefusal'>;
 
-async function commandDoubts(command: string, args: string[], mcp: Paths): Promise<string[]> {
+async function listCommandProblems(command: string, args: string[], mcp: Paths): Promise<string[]> {
   if (PLACEHOLDER.test(command)) return [];
-  if (isAbsolute(command) && !PROGRAMS.includes(dirname(command))) return [await pathDoubt(command, mcp)];
-  const launched = launchDoubt(command);
-  if (launcherOf(command)) return packageDoubts(command, args);
+  if (isAbsolute(command) && !PROGRAMS.includes(dirname(command))) return [await describePathProblem(command, mcp)];
+  const launched = describeLaunchProblem(command);
+  if (findLauncher(command)) return listPackageProblems(command, args);
   const places = isAbsolute(command) ? [command] : PROGRAMS.map((folder) => join(folder, command));
-  const found = (await Promise.all(places.map(exists))).includes(true);
+  const is_installed = (await Promise.all(places.map(exists))).includes(true);
   return [
-    ...(found ? [] : [`There is no command ${command} on this machine`]),
+    ...(is_installed ? [] : [`There is no command ${command} on this machine`]),
     ...(launched ? [`\`${command}\` ${launched}`] : []),
   ];
 }
@@ -105,8 +117,8 @@ const EXACT = /^v?\d+\.\d[\w.+-]*$/;
 const namesVersion = (spec: string) => EXACT.test(spec.slice(1).split(/@|==/).at(-1) as string);
 
 /** Of a command whose package is installed before its first start. */
-function packageDoubts(command: string, args: string[]): string[] {
-  const launch = packageLaunch(command, args);
+function listPackageProblems(command: string, args: string[]): string[] {
+  const launch = parsePackageLaunch(command, args);
   if (!launch)
     return [
       `\`${command}\` is started here only with the name of a package in a registry: \`npx -y NAME@VERSION …\` or \`uvx NAME@VERSION …\`; other forms need \`network\`, and download at each start`,
@@ -118,7 +130,7 @@ function packageDoubts(command: string, args: string[]): string[] {
 }
 
 /** Whether there is something at a path is reported only of paths that the operator allows. */
-async function pathDoubt(path: string, mcp: Paths): Promise<string> {
+async function describePathProblem(path: string, mcp: Paths): Promise<string> {
   if (!isAbsolute(path)) return `${path} is a path of another machine`;
   const refusal = await mcp.pathRefusal(path);
   if (refusal) return refusal;

@@ -2,7 +2,7 @@ import { type Memory, memories } from '../../contracts/memories.ts';
 import { AppError, type FieldError, foreign } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { unknownReferences } from '../checks/references.ts';
+import { listReferenceErrors } from '../checks/references.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 
@@ -16,7 +16,7 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
     async check(values, caller) {
       const errors = [
         ...homeErrors(values),
-        ...(await unknownReferences(store, values, { agent_id: 'agent', workflow_id: 'workflow' })),
+        ...(await listReferenceErrors(store, values, { agent_id: 'agent', workflow_id: 'workflow' })),
       ];
       if (errors.length === 0) await ownHome(store, values, caller);
       return errors;

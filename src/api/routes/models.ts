@@ -7,9 +7,9 @@ import type { ModelLists } from '../ports.ts';
 /** Model lists, fetched from each provider. Throws a readable error if the provider is unreachable. */
 export function modelRoutes(api: Api, { store, models: lists }: { store: Store; models: ModelLists }): void {
   mount(api, models.list, async ({ query: { provider_id } }, caller) => {
-    if (!provider_id) return lists.ofDefaultRuntime(caller);
+    if (!provider_id) return lists.listDefaultModels(caller);
     const provider = await store.providers.find(provider_id);
     if (!provider) throw notFound('provider', provider_id);
-    return lists.ofProvider(provider, caller);
+    return lists.listProviderModels(provider, caller);
   });
 }

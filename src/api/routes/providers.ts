@@ -3,7 +3,7 @@ import { type FieldError, isSecretNotGranted, notFound } from '../../domain/erro
 import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
 import type { ProviderCheck } from '../../runtimes/provider-check.ts';
 import type { Store } from '../../store/index.ts';
-import { tokenNeeds } from '../checks/needs.ts';
+import { createTokenChecks } from '../checks/needs.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { ModelLists } from '../ports.ts';
@@ -16,7 +16,9 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
     list: (query) => store.providers.list(query),
     shared_write,
     check: async (values, _, { id }) => addressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
-    needs: tokenNeeds(store, ({ api_key_token_name: token }: Partial<Provider>) => [{ path: 'api_key_token_name', token }]),
+    tokenChecks: createTokenChecks(store, ({ api_key_token_name: token }: Partial<Provider>) => [
+      { path: 'api_key_token_name', token },
+    ]),
     users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });
   mount(api, providers.presets, async () => [...PROVIDER_PRESETS]);

@@ -1,5 +1,5 @@
-import { type Cadence, cadenceOf, shortestGap } from '../../domain/cadence.ts';
-import { CronFault, parseCron, timeZoneOf } from '../../domain/cron.ts';
+import { type Cadence, parseStoredCadence, shortestGap } from '../../domain/cadence.ts';
+import { CronFault, findTimeZone, parseCron } from '../../domain/cron.ts';
 import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
 
 /** How often a schedule runs, as a request names it; what is undefined was not sent. */
@@ -23,7 +23,7 @@ interface WholeRecurrence {
 }
 
 /** Only the recurrence of what a request holds. */
-export const recurrenceIn = ({ interval_value, interval_unit, cron, time_zone, start_at, end_at }: Recurrence) => ({
+export const pickRecurrence = ({ interval_value, interval_unit, cron, time_zone, start_at, end_at }: Recurrence) => ({
   interval_value,
   interval_unit,
   cron,
@@ -36,20 +36,20 @@ const NONE = { interval_value: null, interval_unit: null, cron: null };
 const fault = (path: string, message: string): FieldError => ({ path, message });
 
 /** What a recurrence is after a change. A cron expression replaces an interval, and an interval a cron expression. */
-export function changedRecurrence(sent: Recurrence, before: Partial<WholeRecurrence>): WholeRecurrence {
-  const known = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Recurrence;
+export function mergeRecurrence(sent: Recurrence, before: Partial<WholeRecurrence>): WholeRecurrence {
+  const changes = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Recurrence;
   const replaced = [
-    ...(known.cron ? ['interval_value', 'interval_unit'] : []),
-    ...((known.interval_value ?? known.interval_unit) ? ['cron'] : []),
+    ...(changes.cron ? ['interval_value', 'interval_unit'] : []),
+    ...((changes.interval_value ?? changes.interval_unit) ? ['cron'] : []),
   ];
-  const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !replaced.includes(name)));
+  const rest = Object.fromEntries(Object.entries(before).filter(([name]) => !replaced.includes(name)));
   const now = new Date().toISOString();
-  return { ...NONE, time_zone: 'UTC', start_at: now, end_at: null, ...kept, ...known } as WholeRecurrence;
+  return { ...NONE, time_zone: 'UTC', start_at: now, end_at: null, ...rest, ...changes } as WholeRecurrence;
 }
 
 /** The recurrence as it is to be stored, with its time zone spelled as it is known; throws if it makes no sense. */
-export function checkedRecurrence(recurrence: WholeRecurrence): WholeRecurrence {
-  const time_zone = timeZoneOf(recurrence.time_zone);
+export function checkRecurrence(recurrence: WholeRecurrence): WholeRecurrence {
+  const time_zone = findTimeZone(recurrence.time_zone);
   const faults = [
     ...formFaults(recurrence),
     ...(time_zone === null ? [fault('time_zone', 'Name a time zone of the IANA database, such as Europe/Berlin or UTC')] : []),
@@ -83,13 +83,13 @@ function cronFaults(cron: string): FieldError[] {
 
 /** Throws unless the jitter keeps the order of the runs. */
 export function refuseLongJitter(jitter_seconds: number, recurrence: WholeRecurrence): void {
-  const gap = shortestGap(cadenceOfRequest(recurrence), Date.now());
+  const gap = shortestGap(parseCadence(recurrence), Date.now());
   if (jitter_seconds > 0 && gap !== null && jitter_seconds * 1000 >= gap)
     throw unprocessable([fault('jitter_seconds', `Must be less than the ${gap / 1000} seconds between two runs`)]);
 }
 
-export const cadenceOfRequest = (recurrence: WholeRecurrence): Cadence =>
-  cadenceOf({
+export const parseCadence = (recurrence: WholeRecurrence): Cadence =>
+  parseStoredCadence({
     ...recurrence,
     interval_value: recurrence.interval_value ?? 0,
     interval_unit: recurrence.interval_unit ?? '',
@@ -100,7 +100,7 @@ export const cadenceOfRequest = (recurrence: WholeRecurrence): Cadence =>
 /** Why a schedule of an import is refused, as a sentence; null if it is not. */
 export function recurrenceFault(item: Recurrence & { jitter_seconds: number }): string | null {
   try {
-    refuseLongJitter(item.jitter_seconds, checkedRecurrence(changedRecurrence(recurrenceIn(item), {})));
+    refuseLongJitter(item.jitter_seconds, checkRecurrence(mergeRecurrence(pickRecurrence(item), {})));
     return null;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

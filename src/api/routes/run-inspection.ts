@@ -1,29 +1,29 @@
 import { runInspection } from '../../contracts/run-inspection.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
-import { ownedTask } from '../checks/owned.ts';
+import { getOwnTask } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
-import type { StepRequestOf } from '../ports.ts';
+import type { StepRequestBuilder } from '../ports.ts';
 
 interface Services {
   store: Store;
-  requestOf: StepRequestOf;
+  buildStepRequest: StepRequestBuilder;
 }
 
 /** What a run did, and what its model was sent. */
-export function runInspectionRoutes(api: Api, { store, requestOf }: Services): void {
-  const owned = ownedTask(store);
+export function runInspectionRoutes(api: Api, { store, buildStepRequest }: Services): void {
+  const getOwn = getOwnTask(store);
   mount(api, runInspection.timeline, async ({ params: { id } }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     return store.inspection.timeline(id);
   });
   mount(api, runInspection.step, async ({ params: { id, step } }, caller) => {
-    const { steps } = await owned(id, caller);
-    const [found] = await store.inspection.steps(id, Number(step));
-    if (!found) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${steps}`);
-    return found;
+    const { steps } = await getOwn(id, caller);
+    const [step_detail] = await store.inspection.steps(id, Number(step));
+    if (!step_detail) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${steps}`);
+    return step_detail;
   });
   mount(api, runInspection.request, async ({ params: { id, step } }, caller) =>
-    requestOf(await owned(id, caller), Number(step), caller),
+    buildStepRequest(await getOwn(id, caller), Number(step), caller),
   );
 }

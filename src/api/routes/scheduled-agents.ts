@@ -1,5 +1,5 @@
 import { MOST_DUE_TIMES, scheduledAgents } from '../../contracts/scheduled-agents.ts';
-import { type Cadence, cadenceOf, upcoming } from '../../domain/cadence.ts';
+import { type Cadence, listNextDue, parseStoredCadence } from '../../domain/cadence.ts';
 import { AppError, conflict, unprocessable } from '../../domain/errors.ts';
 import { timeOfUuid } from '../../domain/uuid.ts';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
@@ -8,13 +8,13 @@ import type { LaterStarts } from '../../identity/later-starts.ts';
 import type { Store } from '../../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../../store/resources/scheduled-agents.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
-import { keptOf } from '../checks/later-starts.ts';
-import { ownedSchedule, refuseForeignWorkflow } from '../checks/owned.ts';
-import { madeOnce } from '../http/crud.ts';
+import { chooseRunCredentials } from '../checks/later-starts.ts';
+import { getOwnSchedule, refuseForeignWorkflow } from '../checks/owned.ts';
+import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 import type { Warnings } from '../http/warnings.ts';
-import { cadenceOfRequest, changedRecurrence, checkedRecurrence, recurrenceIn, refuseLongJitter } from './recurrence.ts';
+import { checkRecurrence, mergeRecurrence, parseCadence, pickRecurrence, refuseLongJitter } from './recurrence.ts';
 
 export interface ScheduleServices {
   store: Store;
@@ -27,25 +27,25 @@ export interface ScheduleServices {
 
 export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void {
   const { store, schedules, fireNow } = services;
-  const owned = ownedSchedule(store);
+  const getOwn = getOwnSchedule(store);
   const answer = store.scheduledAgents.shown;
-  const change = changer(services);
-  const keep = keeper(services);
-  const standstill = standstillOf(services);
+  const change = createChanger(services);
+  const keep = createKeeper(services);
+  const standstill = explainStandstill(services);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    toReply(scheduledAgents.get.reply, answer(await owned((params as { id: string }).id, caller)));
+    toReply(scheduledAgents.get.reply, answer(await getOwn((params as { id: string }).id, caller)));
 
   mount(api, scheduledAgents.list, ({ query }, caller) => store.scheduledAgents.list({ ...query, owner: caller.key }));
   mount(api, scheduledAgents.get, async ({ params: { id }, warn }, caller) => {
-    const row = await owned(id, caller);
+    const row = await getOwn(id, caller);
     const reasons = [row.disabled_reason, await standstill(row)];
     warn(...reasons.flatMap((message) => (message === null ? [] : { path: 'enabled', message })));
     return answer(row);
   });
   mount(api, scheduledAgents.create, async ({ body, reserved_id: id, warn }, caller) => {
-    const row = await madeOnce(id, store.scheduledAgents.find, async () => {
+    const row = await createOnce(id, store.scheduledAgents.find, async () => {
       await refuseForeignWorkflow(store, body.workflow_id, caller);
-      const recurrence = checkedRecurrence(changedRecurrence(recurrenceIn(body), {}));
+      const recurrence = checkRecurrence(mergeRecurrence(pickRecurrence(body), {}));
       refuseLongJitter(body.jitter_seconds, recurrence);
       const values = { ...body, ...recurrence, id, owner: caller.key, owner_login: caller.login };
       const { warnings, ...kept } = await keep(body.workflow_id, caller);
@@ -69,7 +69,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     api,
     scheduledAgents.remove,
     async ({ params: { id } }, caller) => {
-      await owned(id, caller);
+      await getOwn(id, caller);
       await schedules.remove(id);
       await store.scheduledAgents.remove(id);
       // The reconciler may recreate the schedule between the two deletes; it also removes a schedule that is left without a row.
@@ -78,7 +78,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     { current },
   );
   mount(api, scheduledAgents.trigger, async ({ params: { id }, reserved_id }, caller) => {
-    const row = await owned(id, caller);
+    const row = await getOwn(id, caller);
     // A retried request keeps its reserved id and so its due time, and a due time is served once.
     const due_at = reserved_id === undefined ? new Date() : new Date(timeOfUuid(reserved_id));
     await fireNow(row, { due_at, outcome: 'triggered' });
@@ -87,8 +87,8 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     return fire;
   });
   mount(api, scheduledAgents.backfill, async ({ params: { id }, body }, caller) => {
-    const row = await owned(id, caller);
-    const due = dueIn(row, body);
+    const row = await getOwn(id, caller);
+    const due = listDueTimes(row, body);
     await store.scheduledAgents.noteMissed(row, Date.now());
     const { overlap_policy } = body;
     for (const due_at of due.map((time) => new Date(time))) {
@@ -98,13 +98,13 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     return { fires: await store.scheduledAgents.firesAt(id, due) };
   });
   mount(api, scheduledAgents.upcoming, async ({ params: { id }, query: { count } }, caller) =>
-    dueTimes(cadenceOf(await owned(id, caller)), count),
+    previewDueTimes(parseStoredCadence(await getOwn(id, caller)), count),
   );
   mount(api, scheduledAgents.preview, async ({ body: { count, ...recurrence } }) =>
-    dueTimes(cadenceOfRequest(checkedRecurrence(changedRecurrence(recurrence, {}))), count),
+    previewDueTimes(parseCadence(checkRecurrence(mergeRecurrence(recurrence, {}))), count),
   );
   mount(api, scheduledAgents.runs, async ({ params: { id }, query }, caller) => {
-    const row = await owned(id, caller);
+    const row = await getOwn(id, caller);
     await store.scheduledAgents.noteMissed(row, Date.now());
     return store.scheduledAgents.runsOf(id, query);
   });
@@ -113,10 +113,10 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
 const NOUN = 'schedule';
 
 /** Decides what a schedule of a workflow keeps of its caller. */
-const keeper =
+const createKeeper =
   ({ store, identify }: ScheduleServices) =>
   async (workflow_id: string, caller: Caller, before?: ScheduleRow) =>
-    keptOf(identify, caller, {
+    chooseRunCredentials(identify, caller, {
       noun: NOUN,
       path: 'workflow_id',
       uses_token: await store.workflows.usesCallerToken(workflow_id),
@@ -124,26 +124,26 @@ const keeper =
     });
 
 /** Why the runs of a schedule that are due next will not start; null: they will, or that is not known now. */
-const standstillOf =
+const explainStandstill =
   ({ store, mayStart }: ScheduleServices) =>
   async (row: ScheduleRow): Promise<string | null> => {
     const left = { ...row, access_token: store.scheduledAgents.tokenOf(row) };
-    const asked = { noun: NOUN, uses_token: await store.workflows.usesCallerToken(row.workflow_id) };
-    return mayStart(left, asked).catch((error: unknown) => {
+    const start_facts = { noun: NOUN, uses_token: await store.workflows.usesCallerToken(row.workflow_id) };
+    return mayStart(left, start_facts).catch((error: unknown) => {
       if (error instanceof AppError) return null;
       throw error;
     });
   };
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, the row is restored. */
-function changer(services: ScheduleServices) {
+function createChanger(services: ScheduleServices) {
   const { store, schedules } = services;
-  const owned = ownedSchedule(store);
-  const keep = keeper(services);
+  const getOwn = getOwnSchedule(store);
+  const keep = createKeeper(services);
   return async (id: string, values: ScheduleValues, { caller, warn }: { caller: Caller } & Pick<Warnings, 'warn'>) => {
-    const before = await owned(id, caller);
-    const recurrence = checkedRecurrence(
-      changedRecurrence(recurrenceIn(values), recurrenceIn(store.scheduledAgents.shown(before))),
+    const before = await getOwn(id, caller);
+    const recurrence = checkRecurrence(
+      mergeRecurrence(pickRecurrence(values), pickRecurrence(store.scheduledAgents.shown(before))),
     );
     refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
     await store.scheduledAgents.noteMissed(before, Date.now());
@@ -161,16 +161,16 @@ function changer(services: ScheduleServices) {
 }
 
 /** The due times of the range, or a refusal. */
-function dueIn(row: ScheduleRow, { from, to }: { from: string; to: string }): number[] {
+function listDueTimes(row: ScheduleRow, { from, to }: { from: string; to: string }): number[] {
   const [first, last] = [Date.parse(from), Date.parse(to)];
   if (last < first) throw unprocessable([{ path: 'to', message: 'Must not be before from' }]);
   if (last > Date.now()) throw unprocessable([{ path: 'to', message: 'Must not be in the future' }]);
-  const due = upcoming(cadenceOf(row), { after: first - 1, count: MOST_DUE_TIMES + 1, until: last });
+  const due = listNextDue(parseStoredCadence(row), { after: first - 1, count: MOST_DUE_TIMES + 1, until: last });
   if (due.length > MOST_DUE_TIMES)
     throw unprocessable([{ path: 'to', message: `The range has more than ${MOST_DUE_TIMES} due times: ask for a shorter one` }]);
   return due;
 }
 
-const dueTimes = (cadence: Cadence, count: number) => ({
-  due_times: upcoming(cadence, { after: Date.now(), count }).map((time) => new Date(time).toISOString()),
+const previewDueTimes = (cadence: Cadence, count: number) => ({
+  due_times: listNextDue(cadence, { after: Date.now(), count }).map((time) => new Date(time).toISOString()),
 });

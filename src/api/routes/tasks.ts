@@ -6,8 +6,8 @@ import type { ContinuityDecision } from '../../domain/continuity.ts';
 import type { Definition } from '../../domain/definition.ts';
 import type { CallDecision } from '../../domain/effects.ts';
 import { conflict, notFound, unprocessable } from '../../domain/errors.ts';
-import { eventsOf } from '../../domain/events.ts';
-import { progressOf } from '../../domain/progress.ts';
+import { createTaskEvents } from '../../domain/events.ts';
+import { toProgress } from '../../domain/progress.ts';
 import { answerFaults, type FormQuestion } from '../../domain/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -15,11 +15,11 @@ import type { Store } from '../../store/index.ts';
 import type { WiredTask } from '../../store/runs/wired-task.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
-import { ownedTask, ownedWorkflow } from '../checks/owned.ts';
+import { getOwnTask, getOwnWorkflow } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
-import type { BundleOf } from '../ports.ts';
-import { unknownBuiltins } from './agents.ts';
-import { streamUrl } from './workflows.ts';
+import type { BundleBuilder } from '../ports.ts';
+import { listBuiltinErrors } from './agents.ts';
+import { formatStreamUrl } from './workflows.ts';
 
 const NO_DECISION =
   'This task does not wait for a decision about its record; a task whose definition is not on record can only be failed';
@@ -28,28 +28,28 @@ export interface TaskServices {
   store: Store;
   engine: Engine;
   dispatch: Dispatch;
-  bundleOf: BundleOf;
+  buildBundle: BundleBuilder;
   /** Whether there is a price for each model that a run has used. */
   isPriced(definition: Definition, used: (string | null)[]): boolean;
 }
 
-export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPriced }: TaskServices): void {
-  const owned = ownedTask(store);
-  const taskViews = async (found: WiredTask[]) => {
-    const efforts = await store.definitions.efforts(found.map(({ definition_hash }) => definition_hash));
-    return found.map((task) => ({
+export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isPriced }: TaskServices): void {
+  const getOwn = getOwnTask(store);
+  const toTaskViews = async (rows: WiredTask[]) => {
+    const efforts = await store.definitions.efforts(rows.map(({ definition_hash }) => definition_hash));
+    return rows.map((task) => ({
       ...task,
       reasoning_effort: (efforts.get(task.definition_hash) ?? null) as Task['reasoning_effort'],
       engine_run_url: engine.runUrl(task.id),
     }));
   };
-  const taskView = async (task: WiredTask) => (await taskViews([task]))[0] as Awaited<ReturnType<typeof taskViews>>[number];
+  const toTaskView = async (task: WiredTask) => (await toTaskViews([task]))[0] as Awaited<ReturnType<typeof toTaskViews>>[number];
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
-    const found = await store.tasks.list(filter);
-    return { ...found, items: await taskViews(found.items) };
+    const task_page = await store.tasks.list(filter);
+    return { ...task_page, items: await toTaskViews(task_page.items) };
   };
 
-  const figuresOf = async (task: WiredTask) => {
+  const loadFigures = async (task: WiredTask) => {
     const { elapsed_seconds, completed_at, budget } = task;
     const definition = await store.definitions.find(task.definition_hash);
     const until = completed_at ? new Date(completed_at) : new Date();
@@ -72,15 +72,15 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
     })),
   );
   mount(api, tasks.ofWorkflow, async ({ params: { workflow_id }, query }, caller) => {
-    await ownedWorkflow(store)(workflow_id, caller);
+    await getOwnWorkflow(store)(workflow_id, caller);
     return page({ ...query, workflow_id });
   });
   mount(api, tasks.get, async ({ params: { id }, query: { include } }, caller) => {
-    const task = await owned(id, caller);
-    const figures = await figuresOf(task);
+    const task = await getOwn(id, caller);
+    const figures = await loadFigures(task);
     const { messages, logs } = include.length > 0 ? await store.workflows.lastRun(id) : { messages: [], logs: [] };
     return {
-      ...(await taskView(task)),
+      ...(await toTaskView(task)),
       ...figures,
       ...(include.includes('messages') ? { messages } : {}),
       ...(include.includes('logs') ? { logs } : {}),
@@ -88,81 +88,81 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
     };
   });
   mount(api, tasks.progress, async ({ params: { id } }, caller) => {
-    await owned(id, caller);
-    return progressOf(await store.tasks.todos(id));
+    await getOwn(id, caller);
+    return toProgress(await store.tasks.todos(id));
   });
   mount(api, tasks.steps, async ({ params: { id } }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     return store.inspection.steps(id);
   });
-  mount(api, runBundles.get, async ({ params: { id } }, caller) => bundleOf(await owned(id, caller), caller));
+  mount(api, runBundles.get, async ({ params: { id } }, caller) => buildBundle(await getOwn(id, caller), caller));
   mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
-    const source = await owned(id, caller);
+    const source = await getOwn(id, caller);
     const { workflow_id } = source;
     refuseUnknownBuiltins(body.changes);
     const { key: owner, login: owner_login, access_token } = caller;
     const accepted = await dispatch.fork({ ...body, source, task_id, workflow_id, owner, owner_login, access_token });
     const forked_from = { task_id: id, step: body.from_step, effects: body.effects };
-    return { ...accepted, stream_url: streamUrl(accepted), forked_from };
+    return { ...accepted, stream_url: formatStreamUrl(accepted), forked_from };
   });
   mount(api, tasks.stop, async ({ params: { id } }, caller) => {
-    const { status, workflow_id } = await owned(id, caller);
+    const { status, workflow_id } = await getOwn(id, caller);
     if (isTerminal(status)) throw conflict(`This task is ${status}; there is nothing to stop`, 'task_ended');
     await dispatch.halt(id);
     return { status: 'halt_requested' as const, workflow_id };
   });
 
   mount(api, tasks.budget, async ({ params: { id }, body }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     if (!(await store.tasks.setBudget(id, body)))
       throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
     await engine.raise(id);
-    return taskView(await owned(id, caller));
+    return toTaskView(await getOwn(id, caller));
   });
 
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
-    const { workflow_id } = await owned(id, caller);
+    const { workflow_id } = await getOwn(id, caller);
     const taken = await store.ledger.decide(
       { task_id: id, call_id, workflow_id },
-      { decision, by: caller.key, events: [decided({ id, call_id }, decision, caller)] },
+      { decision, by: caller.key, events: [toDecisionEvent({ id, call_id }, decision, caller)] },
     );
     if (!taken && !(await store.ledger.question({ task_id: id, call_id }))) throw notFound('tool call of this task', call_id);
     if (!taken) throw conflict(`The call ${call_id} of this task is not waiting for this decision`, 'nothing_to_decide');
     // The decision is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(id, call_id).catch(() => {});
-    return taskView(await owned(id, caller));
+    return toTaskView(await getOwn(id, caller));
   };
   mount(api, tasks.approve, ({ params, body: { decision, message } }, caller) =>
     decide(params, { decision, ...(message ? { message } : {}) }, caller),
   );
   mount(api, tasks.continuity, async ({ params: { id }, body: { decision } }, caller) => {
-    const { workflow_id } = await owned(id, caller);
-    const events = [continuityDecided(id, decision, caller)];
+    const { workflow_id } = await getOwn(id, caller);
+    const events = [toContinuityEvent(id, decision, caller)];
     if (!(await store.continuity.decide({ task_id: id, workflow_id }, { decision, events })))
       throw conflict(NO_DECISION, 'nothing_to_decide');
     // The decision is stored: if the engine is unreachable now, the reconciler carries it out.
     await dispatch.continueRun(id).catch(() => {});
-    return taskView(await owned(id, caller));
+    return toTaskView(await getOwn(id, caller));
   });
   mount(api, questionAnswers.give, async ({ params: { id, call_id }, body }, caller) => {
-    const { workflow_id } = await owned(id, caller);
+    const { workflow_id } = await getOwn(id, caller);
     const { question_id, action } = body;
     const waiting = await store.ledger.question({ task_id: id, call_id });
     if (!waiting) throw notFound('tool call of this task', call_id);
     if (waiting.question?.id !== question_id) throw notAsked(call_id);
     const { key, schema } = waiting.question;
-    const content = acceptedContent(body, schema);
+    const content = checkContent(body, schema);
     const answer = { question_id, key, action, ...(content ? { content } : {}) };
-    const events = [questionAnswered({ id, call_id }, body, caller)];
+    const events = [toAnsweredEvent({ id, call_id }, body, caller)];
     if (!(await store.ledger.answerQuestion({ task_id: id, call_id, workflow_id }, { answer, by: caller.key, events })))
       throw notAsked(call_id);
-    return taskView(await owned(id, caller));
+    return toTaskView(await getOwn(id, caller));
   });
   mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
 }
 
 function refuseUnknownBuiltins({ builtin_tools }: { builtin_tools?: string[] | undefined } = {}): void {
-  const faults = builtin_tools ? unknownBuiltins({ builtin_tools }) : [];
+  const faults = builtin_tools ? listBuiltinErrors({ builtin_tools }) : [];
   if (faults.length > 0) throw unprocessable(faults.map((fault) => ({ ...fault, path: `changes.${fault.path}` })));
 }
 
@@ -170,7 +170,7 @@ const notAsked = (call_id: string) =>
   conflict(`The call ${call_id} of this task is not waiting for an answer to this question`, 'nothing_to_answer');
 
 /** The content of an answer; throws if it does not fit the question. */
-function acceptedContent({ action, content }: AnswerRequest, schema: FormQuestion['schema']): AnswerRequest['content'] {
+function checkContent({ action, content }: AnswerRequest, schema: FormQuestion['schema']): AnswerRequest['content'] {
   if (action !== 'accept') {
     if (content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
     return undefined;
@@ -181,19 +181,23 @@ function acceptedContent({ action, content }: AnswerRequest, schema: FormQuestio
 }
 
 /** Without the content, which is for the server only. */
-function questionAnswered({ id, call_id }: { id: string; call_id: string }, answer: AnswerRequest, { login }: Caller) {
-  const { log } = eventsOf(id, () => new Date().toISOString());
+function toAnsweredEvent({ id, call_id }: { id: string; call_id: string }, answer: AnswerRequest, { login }: Caller) {
+  const { log } = createTaskEvents(id, () => new Date().toISOString());
   const { question_id, action: outcome } = answer;
   return log('question_answered', `${login} answered: ${outcome}`, { call_id, question_id, outcome, by: login });
 }
 
-function continuityDecided(id: string, decision: ContinuityDecision, { login }: Caller) {
-  const { log } = eventsOf(id, () => new Date().toISOString());
+function toContinuityEvent(id: string, decision: ContinuityDecision, { login }: Caller) {
+  const { log } = createTaskEvents(id, () => new Date().toISOString());
   return log('continuity_decided', `${login} decided: ${decision}`, { decision, by: login });
 }
 
-function decided({ id, call_id }: { id: string; call_id: string }, { decision, message }: CallDecision, { login }: Caller) {
-  const { log } = eventsOf(id, () => new Date().toISOString());
+function toDecisionEvent(
+  { id, call_id }: { id: string; call_id: string },
+  { decision, message }: CallDecision,
+  { login }: Caller,
+) {
+  const { log } = createTaskEvents(id, () => new Date().toISOString());
   const name = decision === 'approve' || decision === 'deny' ? 'approval_decided' : 'reconciliation_decided';
   return log(name, `${login} decided: ${decision}`, { call_id, decision, by: login, ...(message ? { message } : {}) });
 }

@@ -2,7 +2,7 @@ import { type StoredToken, tokens } from '../../contracts/tokens.ts';
 import { conflict, foreign, notFound } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
-import { madeOnce } from '../http/crud.ts';
+import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 
@@ -18,16 +18,16 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
   const own = (id: string, { key }: Caller) => one(id, key, (created_by) => created_by === key);
   const ownOrAdmin = (id: string, { key, is_admin }: Caller) => one(id, key, (created_by) => is_admin || created_by === key);
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    toReply(tokens.get.reply, seenBy(caller.key, await ownOrAdmin((params as { id: string }).id, caller)));
+    toReply(tokens.get.reply, maskForeignToken(caller.key, await ownOrAdmin((params as { id: string }).id, caller)));
 
   mount(api, tokens.list, async ({ query }, { key, is_admin }) => {
     const page = await stored.list(query, key, { all: is_admin });
-    return { ...page, items: page.items.map((token) => seenBy(key, token)) };
+    return { ...page, items: page.items.map((token) => maskForeignToken(key, token)) };
   });
   mount(api, tokens.create, ({ body, reserved_id: id }, { key }) =>
-    madeOnce(id, stored.find, () => stored.create({ ...body, ...(id ? { id } : {}) }, key)),
+    createOnce(id, stored.find, () => stored.create({ ...body, ...(id ? { id } : {}) }, key)),
   );
-  mount(api, tokens.get, async ({ params: { id } }, caller) => seenBy(caller.key, await ownOrAdmin(id, caller)));
+  mount(api, tokens.get, async ({ params: { id } }, caller) => maskForeignToken(caller.key, await ownOrAdmin(id, caller)));
   mount(api, tokens.update, async ({ params: { id }, body }, caller) => stored.update(id, (await own(id, caller)).name, body), {
     current,
   });
@@ -36,7 +36,7 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
     tokens.remove,
     async ({ params: { id } }, caller) => {
       const { name } = await ownOrAdmin(id, caller);
-      const used_by = await stored.usersOf(name, caller.key);
+      const used_by = await stored.listHolders(name, caller.key);
       if (used_by.length > 0) throw conflict(`This ${tokens.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
       await stored.remove(id);
     },
@@ -46,7 +46,7 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
 }
 
 /** An administrator sees only what deleting a token requires: its name and owner. */
-const seenBy = <T extends Pick<StoredToken, 'created_by' | 'description' | 'fingerprint' | 'used_by'>>(
+const maskForeignToken = <T extends Pick<StoredToken, 'created_by' | 'description' | 'fingerprint' | 'used_by'>>(
   key: string,
   token: T,
 ): T => (token.created_by === key ? token : { ...token, description: '', fingerprint: '', used_by: [] });

@@ -18,8 +18,8 @@ export interface ToolFields {
 }
 
 /** A new tool. Omitted fields are inferred from the file, which is parsed and never executed. */
-export async function newTool<F extends ToolFields & { name: string; source_code: string }>(runner: ToolRunner, fields: F) {
-  const file = await inspected(runner, fields);
+export async function buildTool<F extends ToolFields & { name: string; source_code: string }>(runner: ToolRunner, fields: F) {
+  const file = await inspectTool(runner, fields);
   return {
     ...fields,
     description: fields.description || file.description,
@@ -31,13 +31,13 @@ export async function newTool<F extends ToolFields & { name: string; source_code
 }
 
 /** A changed tool. A new name or source is inspected again, and its schema inferred unless one is sent. */
-export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: ToolFields): Promise<object> {
+export async function buildToolChanges(runner: ToolRunner, tool: CustomTool, fields: ToolFields): Promise<object> {
   const renewed = fields.name !== undefined || fields.source_code !== undefined;
   if (tool.is_plugin && renewed)
     throw conflict('This tool came with the installation; its name and source cannot be changed', 'plugin_tool');
   const infers = renewed || fields.parameters_schema === null;
   if (!infers) return fields;
-  const file = await inspected(runner, { name: fields.name ?? tool.name, source_code: fields.source_code ?? tool.source_code });
+  const file = await inspectTool(runner, { name: fields.name ?? tool.name, source_code: fields.source_code ?? tool.source_code });
   return {
     ...fields,
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
@@ -49,7 +49,10 @@ export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: 
 }
 
 /** Warns about a tool that gets secrets and does not declare network use. Secrets alone used to grant it. */
-export async function networkDoubts(runner: ToolRunner, { name = 'tool', source_code, network }: ToolFields): Promise<Warning[]> {
+export async function listNetworkWarnings(
+  runner: ToolRunner,
+  { name = 'tool', source_code, network }: ToolFields,
+): Promise<Warning[]> {
   if (source_code === undefined || network !== undefined) return [];
   const file = await runner.inspect(name, source_code);
   if (file.network !== null || Object.keys(file.env).length === 0) return [];
@@ -58,7 +61,10 @@ export async function networkDoubts(runner: ToolRunner, { name = 'tool', source_
   return [{ path: 'source_code', message }];
 }
 
-async function inspected(runner: ToolRunner, { name, source_code }: { name: string; source_code: string }): Promise<Inspection> {
+async function inspectTool(
+  runner: ToolRunner,
+  { name, source_code }: { name: string; source_code: string },
+): Promise<Inspection> {
   const file = await runner.inspect(name, source_code);
   if (!file.valid) throw unprocessable([{ path: 'source_code', message: file.error ?? 'Not a tool file' }], 'invalid_tool');
   return file;

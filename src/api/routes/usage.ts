@@ -1,4 +1,4 @@
-import { periodOf, usage } from '../../contracts/usage.ts';
+import { parsePeriod, usage } from '../../contracts/usage.ts';
 import { AppError, unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
@@ -15,21 +15,21 @@ interface Query {
 }
 
 export function usageRoutes(api: Api, { usage: store }: Pick<Store, 'usage'>): void {
-  const periodFor = async ({ scope, most, ...query }: Query, { key, is_admin }: Caller) => {
+  const preparePeriod = async ({ scope, most, ...query }: Query, { key, is_admin }: Caller) => {
     if (scope === 'all' && !is_admin) throw new AppError('forbidden', ADMINISTRATORS);
-    const { from, to } = periodOf(query);
+    const { from, to } = parsePeriod(query);
     await store.count();
     const begin = new Date(Math.floor(from / HOUR_MS) * HOUR_MS).toISOString();
     return { from: begin, to: new Date(to).toISOString(), owner: scope === 'all' ? null : key, most };
   };
   mount(api, usage.get, async ({ query: { by, interval = null, zone, ...query } }, caller) => {
     if (by === 'owner' && query.scope !== 'all') throw unprocessable([{ path: 'by', message: '`owner` needs `scope=all`' }]);
-    const period = await periodFor(query, caller);
+    const period = await preparePeriod(query, caller);
     const rows = await store.spent(by ?? 'none', { ...period, interval, zone });
     return { ...period, rows: rows.map((row) => ({ ...row, at: row.at?.toISOString() ?? null })) };
   });
   const calls = async (kind: 'model' | 'tool', query: Query, caller: Caller) => {
-    const period = await periodFor(query, caller);
+    const period = await preparePeriod(query, caller);
     const rows = await store.calls(kind, period);
     return { ...period, rows: rows.map((row) => ({ ...row, error_rate: row.failed / row.calls })) };
   };

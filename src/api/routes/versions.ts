@@ -1,64 +1,64 @@
 import { type AgentRestore, type Restored, versions } from '../../contracts/versions.ts';
 import { callSettings } from '../../domain/call-settings.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import { changesBetween, type FieldChange } from '../../domain/changes.ts';
+import { diffDocuments, type FieldChange } from '../../domain/changes.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { AppError, conflict, type FieldError, notFound, unprocessable } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { VersionConfig } from '../../store/resources/versions.ts';
-import { ownedWorkflow } from '../checks/owned.ts';
-import { unknownReferences } from '../checks/references.ts';
-import { madeOnce, refuseForeign, type SharedWrite } from '../http/crud.ts';
+import { getOwnWorkflow } from '../checks/owned.ts';
+import { listReferenceErrors } from '../checks/references.ts';
+import { createOnce, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
-import { agentFaults } from './agents.ts';
+import { listAgentErrors } from './agents.ts';
 
 const REFERENCES = { skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
 
 type Version = NonNullable<Awaited<ReturnType<Store['versions']['find']>>>;
 
 export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite): void {
-  const owned = ownedWorkflow(store);
-  const found = async (id: string, number: number): Promise<Version> => {
+  const getOwn = getOwnWorkflow(store);
+  const getVersion = async (id: string, number: number): Promise<Version> => {
     const version = await store.versions.find(id, number);
     if (!version) throw new AppError('not_found', `This workflow has no version ${number}`);
     return version;
   };
   /** What the next run would use. */
-  const currentOf = async (id: string): Promise<Definition> => {
+  const getCurrentDefinition = async (id: string): Promise<Definition> => {
     const now = await store.versions.current(id);
     if (!now) throw notFound('workflow', id);
     return now.definition;
   };
 
   mount(api, versions.list, async ({ params: { id }, query }, caller) => {
-    await owned(id, caller);
+    await getOwn(id, caller);
     return store.versions.list(id, query);
   });
   mount(api, versions.get, async ({ params: { id, number }, query: { against } }, caller) => {
-    await owned(id, caller);
-    const { definition, ...version } = await found(id, number);
+    await getOwn(id, caller);
+    const { definition, ...version } = await getVersion(id, number);
     const [shown] = await store.versions.withRecord([version], id);
-    const before = against === 'current' ? await currentOf(id) : against && (await found(id, against)).definition;
-    const changes = before ? maskedChanges(store, before, definition) : undefined;
+    const before = against === 'current' ? await getCurrentDefinition(id) : against && (await getVersion(id, against)).definition;
+    const changes = before ? listMaskedChanges(store, before, definition) : undefined;
     return { ...shown!, definition: store.versions.masked(definition), ...(changes ? { changes } : {}) };
   });
   mount(api, versions.restore, async ({ params: { id, number }, body: { agent }, reserved_id }, caller) => {
-    const before = await owned(id, caller);
-    const version = await found(id, number);
-    const config = configOf(version);
-    refuseDeleted(await unknownReferences(store, { ...config.workflow }, REFERENCES));
+    const before = await getOwn(id, caller);
+    const version = await getVersion(id, number);
+    const config = requireConfig(version);
+    refuseDeleted(await listReferenceErrors(store, { ...config.workflow }, REFERENCES));
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
-    const agent_id = await restoredAgent(store, restoring, caller);
+    const agent_id = await restoreAgent(store, restoring, caller);
     // A version knows only the settings that there were.
     const later = { output_schema: null, ...callSettings({}) };
     await store.workflows.update(id, { ...later, ...config.workflow, agent_id }, caller.key);
     await store.versions.note(id, caller);
-    return { workflow_id: id, agent_id, ...(await comparedWithNow(store, id, version)) };
+    return { workflow_id: id, agent_id, ...(await compareWithCurrent(store, id, version)) };
   });
 }
 
-function configOf({ number, config }: Version): VersionConfig {
+function requireConfig({ number, config }: Version): VersionConfig {
   if (config) return config;
   throw conflict(
     `Version ${number} cannot be restored: its runs are older than versions, so only its definition is known. Set the fields that differ yourself`,
@@ -66,17 +66,21 @@ function configOf({ number, config }: Version): VersionConfig {
   );
 }
 
-const maskedChanges = ({ versions: { maskedChange } }: Store, before: Definition, after: Definition): FieldChange[] =>
-  changesBetween(before, after).map(maskedChange);
+const listMaskedChanges = ({ versions: { maskedChange } }: Store, before: Definition, after: Definition): FieldChange[] =>
+  diffDocuments(before, after).map(maskedChange);
 
 /** How the next run differs from a version that was restored. */
-async function comparedWithNow(store: Store, id: string, version: Version): Promise<Omit<Restored, 'workflow_id' | 'agent_id'>> {
+async function compareWithCurrent(
+  store: Store,
+  id: string,
+  version: Version,
+): Promise<Omit<Restored, 'workflow_id' | 'agent_id'>> {
   const now = await store.versions.current(id);
   if (!now) throw notFound('workflow', id);
   return {
-    version: await store.versions.numberOf(id, now.hash),
+    version: await store.versions.findNumber(id, now.hash),
     exact: now.hash === version.definition_hash,
-    differences: maskedChanges(store, version.definition, now.definition),
+    differences: listMaskedChanges(store, version.definition, now.definition),
   };
 }
 
@@ -92,15 +96,15 @@ interface Restoring {
 }
 
 /** The agent of the restored workflow. It may be shared, so it is changed only if the caller asks for that. */
-async function restoredAgent(store: Store, restoring: Restoring, caller: Caller): Promise<string> {
+async function restoreAgent(store: Store, restoring: Restoring, caller: Caller): Promise<string> {
   const { version, config, choice, shared_write } = restoring;
   const { agent_id } = config.workflow;
-  const settings = await settingsOf(store, restoring);
-  if (choice === 'copy') return copiedAgent(store, { ...restoring, settings }, caller);
+  const settings = await loadSettings(store, restoring);
+  if (choice === 'copy') return copyAgent(store, { ...restoring, settings }, caller);
   const agent = await store.agents.find(agent_id);
   if (!agent)
     throw conflict(`The agent ${config.agent.name} was deleted; send \`agent\`: \`copy\` to create it again`, 'agent_missing');
-  const changed = changedFields({ ...store.versions.agentSettings(agent), system_prompt: agent.system_prompt }, settings);
+  const changed = listChangedFields({ ...store.versions.agentSettings(agent), system_prompt: agent.system_prompt }, settings);
   if (changed.length === 0 || choice === 'keep') return agent_id;
   if (choice !== 'change')
     throw conflict(
@@ -109,28 +113,28 @@ async function restoredAgent(store: Store, restoring: Restoring, caller: Caller)
       'agent_differs',
     );
   refuseForeign({ record: agent, noun: 'agent', shared_write }, caller);
-  refuseDeleted(await agentFaults(store, settings, { before: null, by: caller.key }));
+  refuseDeleted(await listAgentErrors(store, settings, { before: null, by: caller.key }));
   await store.agents.update(agent_id, settings, caller.key);
   return agent_id;
 }
 
 /** The agent's settings of a version. Its guards stay with their tools, whatever these are called now. */
-async function settingsOf({ agents }: Store, { config, version }: Pick<Restoring, 'config' | 'version'>): Promise<AgentValues> {
+async function loadSettings({ agents }: Store, { config, version }: Pick<Restoring, 'config' | 'version'>): Promise<AgentValues> {
   const [agent] = await agents.shown([{ ...config.agent, approve_effects: config.agent.approve_effects ?? [] }]);
   return { ...(agent as VersionConfig['agent']), system_prompt: version.definition.agent.system_prompt };
 }
 
 type AgentValues = VersionConfig['agent'] & { system_prompt: string };
 
-async function copiedAgent(
+async function copyAgent(
   store: Store,
   { version, title, copy_id, settings }: Restoring & { settings: AgentValues },
   caller: Caller,
 ): Promise<string> {
-  refuseDeleted(await agentFaults(store, settings, { before: null, by: caller.key }));
+  refuseDeleted(await listAgentErrors(store, settings, { before: null, by: caller.key }));
   const suffix = ` (version ${version.number} of ${title})`.slice(0, LONGEST_SUFFIX);
   const name = `${settings.name.slice(0, LONGEST_NAME - suffix.length)}${suffix}`;
-  const copy = await madeOnce(copy_id, store.agents.find, () =>
+  const copy = await createOnce(copy_id, store.agents.find, () =>
     store.agents.create({ ...settings, name, created_by: caller.key, ...(copy_id ? { id: copy_id } : {}) }, caller.key),
   );
   return copy.id;
@@ -144,5 +148,5 @@ function refuseDeleted(faults: FieldError[]): void {
   if (faults.length > 0) throw unprocessable(faults);
 }
 
-const changedFields = <T extends object>(now: T, then: T): string[] =>
+const listChangedFields = <T extends object>(now: T, then: T): string[] =>
   Object.keys(then).filter((name) => canonicalJson(now[name as keyof T]) !== canonicalJson(then[name as keyof T]));

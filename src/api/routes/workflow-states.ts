@@ -9,7 +9,7 @@ import type { Dispatch } from '../../temporal/start/orders.ts';
 type Status = WorkflowSummary['status'];
 
 /** The requested on/off state, from `status` or `enabled`. A client may send back both and have changed one. */
-export function switched(
+export function getRequestedState(
   { status, enabled }: { status?: Status | undefined; enabled?: boolean | undefined },
   before: { status: string },
 ): 'active' | 'inactive' | null {
@@ -23,7 +23,11 @@ export function switched(
  * Refuses a status that only runs set, unless it is the present one. A whole record may also have the status that it was read with, which
  * may have changed since; that is no request to change it.
  */
-export function runStatus(status: Status | undefined, before: { status: string }, { whole }: { whole: boolean }): Warning[] {
+export function listStatusWarnings(
+  status: Status | undefined,
+  before: { status: string },
+  { whole }: { whole: boolean },
+): Warning[] {
   if (!status || status === 'active' || status === 'inactive' || status === before.status) return [];
   const found = { path: 'status', message: `The status ${status} is only set by runs; send active or inactive` };
   if (!whole) throw unprocessable([found]);
@@ -40,7 +44,7 @@ const HALTING_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 /** Before a workflow is deleted: 409 if it has schedules or a run in progress; `force` removes and halts them. */
-export async function clear(
+export async function prepareDeletion(
   { store, dispatch, schedules }: Services,
   { id, owner_key }: WiredWorkflow,
   force: boolean,
@@ -51,7 +55,7 @@ export async function clear(
   if (!force) {
     if (enabled.length > 0)
       throw conflict(
-        `${names(enabled)} would stop running; disable it, or delete the workflow with ?force=true`,
+        `${formatNames(enabled)} would stop running; disable it, or delete the workflow with ?force=true`,
         'workflow_scheduled',
       );
     if ((await live()).length > 0)
@@ -79,5 +83,5 @@ export async function clear(
   }
 }
 
-const names = (schedules: { name: string }[]) =>
+const formatNames = (schedules: { name: string }[]) =>
   schedules.length === 1 ? `The schedule ${schedules[0]?.name}` : `The schedules ${schedules.map(({ name }) => name).join(', ')}`;

@@ -9,17 +9,17 @@ import type { WiredWorkflow } from '../../store/resources/workflows.ts';
 import type { Engine } from '../../temporal/client/engine.ts';
 import type { Schedules } from '../../temporal/client/schedules.ts';
 import type { Dispatch } from '../../temporal/start/orders.ts';
-import { tokenNeeds } from '../checks/needs.ts';
-import { ownedWorkflow } from '../checks/owned.ts';
-import { unknownReferences } from '../checks/references.ts';
-import { unfilledTools } from '../checks/tool-tokens.ts';
-import { workflowTagDoubts } from '../checks/unjoined.ts';
-import { madeOnce } from '../http/crud.ts';
-import { sharedFrames } from '../http/event-frames.ts';
+import { createTokenChecks } from '../checks/needs.ts';
+import { getOwnWorkflow } from '../checks/owned.ts';
+import { listReferenceErrors } from '../checks/references.ts';
+import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
+import { listWorkflowTagWarnings } from '../checks/unjoined.ts';
+import { createOnce } from '../http/crud.ts';
+import { createSharedFrames } from '../http/event-frames.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
-import { type Attach, askedFiles } from './attachments.ts';
-import { clear, runStatus, switched } from './workflow-states.ts';
+import { type Attach, parseAttachments } from './attachments.ts';
+import { getRequestedState, listStatusWarnings, prepareDeletion } from './workflow-states.ts';
 
 interface Services {
   store: Store;
@@ -32,7 +32,7 @@ interface Services {
 }
 
 /** The stored tokens that a workflow names. */
-const workflowTokens = ({
+const listWorkflowTokens = ({
   repo_token_name,
   credential_overrides,
 }: Pick<WiredWorkflow, 'repo_token_name' | 'credential_overrides'>) => [
@@ -47,34 +47,37 @@ const REFERENCES = { agent_id: 'agent', skill_ids: 'skill', guardrail_ids: 'guar
 
 export function workflowRoutes(api: Api, services: Services): void {
   const { store } = services;
-  const owned = ownedWorkflow(store);
-  const needs = tokenNeeds(store, workflowTokens);
+  const getOwn = getOwnWorkflow(store);
+  const tokenChecks = createTokenChecks(store, listWorkflowTokens);
   const withLastRun = async (workflow: WiredWorkflow, caller: Caller) => {
-    const [shown = workflow] = await needs.shown([workflow], caller);
+    const [shown = workflow] = await tokenChecks.addMissingTokens([workflow], caller);
     return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) };
   };
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    toReply(workflows.get.reply, await withLastRun(await owned((params as { id: string }).id, caller), caller));
+    toReply(workflows.get.reply, await withLastRun(await getOwn((params as { id: string }).id, caller), caller));
 
   mount(api, workflows.list, async ({ query }, caller) => {
     const page = await store.workflows.list({ ...query, owner: caller.key });
-    return { ...page, items: await needs.shown(page.items, caller) };
+    return { ...page, items: await tokenChecks.addMissingTokens(page.items, caller) };
   });
   mount(api, workflows.get, async ({ params: { id }, warn }, caller) => {
-    const workflow = await owned(id, caller);
-    warn(...(await workflowTagDoubts(store, workflow)));
+    const workflow = await getOwn(id, caller);
+    warn(...(await listWorkflowTagWarnings(store, workflow)));
     const { custom_tool_ids = [] } = (await store.agents.find(workflow.agent_id)) ?? {};
-    warn(...(await unfilledTools(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
+    warn(...(await listToolTokenWarnings(store, { custom_tool_ids, overrides: workflow.credential_overrides }, caller)));
     return withLastRun(workflow, caller);
   });
   mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
-    const workflow = await madeOnce(id, store.workflows.find, async () => {
+    const workflow = await createOnce(id, store.workflows.find, async () => {
       await refuseInvalid(services, body, { caller });
-      warn(...(await needs.doubts(body, caller)), ...(await workflowTagDoubts(store, { ...body, owner: caller.key })));
+      warn(
+        ...(await tokenChecks.listWarnings(body, caller)),
+        ...(await listWorkflowTagWarnings(store, { ...body, owner: caller.key })),
+      );
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
-      const made = await store.workflows.create(values, caller.key);
-      await store.versions.note(made.id, caller);
-      return made;
+      const new_workflow = await store.workflows.create(values, caller.key);
+      await store.versions.note(new_workflow.id, caller);
+      return new_workflow;
     });
     return withLastRun(workflow, caller);
   });
@@ -82,13 +85,13 @@ export function workflowRoutes(api: Api, services: Services): void {
     api,
     workflows.update,
     async ({ params: { id }, body: { status, enabled, ...values }, warn }, caller) => {
-      const before = await owned(id, caller);
-      const sent_back = runStatus(status, before, { whole: values.agent_id !== undefined });
+      const before = await getOwn(id, caller);
+      const sent_back = listStatusWarnings(status, before, { whole: values.agent_id !== undefined });
       await refuseInvalid(services, values, { caller, before });
       const wanted_values = { ...before, ...values };
-      warn(...(await needs.doubts(wanted_values, caller)), ...(await workflowTagDoubts(store, wanted_values)));
+      warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
       warn(...sent_back);
-      const wanted = switched({ status, enabled }, before);
+      const wanted = getRequestedState({ status, enabled }, before);
       if (wanted) await store.workflows.switch(id, wanted);
       const after = await store.workflows.update(id, values, caller.key);
       await store.versions.note(id, caller);
@@ -102,8 +105,8 @@ export function workflowRoutes(api: Api, services: Services): void {
     api,
     workflows.remove,
     async ({ params: { id }, query: { force } }, caller) => {
-      const workflow = await owned(id, caller);
-      await clear(services, workflow, force);
+      const workflow = await getOwn(id, caller);
+      await prepareDeletion(services, workflow, force);
       await store.workflows.remove(id);
     },
     { current },
@@ -134,28 +137,28 @@ function skillRoutes(
   store: Store,
   withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<z.input<typeof workflows.get.reply>>,
 ): void {
-  const owned = ownedWorkflow(store);
-  const withSkills = async (id: string, skill_ids: string[], caller: Caller) => {
+  const getOwn = getOwnWorkflow(store);
+  const setSkills = async (id: string, skill_ids: string[], caller: Caller) => {
     const workflow = await store.workflows.update(id, { skill_ids });
     await store.versions.note(id, caller);
     return withLastRun(workflow, caller);
   };
   mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
-    const workflow = await owned(id, caller);
+    const workflow = await getOwn(id, caller);
     if ((await store.missing('skill', [skill_id])).length > 0) throw notFound('skill', skill_id);
-    return withSkills(id, [...workflow.skill_ids.filter((known) => known !== skill_id), skill_id], caller);
+    return setSkills(id, [...workflow.skill_ids.filter((other) => other !== skill_id), skill_id], caller);
   });
   mount(api, workflows.removeSkill, async ({ params: { id, skill_id } }, caller) => {
-    const workflow = await owned(id, caller);
+    const workflow = await getOwn(id, caller);
     if (!workflow.skill_ids.includes(skill_id)) throw notFound('skill of this workflow', skill_id);
-    const skill_ids = workflow.skill_ids.filter((known) => known !== skill_id);
-    return withSkills(id, skill_ids, caller);
+    const skill_ids = workflow.skill_ids.filter((other) => other !== skill_id);
+    return setSkills(id, skill_ids, caller);
   });
 }
 
 function runRoutes(api: Api, { store, attach, following, dispatch }: Services): void {
-  const owned = ownedWorkflow(store);
-  const framesOf = sharedFrames();
+  const getOwn = getOwnWorkflow(store);
+  const toFrames = createSharedFrames();
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
@@ -166,23 +169,23 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       owner_login,
       access_token,
       prompt,
-      attachments: await attach(askedFiles(body.attachments), owner),
+      attachments: await attach(parseAttachments(body.attachments), owner),
       reasoning_effort,
       on_busy,
       trigger: 'prompt',
     };
     const accepted = await dispatch.prompt(order);
-    return { ...accepted, stream_url: streamUrl(accepted) };
+    return { ...accepted, stream_url: formatStreamUrl(accepted) };
   });
   mount(api, workflows.halt, async ({ params: { id } }, caller) => {
-    const { active_task_id } = await owned(id, caller);
+    const { active_task_id } = await getOwn(id, caller);
     if (!active_task_id) throw conflict('No run of this workflow is in progress', 'nothing_running');
     await dispatch.halt(active_task_id);
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
     // A browser that reconnects sends the URL it began with, and what it has seen since.
-    const given = numberOf(last_event_id) ?? after;
+    const given = parseNumber(last_event_id) ?? after;
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     const look: Look = async (place) => {
       const watched = await store.events.watched(id, place);
@@ -193,15 +196,15 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
     };
     const place = { workflow_id: id, after: start, resumed: given !== undefined, task_id };
     const followed = await followAfterLook(following, { ...place, look }, signal);
-    return followed && framesOf(followed);
+    return followed && toFrames(followed);
   });
 }
 
 /** The part of the event log that one run's stream reads. */
-export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_id: string }) =>
+export const formatStreamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_id: string }) =>
   `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
 
-const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
+const parseNumber = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
 interface Saved {
   agent_id?: unknown;
@@ -216,21 +219,22 @@ async function refuseInvalid(
   { caller, before }: { caller: Caller; before?: WiredWorkflow },
 ): Promise<void> {
   const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
-  const errors: FieldError[] = [...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES, before))];
+  const errors: FieldError[] = [...(await listReferenceErrors(store, values as Record<string, unknown>, REFERENCES, before))];
   const agent_id = (values.agent_id ?? before?.agent_id) as string;
-  if (errors.length === 0 && Object.keys(overrides).length > 0) errors.push(...(await undeclared(store, agent_id, overrides)));
+  if (errors.length === 0 && Object.keys(overrides).length > 0)
+    errors.push(...(await listUndeclaredErrors(store, agent_id, overrides)));
   const fault = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;
   if (fault) errors.push({ path: 'output_schema', message: fault });
   if (errors.length > 0) throw unprocessable(errors);
 }
 
 /** A token override is valid only for a variable that one of the agent's tools declares. */
-async function undeclared(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
+async function listUndeclaredErrors(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
   const declared = await store.customTools.variablesOf(agent_id);
   const unknown = Object.keys(overrides).filter((name) => !declared.includes(name));
-  const known = declared.join(', ') || 'none';
+  const variables = declared.join(', ') || 'none';
   return unknown.map((name) => ({
     path: `credential_overrides.${name}`,
-    message: `No tool of the agent declares this variable; declared variables: ${known}`,
+    message: `No tool of the agent declares this variable; declared variables: ${variables}`,
   }));
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AuditEntry } from '../../contracts/audit.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import type { SendWebhook } from '../../egress/webhook-sender.ts';
 import type { AuditQueueStore } from '../../store/people/audit.ts';
 
@@ -46,7 +46,7 @@ export function auditSender({ queue, sendWebhook, url, log, pauses = PAUSES }: S
       awake = new AbortController();
       const sent = await queue.sendNext(MOST_IN_ONE, send).catch((error: Error) => {
         // A database that cannot be reached is asked again.
-        if (!stopping.signal.aborted && !outageOf(error)) log(`The audit was not sent: ${error.message}`);
+        if (!stopping.signal.aborted && !findOutage(error)) log(`The audit was not sent: ${error.message}`);
         return null;
       });
       if (sent === MOST_IN_ONE) continue;
@@ -55,12 +55,12 @@ export function auditSender({ queue, sendWebhook, url, log, pauses = PAUSES }: S
       await wait(pause, undefined, { signal: AbortSignal.any(ends), ref: false }).catch(() => {});
     }
   }
-  const kept = keep();
+  const loop = keep();
   return {
     wake: () => awake.abort(),
     async stop() {
       stopping.abort();
-      await kept;
+      await loop;
     },
   };
 }

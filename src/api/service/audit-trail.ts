@@ -28,7 +28,7 @@ const PATH_CHARACTERS = 500;
 const SKIPPED = [429, 503];
 
 export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: TrailOptions): AuditTrail {
-  const add = together(store.add);
+  const add = batchEntries(store.add);
   const write = async (entry: NewAuditEntry): Promise<void> => {
     stream?.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'audit', audit: entry })}\n`);
     const { promise: added, resolve } = Promise.withResolvers<boolean>();
@@ -42,7 +42,7 @@ export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: Tr
   };
   return {
     async record(endpoint, request, answer) {
-      if (isAudited(endpoint, request) && !SKIPPED.includes(answer.status)) await write(entryOf(endpoint, request, answer));
+      if (isAudited(endpoint, request) && !SKIPPED.includes(answer.status)) await write(toEntry(endpoint, request, answer));
     },
     recordSignIn: (request, { key: principal, login }, operation) =>
       write({
@@ -55,13 +55,13 @@ export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: Tr
         resource_id: null,
         made_id: null,
         status: operation === 'sign_in' ? 302 : 204,
-        ...placeOf(request),
+        ...describeRequest(request),
       }),
   };
 }
 
 /** Which request it was, and from where. */
-const placeOf = ({ url, id: request_id, ip: address }: FastifyRequest) => ({
+const describeRequest = ({ url, id: request_id, ip: address }: FastifyRequest) => ({
   id: uuid(),
   path: (url.split('?')[0] as string).slice(0, PATH_CHARACTERS),
   request_id,
@@ -73,7 +73,7 @@ function isAudited({ access, audited }: Endpoint, { caller, body }: FastifyReque
   return typeof audited === 'function' ? audited(body) : audited;
 }
 
-function entryOf(
+function toEntry(
   { operation, access, path }: Endpoint,
   request: FastifyRequest,
   answer: Pick<NewAuditEntry, 'status' | 'made_id'>,
@@ -90,12 +90,12 @@ function entryOf(
     resource_type: collection || door,
     resource_id: named && isStorable(named) ? named : null,
     ...answer,
-    ...placeOf(request),
+    ...describeRequest(request),
   };
 }
 
 /** Adds what is handed over while one statement is in progress with the next one. */
-function together(add: (entries: readonly NewAuditEntry[]) => Promise<void>): (entry: NewAuditEntry) => Promise<void> {
+function batchEntries(add: (entries: readonly NewAuditEntry[]) => Promise<void>): (entry: NewAuditEntry) => Promise<void> {
   let next: { entries: NewAuditEntry[]; done: Promise<void> } | null = null;
   let last: Promise<unknown> = Promise.resolve();
   return (entry) => {
@@ -118,16 +118,16 @@ function together(add: (entries: readonly NewAuditEntry[]) => Promise<void>): (e
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** The id of what a reply says was created or started. */
-function madeId(record: unknown): string | null {
+function findMadeId(record: unknown): string | null {
   const { task_id, id } = (record ?? {}) as { task_id?: unknown; id?: unknown };
-  const found = task_id ?? id;
-  return typeof found === 'string' ? (UUID.exec(found)?.[0] ?? found) : null;
+  const record_id = task_id ?? id;
+  return typeof record_id === 'string' ? (UUID.exec(record_id)?.[0] ?? record_id) : null;
 }
 
 /** What the reply of a request has made, until the reply is sent. */
-const made = new WeakMap<FastifyReply, string>();
+const created_ids = new WeakMap<FastifyReply, string>();
 export const noteMade = (reply: FastifyReply, record: unknown): void => {
-  const id = madeId(record);
-  if (id) made.set(reply, id);
+  const id = findMadeId(record);
+  if (id) created_ids.set(reply, id);
 };
-export const madeBy = (reply: FastifyReply): string | null => made.get(reply) ?? null;
+export const getMadeId = (reply: FastifyReply): string | null => created_ids.get(reply) ?? null;

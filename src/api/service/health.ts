@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { health } from '../../contracts/health.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import type { ToolRunner } from '../../toolrunner/runner.ts';
 import { type Api, mount } from '../http/mount.ts';
 
@@ -43,7 +43,7 @@ async function checkOutcome(check: () => Promise<string>): Promise<{ ok: boolean
   try {
     return { ok: true, detail: await Promise.race([check(), late]) };
   } catch (error) {
-    return { ok: false, detail: outageOf(error)?.sentence ?? ((error as Error).message || 'failed') };
+    return { ok: false, detail: findOutage(error)?.sentence ?? ((error as Error).message || 'failed') };
   } finally {
     clearTimeout(timer);
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { FieldsProblem, Problem } from '../../contracts/common.ts';
 import { carriesWarnings, type Endpoint } from '../../contracts/endpoint.ts';
-import { idFields } from '../http/fields.ts';
+import { listIdFields } from '../http/fields.ts';
 import { describeWithoutLimits } from '../stored-replies.ts';
 
 const REASONS: Record<number, string> = {
@@ -28,7 +28,7 @@ const REASONS: Record<number, string> = {
 export function describeApi(endpoints: Endpoint[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
-    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: toOperation(endpoint) };
   }
   const api: ZodOpenApiObject = {
     openapi: '3.1.0',
@@ -74,20 +74,20 @@ interface Described {
 /** The paths that require a bearer token. */
 const GUARDED = /^\/(api|v1|mcp)\b/;
 
-function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
+function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { operation, tag, summary, params, query, body, upload, form, path } = endpoint;
   const open = !GUARDED.test(path);
   return {
     operationId: operation,
     tags: [tag],
     summary,
-    description: descriptionOf(endpoint),
+    description: describeOperation(endpoint),
     ...(endpoint.access ? { 'x-scope': endpoint.access } : {}),
     ...(open ? { security: [] } : {}),
     requestParams: {
       path: params as z.ZodObject,
       query: query as z.ZodObject,
-      ...(headersOf(endpoint) ? { header: headersOf(endpoint)! } : {}),
+      ...(describeHeaders(endpoint) ? { header: describeHeaders(endpoint)! } : {}),
     },
     ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
     ...(upload
@@ -99,18 +99,20 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
         }
       : {}),
     responses: {
-      [endpoint.status]: successOf(endpoint),
+      [endpoint.status]: describeSuccess(endpoint),
       ...(endpoint.kind === 'events' ? { 204: { description: 'Nothing follows: do not reconnect' } } : {}),
-      ...(endpoint.idempotent && endpoint.status !== 200 ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
+      ...(endpoint.idempotent && endpoint.status !== 200
+        ? { 200: { ...describeSuccess(endpoint), description: 'Replayed' } }
+        : {}),
       ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
       ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
-      ...(open ? { ...unready(endpoint), ...problems([403, 421, 422]) } : refusalsOf(endpoint)),
+      ...(open ? { ...unready(endpoint), ...problems([403, 421, 422]) } : describeRefusals(endpoint)),
     },
   } as ZodOpenApiOperationObject;
 }
 
 /** The operation's own description, then the facts that hold for all operations of its kind. */
-function descriptionOf({ description, summary, kind, idempotent, refuses, access }: Endpoint): string {
+function describeOperation({ description, summary, kind, idempotent, refuses, access }: Endpoint): string {
   const facts = [
     description ?? `${summary}.`,
     kind === 'page' ? 'A page holds `limit` items; the Link header leads to the next one, X-Total-Count counts all.' : '',
@@ -125,7 +127,7 @@ function descriptionOf({ description, summary, kind, idempotent, refuses, access
 
 const FileForm = z.object({ file: z.string().meta({ format: 'binary', description: 'The file, with its name' }) });
 
-function headersOf({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject | null {
+function describeHeaders({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject | null {
   const shape = {
     ...(idempotent
       ? {
@@ -151,7 +153,7 @@ function headersOf({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject
   return Object.keys(shape).length > 0 ? z.object(shape) : null;
 }
 
-function successOf({ kind, reply, summary, streamed }: Endpoint): object {
+function describeSuccess({ kind, reply, summary, streamed }: Endpoint): object {
   if (kind === 'file')
     return { description: 'The file, with its own type', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
   if (kind === 'none' || !reply) return { description: 'Done' };
@@ -179,10 +181,10 @@ const problems = (statuses: number[], refusal?: z.ZodType): Record<number, objec
 
 /** The readiness check's 503 has the same body as its 200. */
 const unready = (endpoint: Endpoint) =>
-  endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
+  endpoint.operation === 'ready' ? { 503: { ...describeSuccess(endpoint), description: 'Not ready' } } : {};
 
-function refusalsOf({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
-  const named = Object.keys((params as z.ZodObject).shape).length > 0 || idFields(query).length > 0;
+function describeRefusals({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
+  const named = Object.keys((params as z.ZodObject).shape).length > 0 || listIdFields(query).length > 0;
   const statuses = new Set([
     401,
     403,

@@ -1,9 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { HostRule } from '../../domain/hosts.ts';
 import type { ToolRunner } from '../../toolrunner/runner.ts';
-import { answerOnlyTo } from '../http/hosts.ts';
+import { refuseOtherHosts } from '../http/hosts.ts';
 import { refuseInOurWords } from '../http/problems.ts';
-import { requestIdOf, returnRequestIds } from '../http/request-ids.ts';
+import { chooseRequestId, returnRequestIds } from '../http/request-ids.ts';
 import { secureHeaders } from '../http/secure-headers.ts';
 import { arrivalLimits, refuseRaw } from '../http/slow-clients.ts';
 import { type Checks, readinessRoute } from './health.ts';
@@ -27,13 +27,13 @@ export function buildWorkerApp(services: WorkerServices, settings: WorkerSetting
   const http = Fastify({
     ...arrivalLimits(settings.request_seconds),
     clientErrorHandler: refuseRaw,
-    genReqId: requestIdOf,
+    genReqId: chooseRequestId,
     forceCloseConnections: true,
   });
   returnRequestIds(http);
   secureHeaders(http);
   refuseInOurWords(http);
-  answerOnlyTo(http, { answers_to: settings.answers_to, cors_origins: [] });
+  refuseOtherHosts(http, { answers_to: settings.answers_to, cors_origins: [] });
   http.get('/health/live', async () => ({ status: 'live' }));
   readinessRoute(http, services);
   metricsRoute(http, { token: settings.metrics_token, sources: services.metrics });

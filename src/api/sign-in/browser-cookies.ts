@@ -11,19 +11,19 @@ export interface BrowserCookies {
 
 /** Over https, the prefix makes browsers refuse the name from other hosts of the same domain, which could plant their own session. */
 export function browserCookies(isSecure: () => boolean): BrowserCookies {
-  const nameOf = (name: CookieName) => `${isSecure() ? '__Host-' : ''}perdura-${name}`;
+  const toCookieName = (name: CookieName) => `${isSecure() ? '__Host-' : ''}perdura-${name}`;
   const set: BrowserCookies['set'] = (reply, name, { value, seconds }) => {
     const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(seconds)}${isSecure() ? '; Secure' : ''}`;
     // Fastify collects several cookies of one reply.
-    reply.header('set-cookie', `${nameOf(name)}=${value}; ${attributes}`);
+    reply.header('set-cookie', `${toCookieName(name)}=${value}; ${attributes}`);
   };
   return {
     set,
     clear: (reply, name) => set(reply, name, { value: '', seconds: 0 }),
     read({ headers: { cookie = '' } }, name) {
-      const start = `${nameOf(name)}=`;
-      const found = cookie.split(';').map((part) => part.trim());
-      return found.find((part) => part.startsWith(start))?.slice(start.length) || null;
+      const start = `${toCookieName(name)}=`;
+      const parts = cookie.split(';').map((part) => part.trim());
+      return parts.find((part) => part.startsWith(start))?.slice(start.length) || null;
     },
   };
 }

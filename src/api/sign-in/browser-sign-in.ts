@@ -5,7 +5,7 @@ import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts
 import type { OidcLogin } from '../../identity/oidc-login.ts';
 import type { Store } from '../../store/index.ts';
 import type { KeyRing } from '../../store/secrets/key-ring.ts';
-import { signedIn } from '../http/auth.ts';
+import { identifyToken } from '../http/auth.ts';
 import type { AuditTrail } from '../service/audit-trail.ts';
 import { type BrowserCookies, browserCookies } from './browser-cookies.ts';
 import { openLogin, sealLogin } from './login-cookie.ts';
@@ -36,7 +36,7 @@ const LOGIN_SECONDS = 10 * 60;
 const DASHBOARD = '/dashboard';
 const RETURN_CHARACTERS = 2_000;
 
-export const cookiesOf = ({ public_url }: Pick<BrowserSignIn, 'public_url'>): BrowserCookies =>
+export const createCookies = ({ public_url }: Pick<BrowserSignIn, 'public_url'>): BrowserCookies =>
   browserCookies(() => public_url()?.startsWith('https:') ?? false);
 
 export function browserSignInRoutes(http: FastifyInstance, services: Services, sign_in: BrowserSignIn | null): void {
@@ -46,14 +46,14 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
   }
   const { store, identify, audit, sign_ins } = services;
   const { login, name, session_hours, public_url, keys } = sign_in;
-  const cookies = cookiesOf(sign_in);
+  const cookies = createCookies(sign_in);
   // Absolute, because the cookie must be set for the host that the issuer sends the browser back to.
   const ownUrl = (path: string) => new URL(path, public_url() ?? undefined).href;
-  const failed = (reply: FastifyReply, problem: Problem) => reply.redirect(`${DASHBOARD}/?sign_in=${problem}`);
+  const redirectWithProblem = (reply: FastifyReply, problem: Problem) => reply.redirect(`${DASHBOARD}/?sign_in=${problem}`);
 
   http.get('/auth/session', async (request) => {
     const session = cookies.read(request, 'session');
-    const person = session && (await signedIn({ identify, sign_ins }, session, request.ip));
+    const person = session && (await identifyToken({ identify, sign_ins }, session, request.ip));
     return { issuer: name, login_url: ownUrl('/auth/login'), signed_in: Boolean(person) };
   });
 
@@ -65,25 +65,26 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
       cookies.set(reply, 'login', { value, seconds: LOGIN_SECONDS });
       return reply.redirect(url);
     } catch (error) {
-      return failed(reply, problemOf(error, request));
+      return redirectWithProblem(reply, toProblem(error, request));
     }
   });
 
   // Not with its query in the log: that has the code.
   http.get('/auth/callback', { logSerializers: { req: withoutQuery } }, async (request, reply) => {
-    const begun = openLogin(keys, cookies.read(request, 'login'));
+    const pending_login = openLogin(keys, cookies.read(request, 'login'));
     cookies.clear(reply, 'login');
-    if (!begun || (request.query as { state?: unknown }).state !== begun.state) return failed(reply, 'expired');
+    if (!pending_login || (request.query as { state?: unknown }).state !== pending_login.state)
+      return redirectWithProblem(reply, 'expired');
     sign_ins.attempt(request.ip);
     try {
-      const person = await login.finish(new URL(ownUrl(request.url)), begun);
+      const person = await login.finish(new URL(ownUrl(request.url)), pending_login);
       sign_ins.forgive(request.ip);
       await begin({ request, reply }, person);
-      return reply.redirect(begun.return_to);
+      return reply.redirect(pending_login.return_to);
     } catch (error) {
-      const problem = problemOf(error, request);
+      const problem = toProblem(error, request);
       if (problem === 'unreachable') sign_ins.forgive(request.ip);
-      return failed(reply, problem);
+      return redirectWithProblem(reply, problem);
     }
   });
 
@@ -94,7 +95,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
     const person = await identify(session).catch(() => null);
     await store.browserSessions.remove(session);
     cookies.clear(reply, 'session');
-    if (person) await audit.recordSignIn(request, whoOf(person), 'sign_out');
+    if (person) await audit.recordSignIn(request, toPerson(person), 'sign_out');
     return reply.code(204).send();
   });
 
@@ -110,13 +111,16 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
     const value = await store.browserSessions.create({ ...person, claimed_role, expires_at });
     await store.principals.seen({ ...person, claimed_role });
     cookies.set(reply, 'session', { value, seconds });
-    await audit.recordSignIn(request, whoOf(person), 'sign_in');
+    await audit.recordSignIn(request, toPerson(person), 'sign_in');
   }
 }
 
-const whoOf = (person: Pick<Identity, 'provider' | 'subject' | 'login'>) => ({ key: principalKey(person), login: person.login });
+const toPerson = (person: Pick<Identity, 'provider' | 'subject' | 'login'>) => ({
+  key: principalKey(person),
+  login: person.login,
+});
 
-function problemOf(error: unknown, { log }: FastifyRequest): Problem {
+function toProblem(error: unknown, { log }: FastifyRequest): Problem {
   if (!(error instanceof LoginFailure)) throw error;
   log.warn({ reason: error.message }, 'sign-in failed');
   return error.kind;

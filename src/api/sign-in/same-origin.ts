@@ -16,8 +16,8 @@ export function refuseOtherOrigins({ method, headers, host }: FastifyRequest, pu
     { code: 'foreign_origin' },
   );
 
-  function isOwn(asked: string): boolean {
-    if (!URL.canParse(asked)) return false;
-    return new URL(asked).host === host || (public_url !== null && new URL(asked).origin === new URL(public_url).origin);
+  function isOwn(candidate: string): boolean {
+    if (!URL.canParse(candidate)) return false;
+    return new URL(candidate).host === host || (public_url !== null && new URL(candidate).origin === new URL(public_url).origin);
   }
 }

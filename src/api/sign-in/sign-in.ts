@@ -20,17 +20,17 @@ interface Count {
 
 export function createSignIns(most: number, now: () => number = () => performance.now()): SignIns {
   const counts = new LRUCache<string, Count>({ max: MOST_KEPT });
-  const countOf = (address: string): Count => {
-    const key = networkOf(address);
-    const known = counts.get(key);
-    if (known && known.until > now()) return known;
+  const getCount = (address: string): Count => {
+    const key = toNetwork(address);
+    const current = counts.get(key);
+    if (current && current.until > now()) return current;
     const fresh = { failed: 0, until: now() + WINDOW_MS };
     counts.set(key, fresh);
     return fresh;
   };
   return {
     attempt(address) {
-      const count = countOf(address);
+      const count = getCount(address);
       if (count.failed >= most) {
         const message = `${most} attempts to sign in from your address failed within a minute (SIGN_IN_FAILURES_PER_MINUTE)`;
         const retry_after_s = Math.max(1, (count.until - now()) / 1_000);
@@ -39,14 +39,14 @@ export function createSignIns(most: number, now: () => number = () => performanc
       count.failed += 1;
     },
     forgive(address) {
-      const count = countOf(address);
+      const count = getCount(address);
       count.failed = Math.max(0, count.failed - 1);
     },
   };
 }
 
 /** An IPv6 client usually controls a whole /64, so the network is counted. */
-function networkOf(address: string): string {
+function toNetwork(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');
   const parts = head.split(':').filter(Boolean);

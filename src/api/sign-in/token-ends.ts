@@ -12,12 +12,12 @@ export function tokenEnds(identify: IdentityCheck): TokenEnds {
   return ({ access_token, service_key, valid_until }, { raw }) => {
     const ended = new AbortController();
     if (!service_key && valid_until === undefined) return ended.signal;
-    const look = async () => {
+    const checkToken = async () => {
       // Nothing is known while it cannot be checked.
-      const known = await identify(access_token).catch(() => undefined);
-      if (known === null) ended.abort();
+      const caller = await identify(access_token).catch(() => undefined);
+      if (caller === null) ended.abort();
     };
-    const timer = setInterval(() => void look(), LOOK_MS);
+    const timer = setInterval(() => void checkToken(), LOOK_MS);
     raw.once('close', () => clearInterval(timer));
     return ended.signal;
   };

@@ -58,14 +58,14 @@ export const isStale = (error: unknown) => error instanceof ApiProblem && error.
 export interface Access {
   token(): string | null;
   /** The service no longer accepts the token. */
-  refused(): void;
+  onRefused(): void;
   /** A write succeeded with warnings. */
-  warned?(warnings: { path: string; message: string }[]): void;
+  onWarned?(warnings: { path: string; message: string }[]): void;
 }
 
-export type Client = ReturnType<typeof clientOf>;
+export type Client = ReturnType<typeof createClient>;
 
-export function clientOf(access: Access) {
+export function createClient(access: Access) {
   /** Sends a request and returns its successful response; throws an ApiProblem otherwise. */
   async function send(path: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
@@ -73,11 +73,11 @@ export function clientOf(access: Access) {
     if (token) headers.set('authorization', `Bearer ${token}`);
     const response = await fetch(path, { ...init, headers }).catch((error: Error) => {
       init.signal?.throwIfAborted();
-      throw outOfReach(error);
+      throw createUnreachableProblem(error);
     });
     if (response.ok) return response;
-    const problem = await problemOf(response);
-    if (problem.status === 401) access.refused();
+    const problem = await parseProblem(response);
+    if (problem.status === 401) access.onRefused();
     throw problem;
   }
 
@@ -86,13 +86,13 @@ export function clientOf(access: Access) {
     input: CallInput<E> = {},
     signal?: AbortSignal,
   ): Promise<Tagged<ApiReply<E>>> {
-    const response = await send(requestUrl(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
-    const value = (await replyOf(endpoint, response)) as ApiReply<E>;
+    const response = await send(requestUrl(endpoint, input), { ...buildRequest(endpoint, input), signal: signal ?? null });
+    const value = (await parseReply(endpoint, response)) as ApiReply<E>;
     // An import result has warnings too, but shows its own report.
     const { warnings, errors } = Object(value) as { warnings?: []; errors?: unknown };
     if (endpoint.method !== 'GET' && warnings?.length && !errors && endpoint.operation !== 'query_knowledge')
-      access.warned?.(warnings);
-    return { value, tag: tagOf(response) };
+      access.onWarned?.(warnings);
+    return { value, tag: parseEtag(response) };
   }
 
   return {
@@ -104,7 +104,7 @@ export function clientOf(access: Access) {
 }
 
 /** A compressing proxy makes the tag weak; it still identifies the same state. */
-const tagOf = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//, '') ?? null;
+const parseEtag = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//, '') ?? null;
 
 export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }: CallInput<E>): string {
   const values = (params ?? {}) as Record<string, string>;
@@ -115,7 +115,7 @@ export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }
   return search.size > 0 ? `${filled}?${search}` : filled;
 }
 
-export function requestOf<E extends AnyEndpoint>(
+export function buildRequest<E extends AnyEndpoint>(
   { method }: E,
   { body, file, if_match, idempotency_key: key }: CallInput<E>,
 ): RequestInit {
@@ -130,7 +130,7 @@ export function requestOf<E extends AnyEndpoint>(
   return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...condition } };
 }
 
-async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unknown> {
+async function parseReply({ kind }: AnyEndpoint, response: Response): Promise<unknown> {
   if (kind === 'none' || response.status === 204) return undefined;
   const body = await response.json();
   if (kind !== 'page') return body;
@@ -139,14 +139,14 @@ async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unkno
   return { items: body, total: Number(response.headers.get('x-total-count') ?? body.length), next: cursor };
 }
 
-async function problemOf(response: Response): Promise<ApiProblem> {
+async function parseProblem(response: Response): Promise<ApiProblem> {
   const body = (await response.json().catch(() => null)) as ProblemFacts | null;
   if (body && typeof body.detail === 'string') return new ApiProblem({ ...body, status: response.status });
   const detail = `The service returned ${response.status}. See its log for the cause.`;
   return new ApiProblem({ status: response.status, code: 'unexplained', detail });
 }
 
-const outOfReach = (_: Error) =>
+const createUnreachableProblem = (_: Error) =>
   new ApiProblem({
     status: 0,
     code: 'unreachable',

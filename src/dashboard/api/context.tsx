@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
-import { ApiProblem, type Client, clientOf } from './call.ts';
+import { ApiProblem, type Client, createClient } from './call.ts';
 import type { Session } from './session.ts';
 
 interface World {
@@ -12,8 +12,8 @@ interface World {
 const WorldContext = createContext<World | null>(null);
 
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
-  const [world] = useState(() => ({ session, client: clientOf({ ...session, warned }) }));
-  const [queries] = useState(queryClient);
+  const [world] = useState(() => ({ session, client: createClient({ ...session, onWarned: warned }) }));
+  const [queries] = useState(createQueryClient);
   // The next person must not see what this one has read.
   useEffect(() => {
     const unsubscribe = session.subscribe(() => queries.clear());
@@ -42,7 +42,7 @@ const warned = (warnings: { path: string; message: string }[]) =>
  * Retries only failures that may be temporary; a refusal is final. `always`: the service may run on this machine, so requests are sent,
  * and their failures shown, even if the browser is offline.
  */
-const queryClient = () =>
+const createQueryClient = () =>
   new QueryClient({
     defaultOptions: {
       mutations: { networkMode: 'always' },

@@ -11,7 +11,7 @@ import type { Scope } from '../../domain/access.ts';
 import type { AnyEndpoint, ApiProblem, ApiReply, CallInput, ResultPage } from './call.ts';
 import { useClient } from './context.tsx';
 
-const keyOf = (endpoint: AnyEndpoint, input: object) => [endpoint.operation, input];
+const toQueryKey = (endpoint: AnyEndpoint, input: object) => [endpoint.operation, input];
 
 interface ReadOptions {
   enabled?: boolean;
@@ -26,7 +26,7 @@ export function useRead<E extends AnyEndpoint>(
 ) {
   const { call } = useClient();
   return useQuery<ApiReply<E>, ApiProblem>({
-    queryKey: keyOf(endpoint, input),
+    queryKey: toQueryKey(endpoint, input),
     queryFn: ({ signal }) => call(endpoint, input, signal),
     enabled,
     refetchInterval: every_ms ?? false,
@@ -38,7 +38,7 @@ export function useReads<E extends AnyEndpoint>(endpoint: E, inputs: CallInput<E
   const { call } = useClient();
   return useQueries({
     queries: inputs.map((input) => ({
-      queryKey: keyOf(endpoint, input),
+      queryKey: toQueryKey(endpoint, input),
       queryFn: ({ signal }: { signal: AbortSignal }): Promise<ApiReply<E>> => call(endpoint, input, signal),
       refetchInterval: every_ms ?? (false as const),
     })),
@@ -55,7 +55,7 @@ export function useList<E extends AnyEndpoint>(
 ) {
   const { call } = useClient();
   const pages = useInfiniteQuery<ResultPage<ItemOf<E>>, ApiProblem>({
-    queryKey: keyOf(endpoint, { list: query, ...(params && { params }) }),
+    queryKey: toQueryKey(endpoint, { list: query, ...(params && { params }) }),
     queryFn: ({ pageParam, signal }) =>
       call(endpoint, { params, query: { ...query, cursor: pageParam ?? undefined } } as CallInput<E>, signal) as Promise<
         ResultPage<ItemOf<E>>
@@ -76,11 +76,14 @@ interface WorkOptions<I> {
   /** Mutations with the same line run one after the other. */
   line?: string;
   /** The id of the record that the mutation deletes. */
-  removed?(input: I): string | undefined;
+  findRemovedId?(input: I): string | undefined;
 }
 
 /** A mutation; its buttons say `data-needs={….needs}`. Afterwards all visible data is read again, except for a record that it deleted. */
-export function useWork<I, R>(work: (input: I) => Promise<R>, { line, needs, removed = () => undefined }: WorkOptions<I> = {}) {
+export function useWork<I, R>(
+  work: (input: I) => Promise<R>,
+  { line, needs, findRemovedId: removed = () => undefined }: WorkOptions<I> = {},
+) {
   const queries = useQueryClient();
   const mutation = useMutation<R, ApiProblem, I>({
     mutationFn: work,
@@ -99,5 +102,5 @@ export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOp
   const removed = ({ params }: CallInput<E>) =>
     endpoint.method === 'DELETE' ? Object.values((params ?? {}) as Record<string, string>).at(-1) : undefined;
   const needs = endpoint.access ?? undefined;
-  return useWork((input: CallInput<E>) => call(endpoint, input), { removed, needs, ...(line && { line }) });
+  return useWork((input: CallInput<E>) => call(endpoint, input), { findRemovedId: removed, needs, ...(line && { line }) });
 }

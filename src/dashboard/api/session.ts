@@ -53,7 +53,7 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
       }
       end(false);
     },
-    refused: () => end(true),
+    onRefused: () => end(true),
     /** What the service no longer accepted, if that ended the last session. */
     refusedLast: () => ended,
     subscribe(listener: () => void) {

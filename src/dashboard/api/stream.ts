@@ -10,7 +10,7 @@ interface StreamFrame {
 }
 
 /** The frames of a server-sent events response. */
-export async function* framesOf(body: NonNullable<Response['body']>): AsyncGenerator<StreamFrame> {
+export async function* readFrames(body: NonNullable<Response['body']>): AsyncGenerator<StreamFrame> {
   // Some browsers cannot iterate over a stream.
   const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   try {
@@ -66,7 +66,7 @@ async function attempt(client: Client, following: Following & { url: string; see
     onConnection('live');
     // Nothing follows.
     if (!response.body) return true;
-    for await (const { id, data } of framesOf(response.body)) {
+    for await (const { id, data } of readFrames(response.body)) {
       const event = data as RunEvent;
       if (id !== null) {
         if (id <= seen.last && !isReset(event)) continue;
@@ -88,12 +88,12 @@ const isReset = ({ type, data }: RunEvent) => type === 'log' && data.event === '
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done() {
+    const timer = setTimeout(finish, ms);
+    function finish() {
       clearTimeout(timer);
-      signal.removeEventListener('abort', done);
+      signal.removeEventListener('abort', finish);
       resolve();
     }
-    signal.addEventListener('abort', done);
+    signal.addEventListener('abort', finish);
   });
 }

@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { type AuditEntry, audit } from '../../contracts/audit.ts';
 import { useRefusal } from '../api/may.ts';
 import { useList } from '../api/queries.ts';
-import { taskQueryOf } from '../runs/task-query.ts';
+import { toTaskQuery } from '../runs/task-query.ts';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
@@ -21,7 +21,7 @@ export default function Audit() {
 function Entries() {
   const wanted = useFilters();
   const [asked] = useDebouncedValue(wanted.filters, 250);
-  const query = useList(audit.list, { limit: 50, ...taskQueryOf(asked) });
+  const query = useList(audit.list, { limit: 50, ...toTaskQuery(asked) });
   return (
     <>
       <Text c="dimmed">
@@ -30,7 +30,7 @@ function Entries() {
       <Filters wanted={wanted} />
       <ListTable
         query={query}
-        columns={columnsOf(wanted)}
+        columns={buildColumns(wanted)}
         label="entries of the audit"
         stacks
         empty={<Empty>{wanted.filtered ? 'No entry matches these filters.' : 'No entries yet.'}</Empty>}
@@ -66,7 +66,7 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Wanted
   );
 }
 
-const columnsOf = ({ set }: Wanted): Column<AuditEntry>[] => {
+const buildColumns = ({ set }: Wanted): Column<AuditEntry>[] => {
   const by = (name: string, value: string, shown = value) => (
     <Anchor
       component="button"

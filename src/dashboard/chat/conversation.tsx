@@ -4,11 +4,11 @@ import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, 
 import { useNavigate } from 'react-router';
 import type { z } from 'zod';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
-import { requestOf, requestUrl } from '../api/call.ts';
+import { buildRequest, requestUrl } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
-import { framesOf } from '../api/stream.ts';
+import { readFrames } from '../api/stream.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Markdown } from '../ui/markdown.tsx';
 
@@ -151,8 +151,8 @@ function useExchange(agent_id: string, session_id: string | null) {
     setError(null);
     setExchange({ asked: message, reply: '' });
     try {
-      const response = await client.send(requestUrl(chat.send, input), { ...requestOf(chat.send, input), signal });
-      for await (const { data } of framesOf(response.body!)) {
+      const response = await client.send(requestUrl(chat.send, input), { ...buildRequest(chat.send, input), signal });
+      for await (const { data } of readFrames(response.body!)) {
         const event = data as z.output<typeof ChatEvent>;
         if (event.type === 'session') {
           session = event.session_id;

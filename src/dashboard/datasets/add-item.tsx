@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { datasets } from '../../contracts/datasets.ts';
 import { useAct } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { parsedJson } from '../ui/json.ts';
+import { parseJson } from '../ui/json.ts';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { ExpectedField, useExpected } from './expected.tsx';
@@ -74,7 +74,7 @@ function ImportForm({ dataset_id, close }: FormProps) {
   const [wrong, setWrong] = useState<string | null>(null);
   useUnsaved(file !== null && !act.isPending && !act.isSuccess);
   const send = async () => {
-    const read = parsedJson((await file?.text()) ?? '');
+    const read = parseJson((await file?.text()) ?? '');
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read) act.mutate({ params: { id: dataset_id }, body: read.value as Bundle }, { onSuccess: close });
   };

@@ -4,7 +4,7 @@ import { datasets } from '../../contracts/datasets.ts';
 import { type EvaluationDetail, evaluations, type Grader } from '../../contracts/evaluations.ts';
 import { versions } from '../../contracts/versions.ts';
 import { useAct, useRead } from '../api/queries.ts';
-import { duration, rate } from '../ui/figures.ts';
+import { formatDuration, formatRate } from '../ui/figures.ts';
 import { useLiveText } from '../ui/live.tsx';
 import { Page } from '../ui/page.tsx';
 import { Code, Facts, Status } from '../ui/show.tsx';
@@ -56,7 +56,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
       <Facts
         of={{
           Status: <Status of={status} />,
-          'Pass rate': pass_rate === null ? '—' : rate(pass_rate),
+          'Pass rate': pass_rate === null ? '—' : formatRate(pass_rate),
           Passed: `${passed} of ${items}`,
           Failed: failed,
           'Not graded': errors,
@@ -70,7 +70,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
           'Tool calls': evaluation.effects,
           'Runs at once': evaluation.parallel,
           Started: <When at={created_at} />,
-          ...(took !== null && { Took: duration(took) }),
+          ...(took !== null && { Took: formatDuration(took) }),
           ...(evaluation.baseline_id && { Baseline: <Baseline evaluation={evaluation} /> }),
         }}
       />
@@ -126,16 +126,16 @@ function Running({ evaluation: { id: run_id, dataset_id, items, passed, failed, 
   );
 }
 
-const wordsOf = ({ type }: Grader) => type.replaceAll('_', ' ');
+const formatType = ({ type }: Grader) => type.replaceAll('_', ' ');
 
 /** The graders, with their settings on request. */
 function Graders({ graders }: { graders: Grader[] }) {
   return (
     <details>
-      <summary>Graders: {graders.map(wordsOf).join(', ')}</summary>
+      <summary>Graders: {graders.map(formatType).join(', ')}</summary>
       <Stack gap="xs" mt="xs">
         {graders.map((grader) => (
-          <Code key={JSON.stringify(grader)} label={`Settings of ${wordsOf(grader)}`}>
+          <Code key={JSON.stringify(grader)} label={`Settings of ${formatType(grader)}`}>
             {grader}
           </Code>
         ))}

@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import type { Dataset } from '../../contracts/datasets.ts';
 import { type Evaluation, evaluations } from '../../contracts/evaluations.ts';
 import { useList } from '../api/queries.ts';
-import { rate } from '../ui/figures.ts';
+import { formatRate } from '../ui/figures.ts';
 import { type Column, ListTable } from '../ui/list.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty } from '../ui/states.tsx';
@@ -55,7 +55,7 @@ const COLUMNS: Column<Evaluation>[] = [
     ),
   },
   { label: 'Status', show: ({ status }) => <Status of={status} /> },
-  { label: 'Pass rate', show: ({ pass_rate }) => (pass_rate === null ? '—' : rate(pass_rate)) },
+  { label: 'Pass rate', show: ({ pass_rate }) => (pass_rate === null ? '—' : formatRate(pass_rate)) },
   { label: 'Passed', show: ({ passed, items }) => <span className="nowrap">{`${passed} of ${items}`}</span> },
   {
     label: 'Version',

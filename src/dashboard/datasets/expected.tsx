@@ -1,6 +1,6 @@
 import { Checkbox, Stack, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { parsedJson } from '../ui/json.ts';
+import { parseJson } from '../ui/json.ts';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
 interface TypedAnswer {
@@ -8,14 +8,14 @@ interface TypedAnswer {
   is_json: boolean;
 }
 
-const typedOf = (answer: unknown): TypedAnswer => {
+const toTypedAnswer = (answer: unknown): TypedAnswer => {
   if (answer === null || answer === undefined) return { text: '', is_json: false };
   return typeof answer === 'string' ? { text: answer, is_json: false } : { text: JSON.stringify(answer, null, 2), is_json: true };
 };
 
 /** The state of the field for an expected answer: a text, or any JSON value. `sent`: nothing of it can be lost any more. */
 export function useExpected(initial: unknown, sent: boolean) {
-  const [before] = useState(() => typedOf(initial));
+  const [before] = useState(() => toTypedAnswer(initial));
   const [typed, setTyped] = useState(before);
   const [wrong, setWrong] = useState<string | null>(null);
   const changed = typed.text !== before.text || typed.is_json !== before.is_json;
@@ -27,7 +27,7 @@ export function useExpected(initial: unknown, sent: boolean) {
     set: (change: Partial<TypedAnswer>) => setTyped((held) => ({ ...held, ...change })),
     /** The answer, null if the field is empty; undefined if it is not valid, which the field then shows. */
     read(): unknown {
-      const read = typed.text.trim() === '' ? { value: null } : typed.is_json ? parsedJson(typed.text) : { value: typed.text };
+      const read = typed.text.trim() === '' ? { value: null } : typed.is_json ? parseJson(typed.text) : { value: typed.text };
       setWrong('wrong' in read ? read.wrong : null);
       return 'wrong' in read ? undefined : read.value;
     },

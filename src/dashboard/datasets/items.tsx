@@ -4,7 +4,7 @@ import { type DatasetItem, datasets } from '../../contracts/datasets.ts';
 import { useAct, useList } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { textToCompare } from '../ui/diff.tsx';
-import { counted } from '../ui/figures.ts';
+import { formatCount } from '../ui/figures.ts';
 import { Listed } from '../ui/list.tsx';
 import { Code, Facts, Labelled } from '../ui/show.tsx';
 import { Empty } from '../ui/states.tsx';
@@ -65,7 +65,7 @@ function Item({ item }: { item: DatasetItem }) {
         <Facts
           of={{
             Added: <When at={created_at} />,
-            ...(calls.length > 0 && { Recorded: counted(calls.length, 'tool call') }),
+            ...(calls.length > 0 && { Recorded: formatCount(calls.length, 'tool call') }),
             ...(source_task_id && {
               'Taken from': (
                 <Anchor component={Link} to={`/tasks/${source_task_id}`} inherit>

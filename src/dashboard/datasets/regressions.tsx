@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import type { EvaluationDetail } from '../../contracts/evaluations.ts';
 import { compareUrl } from '../runs/compared.ts';
-import { count } from '../ui/figures.ts';
+import { formatNumber } from '../ui/figures.ts';
 import { type Column, ColumnTable } from '../ui/list.tsx';
 import { Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
@@ -22,12 +22,12 @@ export function Regressions({ evaluation: { regressions } }: { evaluation: Evalu
       {regressions.length === 0 ? (
         <Text>Every item that passed in the baseline passes now.</Text>
       ) : (
-        <ColumnTable rows={shown} columns={COLUMNS} label="Regressions" keyOf={({ item_id }) => item_id} stacks />
+        <ColumnTable rows={shown} columns={COLUMNS} label="Regressions" toKey={({ item_id }) => item_id} stacks />
       )}
       {shown.length < regressions.length && (
         <Group>
           <Button variant="default" onClick={() => setAll(true)}>
-            {`Show all ${count(regressions.length)}`}
+            {`Show all ${formatNumber(regressions.length)}`}
           </Button>
         </Group>
       )}

@@ -46,11 +46,11 @@ export function Results({ evaluation: { id: run_id, dataset_id, status } }: { ev
   );
 }
 
-const reasonOf = ({ grades, error }: EvaluationResult) => error ?? grades.find(({ passed }) => !passed)?.reason ?? null;
+const findReason = ({ grades, error }: EvaluationResult) => error ?? grades.find(({ passed }) => !passed)?.reason ?? null;
 
 function Result({ result }: { result: EvaluationResult }) {
   const { prompt, status, task_id } = result;
-  const reason = reasonOf(result);
+  const reason = findReason(result);
   return (
     <details className="call">
       <summary>
@@ -76,7 +76,7 @@ function Result({ result }: { result: EvaluationResult }) {
 
 /** What was expected and what was answered; of a wrong answer, also where they differ. */
 function Answers({ result: { status, expected, answer } }: { result: EvaluationResult }) {
-  const labelled = (label: string, value: unknown) =>
+  const renderValue = (label: string, value: unknown) =>
     value === null || value === undefined ? null : (
       <Labelled label={label}>
         <Code label={label}>{value}</Code>
@@ -84,8 +84,8 @@ function Answers({ result: { status, expected, answer } }: { result: EvaluationR
     );
   return (
     <>
-      {labelled('Expected answer', expected)}
-      {labelled('Answer', answer)}
+      {renderValue('Expected answer', expected)}
+      {renderValue('Answer', answer)}
       {status === 'failed' && expected !== null && expected !== undefined && (
         <Labelled label="From the expected answer to the given one">
           <TextDiff before={textToCompare(expected)} after={textToCompare(answer)} label="Difference of the answer" />
@@ -99,7 +99,7 @@ function Grades({ result: { grades, error } }: { result: EvaluationResult }) {
   return (
     <Stack gap={4}>
       {error && <Text>{error}</Text>}
-      {keyed(grades).map(([key, { grader, passed, reason, score, task_id }]) => (
+      {withIndex(grades).map(([key, { grader, passed, reason, score, task_id }]) => (
         <div key={key}>
           <Status of={passed ? 'passed' : 'failed'}>{grader.replaceAll('_', ' ')}</Status>
           {score !== undefined && <Text size="sm">Score {score}</Text>}
@@ -116,4 +116,4 @@ function Grades({ result: { grades, error } }: { result: EvaluationResult }) {
 }
 
 /** Grades are in the order of the graders. */
-const keyed = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);
+const withIndex = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);

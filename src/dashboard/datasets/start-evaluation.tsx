@@ -3,11 +3,11 @@ import { useNavigate } from 'react-router';
 import { type Evaluation, EvaluationCreate, evaluations } from '../../contracts/evaluations.ts';
 import type { CallInput } from '../api/call.ts';
 import { useAct } from '../api/queries.ts';
-import { type Field, fieldsOf, type Overrides, type Values } from '../resources/fields.ts';
+import { type Field, type Overrides, toFields, type Values } from '../resources/fields.ts';
 import { ResourceForm, useForm } from '../resources/form.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { rate } from '../ui/figures.ts';
-import { dayAndTime } from '../ui/time.tsx';
+import { formatRate } from '../ui/figures.ts';
+import { formatTime } from '../ui/time.tsx';
 import { evaluationUrl } from './evaluation-url.ts';
 import { GRADERS } from './graders.ts';
 
@@ -42,7 +42,7 @@ function StartForm({ dataset_id, earlier }: StartProps) {
   const act = useAct(evaluations.create);
   // The list is read again while the dialog is open; what is offered stays.
   // biome-ignore lint/correctness/useExhaustiveDependencies: as above
-  const fields = useMemo(() => fieldsFor(earlier), []);
+  const fields = useMemo(() => buildFields(earlier), []);
   const submit = async (values: Values) => {
     const body = values as CallInput<typeof evaluations.create>['body'];
     const evaluation = await act.mutateAsync({ params: { id: dataset_id }, ...(body && { body }) });
@@ -54,9 +54,9 @@ function StartForm({ dataset_id, earlier }: StartProps) {
 }
 
 /** Each field with the value that the last evaluation had, except for the version and the baseline. */
-function fieldsFor(earlier: Evaluation[]): Field[] {
+function buildFields(earlier: Evaluation[]): Field[] {
   const last = earlier[0] as Values | undefined;
-  return fieldsOf(EvaluationCreate, { ...OVERRIDES, baseline_id: baselineOf(earlier) }).map((field) => {
+  return toFields(EvaluationCreate, { ...OVERRIDES, baseline_id: buildBaselineField(earlier) }).map((field) => {
     const value = last?.[field.name];
     return CHOSEN_EACH_TIME.includes(field.name) || value === undefined ? field : { ...field, fallback: value };
   });
@@ -65,7 +65,7 @@ function fieldsFor(earlier: Evaluation[]): Field[] {
 const CHOSEN_EACH_TIME = ['definition_hash', 'baseline_id'];
 
 /** The choice of an earlier evaluation to compare with. */
-function baselineOf(earlier: Evaluation[]): Overrides[string] {
+function buildBaselineField(earlier: Evaluation[]): Overrides[string] {
   const completed = earlier.filter(({ status }) => status === 'completed');
   return {
     control: 'choice',
@@ -74,9 +74,9 @@ function baselineOf(earlier: Evaluation[]): Overrides[string] {
     none: 'the last completed evaluation of the workflow',
     hidden: completed.length === 0,
     options: completed.map(({ id }) => id),
-    option_labels: Object.fromEntries(completed.map((evaluation) => [evaluation.id, nameOf(evaluation)])),
+    option_labels: Object.fromEntries(completed.map((evaluation) => [evaluation.id, formatName(evaluation)])),
   };
 }
 
-const nameOf = ({ workflow_title, created_at, pass_rate }: Evaluation) =>
-  `${workflow_title ?? 'untitled'}, ${dayAndTime(created_at)}, ${rate(pass_rate ?? 0)} passed`;
+const formatName = ({ workflow_title, created_at, pass_rate }: Evaluation) =>
+  `${workflow_title ?? 'untitled'}, ${formatTime(created_at)}, ${formatRate(pass_rate ?? 0)} passed`;

@@ -28,11 +28,11 @@ export interface Card {
 const KEY = { label: 'API key', required: true };
 const compatible = (base_url: string): Endpoint => ({ provider_type: 'openai_compatible', base_url });
 
-const presetOf = (id: string) => PROVIDER_PRESETS.find((preset) => preset.id === id)!;
+const getPreset = (id: string) => PROVIDER_PRESETS.find((preset) => preset.id === id)!;
 
 /** A vendor that needs a key and nothing else. */
 function vendorCard(id: string): Card {
-  const { name, provider_type, base_url, key_hint, model_example } = presetOf(id);
+  const { name, provider_type, base_url, key_hint, model_example } = getPreset(id);
   return {
     id,
     title: name,
@@ -51,17 +51,17 @@ export const CARDS: readonly Card[] = [
     about: 'Runs on your machine. Needs no API key.',
     address: { label: 'Address', placeholder: 'http://localhost:11434', initial: 'http://localhost:11434' },
     model: '',
-    endpoint: ({ address }) => served(address),
+    endpoint: ({ address }) => parseServerAddress(address),
   },
   vendorCard('openrouter'),
   {
     ...vendorCard('bedrock'),
     address: {
       label: 'Address with your Region',
-      placeholder: presetOf('bedrock').base_url!,
-      initial: presetOf('bedrock').base_url!,
+      placeholder: getPreset('bedrock').base_url!,
+      initial: getPreset('bedrock').base_url!,
     },
-    endpoint: ({ address }) => served(address),
+    endpoint: ({ address }) => parseServerAddress(address),
   },
   {
     id: 'azure',
@@ -70,7 +70,7 @@ export const CARDS: readonly Card[] = [
     address: { label: 'Target URI', placeholder: 'https://NAME.openai.azure.com/openai/deployments/MODEL/…', initial: '' },
     key: KEY,
     model: null,
-    endpoint: ({ address }) => deployment(address),
+    endpoint: ({ address }) => parseDeploymentAddress(address),
   },
   {
     id: 'compatible',
@@ -79,21 +79,21 @@ export const CARDS: readonly Card[] = [
     address: { label: 'Address', placeholder: 'http://127.0.0.1:8000/v1', initial: '' },
     key: { label: 'API key (if required)', required: false },
     model: '',
-    endpoint: ({ address }) => served(address),
+    endpoint: ({ address }) => parseServerAddress(address),
   },
 ];
 
 const NOT_AN_ADDRESS = 'Enter an address that starts with http:// or https://';
 
 /** An address without a path gets /v1, where servers serve their models. */
-function served(address: string): Endpoint | { wrong: string } {
+function parseServerAddress(address: string): Endpoint | { wrong: string } {
   const url = URL.parse(address.trim());
   if (!url || !/^https?:$/.test(url.protocol)) return { wrong: NOT_AN_ADDRESS };
   const path = url.pathname.replace(/\/(chat\/completions|models)?\/?$/, '');
   return compatible(`${url.origin}${path || '/v1'}`);
 }
 
-function deployment(address: string): Endpoint | { wrong: string } {
+function parseDeploymentAddress(address: string): Endpoint | { wrong: string } {
   const url = URL.parse(address.trim());
   const name = /\/deployments\/([^/]+)/.exec(url?.pathname ?? '')?.[1];
   if (!url || !name)
@@ -109,7 +109,7 @@ function deployment(address: string): Endpoint | { wrong: string } {
 export type Fault = { field: keyof Typed; message: string };
 
 /** The endpoint that the card describes, or the fields that are missing or wrong. With `testing`, the model is optional. */
-export function endpointOf(card: Card, typed: Typed, { testing = false } = {}): { endpoint: Endpoint } | { faults: Fault[] } {
+export function toEndpoint(card: Card, typed: Typed, { testing = false } = {}): { endpoint: Endpoint } | { faults: Fault[] } {
   const faults: Fault[] = [];
   if (card.key?.required && !typed.key.trim()) faults.push({ field: 'key', message: 'Enter the API key' });
   const endpoint = card.endpoint(typed);

@@ -11,7 +11,7 @@ export interface Step {
 }
 
 /** A request that created a record, or may have: its response can be lost. */
-interface Begun {
+interface CreateAttempt {
   step: Pick<Step, 'name' | 'create' | 'remove'>;
   body: object;
   key: string;
@@ -31,13 +31,13 @@ export interface Service {
  * Creates several records that only make sense together. If one fails, those before it are deleted. If the service is unreachable
  * then, the next attempt deletes them first. Each request has an idempotency key, so a record whose response was lost is found, too.
  */
-export function maker(service: Service) {
-  const left: Begun[] = [];
+export function createMaker(service: Service) {
+  const left: CreateAttempt[] = [];
 
   async function undo(): Promise<void> {
     for (let last = left.at(-1); last; last = left.at(-1)) {
       const { step, body, key } = last;
-      last.id ??= await idOf(step.create, { body, idempotency_key: key });
+      last.id ??= await findCreatedId(step.create, { body, idempotency_key: key });
       if (last.id !== null) {
         await service.remove(step.remove, last.id).catch((error: unknown) => {
           if (!service.isGone(error)) throw error;
@@ -48,7 +48,7 @@ export function maker(service: Service) {
   }
 
   /** The id of the record that a request created, found by repeating it with its key. Null if the service refuses it: nothing was created. */
-  const idOf = (create: AnyEndpoint, request: { body: object; idempotency_key: string }) =>
+  const findCreatedId = (create: AnyEndpoint, request: { body: object; idempotency_key: string }) =>
     service.create(create, request).then(
       ({ id }) => id,
       (error: unknown) => {
@@ -65,13 +65,15 @@ export function maker(service: Service) {
       const made: Made = {};
       try {
         for (const step of steps) {
-          const begun: Begun = { step, body: step.body(made), key: service.newKey(), id: null };
-          left.push(begun);
-          const record = await service.create(step.create, { body: begun.body, idempotency_key: begun.key }).catch((error) => {
-            if (service.isRefusal(error)) left.pop();
-            throw error;
-          });
-          begun.id = record.id;
+          const attempt: CreateAttempt = { step, body: step.body(made), key: service.newKey(), id: null };
+          left.push(attempt);
+          const record = await service
+            .create(step.create, { body: attempt.body, idempotency_key: attempt.key })
+            .catch((error) => {
+              if (service.isRefusal(error)) left.pop();
+              throw error;
+            });
+          attempt.id = record.id;
           made[step.name] = record;
         }
       } catch (error) {

@@ -1,7 +1,7 @@
 import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { providers } from '../../contracts/providers.ts';
 import { Picker } from '../resources/pickers.tsx';
-import { counted } from '../ui/figures.ts';
+import { formatCount } from '../ui/figures.ts';
 import { TestVerdict } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 import type { Card, Typed } from './cards.ts';
@@ -81,7 +81,7 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
           {...field('model')}
           label="Model"
           description={
-            offered.length > 0 ? `${counted(offered.length, 'model')} available.` : 'Press Test to list the available models.'
+            offered.length > 0 ? `${formatCount(offered.length, 'model')} available.` : 'Press Test to list the available models.'
           }
           data={offered}
           onChange={(value) => model.type('model', value)}
@@ -101,7 +101,7 @@ function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
       {test.data && (
         <TestVerdict
           good={test.data.success}
-          yes={`Connected: ${counted(test.data.models.length, 'model')}`}
+          yes={`Connected: ${formatCount(test.data.models.length, 'model')}`}
           no={test.data.error}
         />
       )}

@@ -10,8 +10,8 @@ import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
 import { sentence } from '../ui/states.tsx';
-import { endpointOf, freeName } from './cards.ts';
-import { type Made, maker, type Service, type Step } from './make.ts';
+import { freeName, toEndpoint } from './cards.ts';
+import { createMaker, type Made, type Service, type Step } from './make.ts';
 import type { ModelChoice } from './use-model.ts';
 
 /** The settings of the new agent, besides its model. */
@@ -31,12 +31,12 @@ export function useMake(model: ModelChoice) {
   const client = useClient();
   const navigate = useNavigate();
   const token_names = useNames('token').options.map(({ label }) => label);
-  const [together] = useState(() => maker(serviceOf(client)));
+  const [together] = useState(() => createMaker(createService(client)));
 
   async function make(wishes: Wishes): Promise<Made> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await together.make(stepsOf({ model, wishes, token_names, attempt }));
+        return await together.make(buildSteps({ model, wishes, token_names, attempt }));
       } catch (error) {
         if (attempt === ATTEMPTS || (error as ApiProblem).code !== 'name_taken')
           throw withLeft(error as ApiProblem, together.left());
@@ -70,10 +70,10 @@ interface Plan {
   attempt: number;
 }
 
-function stepsOf({ model, wishes, token_names, attempt }: Plan): Step[] {
+function buildSteps({ model, wishes, token_names, attempt }: Plan): Step[] {
   const { card, typed, stored, provider_id } = model;
   const steps: Step[] = [];
-  const read = card && endpointOf(card, typed);
+  const read = card && toEndpoint(card, typed);
   if (card && read && 'endpoint' in read) {
     const name = freeName(card.id, { taken: stored.map((one) => one.name), from: attempt });
     const key = typed.key.trim();
@@ -104,7 +104,7 @@ function withLeft(problem: ApiProblem, left: string[]): ApiProblem {
   return Object.assign(Object.create(problem), { message });
 }
 
-const serviceOf = ({ call }: Client): Service => ({
+const createService = ({ call }: Client): Service => ({
   create: (endpoint, request) => call(endpoint, request),
   remove: async (endpoint, id) => void (await call(endpoint, { params: { id } })),
   isRefusal: (error) =>

@@ -4,7 +4,7 @@ import { providers } from '../../contracts/providers.ts';
 import type { ApiProblem, ApiReply } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useRead } from '../api/queries.ts';
-import { CARDS, type Card, endpointOf, isDemo, type Typed } from './cards.ts';
+import { CARDS, type Card, isDemo, type Typed, toEndpoint } from './cards.ts';
 
 export type ModelChoice = ReturnType<typeof useModel>;
 type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
@@ -42,7 +42,7 @@ export function useModel() {
   });
   /** The missing or wrong fields; empty if the model is ready to run. */
   const check = (options: { testing?: boolean } = {}) => {
-    const found = faultsOf({ card, typed, provider_id }, options);
+    const found = findFaults({ card, typed, provider_id }, options);
     setFaults(found);
     return Object.keys(found).length === 0;
   };
@@ -78,7 +78,7 @@ export function useModel() {
     },
     runTest() {
       if (!check({ testing: true })) return;
-      const read = card && endpointOf(card, typed, { testing: true });
+      const read = card && toEndpoint(card, typed, { testing: true });
       if (read && 'endpoint' in read) test.mutate({ ...read.endpoint, api_key: typed.key.trim() || null });
       else if (provider_id) test.mutate({ id: provider_id });
     },
@@ -87,9 +87,9 @@ export function useModel() {
 
 type Facts = { card: Card | undefined; typed: Typed; provider_id: string | null };
 
-function faultsOf({ card, typed, provider_id }: Facts, options: { testing?: boolean }): ModelFaults {
+function findFaults({ card, typed, provider_id }: Facts, options: { testing?: boolean }): ModelFaults {
   if (!card) return provider_id ? {} : { existing: 'Choose a provider' };
-  const read = endpointOf(card, typed, options);
+  const read = toEndpoint(card, typed, options);
   return 'faults' in read ? Object.fromEntries(read.faults.map(({ field, message }) => [field, message])) : {};
 }
 

@@ -26,13 +26,13 @@ export default function FirstRun() {
     <Loaded query={query} what="Loading the workflows">
       {({ items }) => {
         const workflow = first ?? items.find(({ title }) => title === SAMPLE.workflow) ?? items.find(isUsable);
-        const sent = (id: string) => {
+        const showRun = (id: string) => {
           setTask(id);
           setFirst(workflow);
         };
         return (
           <Stack gap="lg">
-            {workflow && <Try workflow={workflow} sent={sent} />}
+            {workflow && <Try workflow={workflow} sent={showRun} />}
             {task_id && <Live id={task_id} />}
             <MakeYourOwn first={!workflow} />
           </Stack>
@@ -49,7 +49,7 @@ function Try({ workflow, sent }: { workflow: WorkflowSummary; sent(task_id: stri
   return (
     <Section title="Your first run">
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <PromptForm workflow={workflow} initial={is_sample ? SAMPLE.prompt : ''} label="Run" plain sent={sent} />
+        <PromptForm workflow={workflow} initial={is_sample ? SAMPLE.prompt : ''} label="Run" plain onSent={sent} />
         <About workflow={workflow} is_sample={is_sample} />
       </SimpleGrid>
     </Section>

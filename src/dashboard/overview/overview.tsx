@@ -7,7 +7,7 @@ import type { ApiProblem } from '../api/call.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { useReadiness } from '../shell/readiness.ts';
-import { COUNTED_TASKS, count } from '../ui/figures.ts';
+import { COUNTED_TASKS, formatNumber } from '../ui/figures.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
@@ -81,7 +81,7 @@ function Count({ status }: { status: (typeof TASK_STATUSES)[number] }) {
   return (
     <Anchor component={Link} to={`/tasks?status=${status}`} c="inherit" underline="never" className="panel">
       <Text fz="1.4rem" fw={600} lh={1.2}>
-        {total === undefined ? (query.error ? '?' : '…') : count(total)}
+        {total === undefined ? (query.error ? '?' : '…') : formatNumber(total)}
         {total === MOST_COUNTED && '+'}
       </Text>
       <Status of={status} />

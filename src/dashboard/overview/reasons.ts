@@ -1,21 +1,21 @@
 import type { Task, ToolCallRecord } from '../../contracts/tasks.ts';
-import { counted } from '../ui/figures.ts';
+import { formatCount } from '../ui/figures.ts';
 
 type Call = Pick<ToolCallRecord, 'name' | 'status' | 'question'>;
 
 /** What a waiting run waits for, one sentence each; several calls of a tool that wait for the same decision are one. */
-export function reasonsOf({ record_behind }: Pick<Task, 'record_behind'>, calls: readonly Call[]): string[] {
+export function listReasons({ record_behind }: Pick<Task, 'record_behind'>, calls: readonly Call[]): string[] {
   const waiting = Map.groupBy(
     calls.filter(({ status }) => status.startsWith('waiting')),
     ({ status, name, question }) => JSON.stringify([status, name, question?.message]),
   );
-  const asked = [...waiting.values()].map((alike) => reasonOf(alike[0]!, alike.length));
+  const asked = [...waiting.values()].map((alike) => toReason(alike[0]!, alike.length));
   const reasons = record_behind ? ['The installation was restored. Resume the run from its record?', ...asked] : asked;
   return reasons.length > 0 ? reasons : ['The budget is used up. Raise it to resume the run.'];
 }
 
-function reasonOf({ status, name, question }: Call, times: number): string {
-  const calls = times === 1 ? 'the call' : counted(times, 'call');
+function toReason({ status, name, question }: Call, times: number): string {
+  const calls = times === 1 ? 'the call' : formatCount(times, 'call');
   if (status === 'waiting_approval') return `Approve ${calls} to ${name}?`;
   if (status === 'waiting_client') return `The program that sent the prompt has to send the result of ${calls} to ${name}.`;
   return question ? `${name} asks: ${question.message}` : `Did ${calls} to ${name} take effect?`;

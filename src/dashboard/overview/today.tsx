@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
-import { costText, counted, distance, duration, isUnpriced, share } from '../ui/figures.ts';
+import { formatCost, formatCount, formatDistance, formatDuration, formatShare, isUnpriced } from '../ui/figures.ts';
 
 const EVERY_MS = 30_000;
 const WAITING_MS = 5_000;
@@ -39,26 +39,26 @@ export function Today() {
       <Figure
         label="Failed, last 24 hours"
         to="/tasks?status=failed&hours=24&group=error"
-        value={ended ? share(ended.failed, ended.runs) : '—'}
-        detail={ended ? `of ${counted(ended.runs, 'run')}` : 'no run has ended'}
+        value={ended ? formatShare(ended.failed, ended.runs) : '—'}
+        detail={ended ? `of ${formatCount(ended.runs, 'run')}` : 'no run has ended'}
       />
       <Figure
         label="Waiting longest"
         to={waiting ? `/tasks/${waiting.id}` : '/tasks?status=waiting'}
         value={waiting ? (waiting.workflow_title ?? waiting.agent_name) : '—'}
-        detail={waiting ? `started ${distance(waiting.started_at ?? waiting.created_at)}` : 'no run is waiting'}
+        detail={waiting ? `started ${formatDistance(waiting.started_at ?? waiting.created_at)}` : 'no run is waiting'}
       />
       <Figure
         label="Spent today"
         to="/usage?days=1"
-        value={costText(spent)}
-        detail={`${counted(spent.total_in + spent.total_out, 'token')}${isUnpriced(spent) ? ', no prices set' : ''}`}
+        value={formatCost(spent)}
+        detail={`${formatCount(spent.total_in + spent.total_out, 'token')}${isUnpriced(spent) ? ', no prices set' : ''}`}
       />
       <Figure
         label="Slowest tool, last 24 hours"
         to="/usage?days=1"
         value={slowest?.name ?? '—'}
-        detail={slowest ? `95 % within ${duration(slowest.p95_ms)}` : 'no tool was called'}
+        detail={slowest ? `95 % within ${formatDuration(slowest.p95_ms)}` : 'no tool was called'}
       />
     </SimpleGrid>
   );

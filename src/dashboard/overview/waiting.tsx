@@ -6,7 +6,7 @@ import { Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty, Failure } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
-import { reasonsOf } from './reasons.ts';
+import { listReasons } from './reasons.ts';
 
 const EVERY_MS = 5_000;
 
@@ -30,7 +30,7 @@ function WaitingTask({ task }: { task: Task }) {
   const steps = useRead(tasks.steps, { params: { id: task.id } });
   const reasons =
     steps.data &&
-    reasonsOf(
+    listReasons(
       task,
       steps.data.flatMap(({ tool_calls }) => tool_calls),
     );

@@ -7,7 +7,16 @@ import { FieldControl } from '../resources/controls.tsx';
 import { EFFECT_NOTES } from '../runs/fork.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
-import { draftOf, draftValues, fieldFaults, fieldsFor, forkOf, TRIAL_EFFECTS, type TrialDraft, withControl } from './draft.ts';
+import {
+  buildFork,
+  createDraft,
+  draftValues,
+  fieldFaults,
+  listFields,
+  TRIAL_EFFECTS,
+  type TrialDraft,
+  withControl,
+} from './draft.ts';
 import { Messages } from './messages.tsx';
 import { SaveButton } from './save.tsx';
 import { Trials } from './trials.tsx';
@@ -19,10 +28,10 @@ interface BenchProps {
 
 /** The form of the trials of a step, and the trials made with it. */
 export function Bench({ task, request }: BenchProps) {
-  const [draft, setDraft] = useState(() => draftOf(request));
+  const [draft, setDraft] = useState(() => createDraft(request));
   const [trials, setTrials] = useState<string[]>([]);
   const fork = useAct(tasks.fork);
-  const body = forkOf(request, draft);
+  const body = buildFork(request, draft);
   const content = JSON.stringify({ prompt: body.prompt, changes: body.changes });
   const [tried, setTried] = useState(content);
   useUnsaved(content !== tried && !fork.isPending);
@@ -39,7 +48,7 @@ export function Bench({ task, request }: BenchProps) {
     );
   };
   /** Messages are never saved, so leaving still loses them. */
-  const saved = () => {
+  const markSaved = () => {
     if (body.prompt === undefined && body.changes?.messages === undefined) setTried(content);
   };
   return (
@@ -52,7 +61,7 @@ export function Bench({ task, request }: BenchProps) {
             <Button type="submit" loading={fork.isPending} data-needs={fork.needs}>
               Run
             </Button>
-            <SaveButton task={task} draft={draftValues(request, draft)} saved={saved} />
+            <SaveButton task={task} draft={draftValues(request, draft)} onSaved={markSaved} />
           </Group>
         </Stack>
       </form>
@@ -73,7 +82,7 @@ function Controls({ request, draft, change, faults }: ControlsProps) {
     <>
       <Fieldset legend="What the model gets">
         <Stack gap="sm">
-          {fieldsFor(request).map((field) => (
+          {listFields(request).map((field) => (
             <FieldControl
               key={field.name}
               field={field}

@@ -1,7 +1,7 @@
 import { ForkChanges } from '../../contracts/fork-changes.ts';
 import type { StepRequest } from '../../contracts/run-inspection.ts';
-import { type Field, fieldsOf, type Values } from '../resources/fields.ts';
-import { changesOf, type FieldFault, toControls, toWire } from '../resources/values.ts';
+import { type Field, toFields, type Values } from '../resources/fields.ts';
+import { type FieldFault, findChanges, toControls, toWire } from '../resources/values.ts';
 
 export const TRIAL_EFFECTS = ['recorded', 'stub'] as const;
 
@@ -16,7 +16,7 @@ export interface TrialDraft {
   effects: (typeof TRIAL_EFFECTS)[number];
 }
 
-const FIELDS: Field[] = fieldsOf(ForkChanges, {
+const FIELDS: Field[] = toFields(ForkChanges, {
   system_prompt: { control: 'long', fallback: '' },
   provider_id: { control: 'reference', of: 'provider', none: 'Default runtime', description: undefined },
   model: { control: 'model', description: undefined },
@@ -32,17 +32,17 @@ const FIELDS: Field[] = fieldsOf(ForkChanges, {
 });
 
 /** A fork cannot have MCP servers that the run has not. */
-export const fieldsFor = ({ changeable }: StepRequest): Field[] =>
+export const listFields = ({ changeable }: StepRequest): Field[] =>
   FIELDS.filter(({ name }) => name !== 'mcp_server_ids' || changeable.mcp_server_ids.length > 0);
 
-export const draftOf = (request: StepRequest): TrialDraft => ({
-  controls: toControls(fieldsFor(request), request.changeable),
+export const createDraft = (request: StepRequest): TrialDraft => ({
+  controls: toControls(listFields(request), request.changeable),
   edits: {},
   prompt: '',
   effects: 'recorded',
 });
 
-export const messagePlace = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
+export const toMessageKey = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
 
 /** Another provider has other models, so its default is chosen. */
 export const withControl = (draft: TrialDraft, name: string, value: unknown): TrialDraft => {
@@ -53,20 +53,20 @@ export const withControl = (draft: TrialDraft, name: string, value: unknown): Tr
 /** The values of the fields with the changes of the draft. */
 export const draftValues = (request: StepRequest, { controls }: TrialDraft): Values => ({
   ...request.changeable,
-  ...toWire(fieldsFor(request), controls).values,
+  ...toWire(listFields(request), controls).values,
 });
 
 /** The body of the fork that tries the draft. */
-export function forkOf(request: StepRequest, draft: TrialDraft) {
+export function buildFork(request: StepRequest, draft: TrialDraft) {
   const { step, messages, changeable } = request;
   const { edits, prompt, effects } = draft;
   const edited = messages.flatMap((message) => {
-    const content = edits[messagePlace(message)];
+    const content = edits[toMessageKey(message)];
     return content === undefined || content === message.content
       ? []
       : [{ step: message.step, position: message.position, content }];
   });
-  const changes = { ...changesOf(changeable, draftValues(request, draft)), ...(edited.length > 0 && { messages: edited }) };
+  const changes = { ...findChanges(changeable, draftValues(request, draft)), ...(edited.length > 0 && { messages: edited }) };
   return {
     from_step: step,
     effects,

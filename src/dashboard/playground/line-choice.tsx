@@ -27,12 +27,12 @@ export function LineChoice({ line, checked, set }: LineProps) {
         checked={checked}
         onChange={(event) => set(event.currentTarget.checked)}
       />
-      {kind ? <ReferenceDiff line={line} kind={kind} /> : <Diff line={line} textOf={plainText} />}
+      {kind ? <ReferenceDiff line={line} kind={kind} /> : <Diff line={line} textOf={formatPlain} />}
     </Stack>
   );
 }
 
-const plainText = (value: unknown) => (value === null ? 'none' : textToCompare(value));
+const formatPlain = (value: unknown) => (value === null ? 'none' : textToCompare(value));
 
 function ReferenceDiff({ line, kind }: { line: SaveLine; kind: Kind }) {
   return <Diff line={line} textOf={useReferenceText(kind)} />;

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
 import { messageTitle, type RequestMessage } from '../runs/step-request.tsx';
 import { Code } from '../ui/show.tsx';
-import { messagePlace } from './draft.ts';
+import { toMessageKey } from './draft.ts';
 
 interface MessagesProps {
   of: RequestMessage[];
@@ -24,7 +24,7 @@ export function Messages({ of: messages, edits, change }: MessagesProps) {
       </summary>
       <ol className="messages" aria-label="Messages">
         {messages.map((message) => {
-          const place = messagePlace(message);
+          const place = toMessageKey(message);
           const { [place]: text, ...others } = edits;
           return (
             <MessageEdit

@@ -3,7 +3,7 @@ import { useParams, useSearchParams } from 'react-router';
 import { runInspection } from '../../contracts/run-inspection.ts';
 import { tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
-import { runOf } from '../runs/run-head.tsx';
+import { toRunInput } from '../runs/run-head.tsx';
 import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Bench } from './bench.tsx';
@@ -13,7 +13,7 @@ export default function Playground() {
   const { id = '' } = useParams();
   const [search] = useSearchParams();
   const step = Number(search.get('step')) || 1;
-  const task = useRead(tasks.get, runOf(id));
+  const task = useRead(tasks.get, toRunInput(id));
   const request = useRead(runInspection.request, { params: { id, step: `${step}` } });
   return (
     <Page title={`Playground: step ${step}`} parent={{ to: `/tasks/${id}?view=steps&step=${step}`, title: 'Run' }}>

@@ -31,23 +31,23 @@ export function saveLines(stored: Stored, { origin, draft }: { origin: Changeabl
   return Object.entries(origin).flatMap(([name, from]): SaveLine[] => {
     const to = draft[name];
     if (same(from, to)) return [];
-    const place = placeOf(name, stored);
+    const place = choosePlace(name, stored);
     const before = stored[place][name];
-    const after = Array.isArray(from) && name !== 'stop' ? changedList(before as string[], from, to as string[]) : to;
+    const after = Array.isArray(from) && name !== 'stop' ? mergeLists(before as string[], from, to as string[]) : to;
     return same(before, after) ? [] : [{ name, place, before, after }];
   });
 }
 
 /** A workflow's own model counts more than its agent's. */
-const placeOf = (name: string, { workflow }: Stored) =>
+const choosePlace = (name: string, { workflow }: Stored) =>
   OF_WORKFLOW.includes(name) || (name === 'model' && workflow.model !== null) ? 'workflow' : 'agent';
 
 /** What the draft left out or added is left out or added; the list may hold more than the run had, such as a disabled tool. */
-const changedList = (stored: string[], from: string[], to: string[]) => [
+const mergeLists = (stored: string[], from: string[], to: string[]) => [
   ...stored.filter((item) => to.includes(item) || !from.includes(item)),
   ...to.filter((item) => !from.includes(item) && !stored.includes(item)),
 ];
 
 /** The values to write in one place. */
-export const valuesFor = (lines: SaveLine[], place: SaveLine['place']): Values =>
+export const pickValues = (lines: SaveLine[], place: SaveLine['place']): Values =>
   Object.fromEntries(lines.filter((line) => line.place === place).map(({ name, after }) => [name, after]));

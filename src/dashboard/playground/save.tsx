@@ -9,7 +9,7 @@ import type { ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import type { Values } from '../resources/fields.ts';
-import { runOf } from '../runs/run-head.tsx';
+import { toRunInput } from '../runs/run-head.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { LineChoice } from './line-choice.tsx';
@@ -20,7 +20,7 @@ interface SaveProps {
   task: Task;
   /** The values of the fields as they were tried. */
   draft: Values;
-  saved(): void;
+  onSaved(): void;
 }
 
 /** Writes what a draft changes into the workflow and its agent, after showing the differences. */
@@ -32,7 +32,7 @@ export function SaveButton(props: SaveProps) {
   );
 }
 
-function SaveDialog({ task, draft, saved, close }: SaveProps & { close(): void }) {
+function SaveDialog({ task, draft, onSaved: saved, close }: SaveProps & { close(): void }) {
   const origin = useOrigin(task);
   const saving = useSaving(task.workflow_id);
   return (
@@ -42,7 +42,7 @@ function SaveDialog({ task, draft, saved, close }: SaveProps & { close(): void }
           {(state) => {
             const stored = { agent: state.agent.value, workflow: state.workflow.value };
             const lines = saveLines(stored, { origin: from, draft });
-            return <Choice key={state.read} {...{ task, lines, state, saved, close }} save={saving.save} />;
+            return <Choice key={state.read} {...{ task, lines, state, onSaved: saved, close }} save={saving.save} />;
           }}
         </Loaded>
       )}
@@ -57,7 +57,7 @@ function useOrigin(task: Task) {
     queryKey: ['origin of the changes', task.id],
     async queryFn() {
       let first = task;
-      while (first.forked_from) first = await call(tasks.get, runOf(first.forked_from.task_id));
+      while (first.forked_from) first = await call(tasks.get, toRunInput(first.forked_from.task_id));
       return (await call(runInspection.request, { params: { id: first.id, step: '1' } })).changeable;
     },
   });
@@ -72,12 +72,12 @@ interface ChoiceProps {
   task: Task;
   lines: SaveLine[];
   state: State;
-  saved(): void;
+  onSaved(): void;
   close(): void;
   save: ReturnType<typeof useSaving>['save'];
 }
 
-function Choice({ task, lines, state, saved, close, save }: ChoiceProps) {
+function Choice({ task, lines, state, onSaved: saved, close, save }: ChoiceProps) {
   const [left_out, setLeftOut] = useState<string[]>([]);
   const [agent, setAgent] = useState<AgentChoice>('change');
   const chosen = lines.filter(({ name }) => !left_out.includes(name));

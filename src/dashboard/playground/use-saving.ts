@@ -5,11 +5,11 @@ import type { ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { AGENTS } from '../resources/catalog-agents.tsx';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
-import { changeableFields, type Values } from '../resources/fields.ts';
+import { listChangeableFields, type Values } from '../resources/fields.ts';
 import type { EditableScreen } from '../resources/resource.ts';
 import { toControls, toWire } from '../resources/values.ts';
 import { saveOver, type Version } from '../resources/versions.ts';
-import { type SaveLine, valuesFor } from './save-lines.ts';
+import { pickValues, type SaveLine } from './save-lines.ts';
 
 /** Whether to change the agent, or a copy of it for the workflow alone. */
 export type AgentChoice = 'change' | 'copy';
@@ -50,8 +50,8 @@ export function useSaving(workflow_id: string) {
   });
 
   /** The names of the fields that someone else has changed; none: it is saved. */
-  async function over(screen: EditableScreen, base: Version, changes: Values): Promise<string[]> {
-    const fields = changeableFields(screen.create, screen.update, screen.overrides);
+  async function saveChanges(screen: EditableScreen, base: Version, changes: Values): Promise<string[]> {
+    const fields = listChangeableFields(screen.create, screen.update, screen.overrides);
     const values = { ...toWire(fields, toControls(fields, base.value)).values, ...changes };
     const params = { id: base.value.id as string };
     const ports = {
@@ -63,7 +63,7 @@ export function useSaving(workflow_id: string) {
   }
 
   /** Repeated with the same values, it returns the copy that was made first. */
-  async function copyOf(agent: Values, changes: Values): Promise<string> {
+  async function copyAgent(agent: Values, changes: Values): Promise<string> {
     const kept = Object.keys(AgentCreate.shape).map((name) => [name, agent[name]]);
     const body = { ...Object.fromEntries(kept), ...changes, name: `${String(agent.name).slice(0, 180)} (from playground)` };
     const text = JSON.stringify(body);
@@ -74,12 +74,12 @@ export function useSaving(workflow_id: string) {
   return {
     state,
     async save({ state: { agent, workflow }, lines, agent: choice }: Order): Promise<'saved' | 'conflict'> {
-      const [for_agent, for_workflow] = [valuesFor(lines, 'agent'), valuesFor(lines, 'workflow')];
+      const [for_agent, for_workflow] = [pickValues(lines, 'agent'), pickValues(lines, 'workflow')];
       const changes_agent = Object.keys(for_agent).length > 0;
-      const copied = changes_agent && choice === 'copy' ? { agent_id: await copyOf(agent.value, for_agent) } : {};
-      const of_agent = changes_agent && choice === 'change' ? await over(AGENTS, agent, for_agent) : [];
+      const copied = changes_agent && choice === 'copy' ? { agent_id: await copyAgent(agent.value, for_agent) } : {};
+      const of_agent = changes_agent && choice === 'change' ? await saveChanges(AGENTS, agent, for_agent) : [];
       // Saving the workflow records the version, also if only its agent has changed.
-      const conflict = of_agent.length > 0 ? of_agent : await over(WORKFLOWS, workflow, { ...for_workflow, ...copied });
+      const conflict = of_agent.length > 0 ? of_agent : await saveChanges(WORKFLOWS, workflow, { ...for_workflow, ...copied });
       if (conflict.length === 0) return 'saved';
       setAttempt(({ read: reading }) => ({ read: reading + 1, conflict }));
       return 'conflict';

@@ -14,15 +14,15 @@ export interface KnownTool {
 }
 
 const MOST = 1_000;
-const listOf = (value: unknown) => (value ?? []) as string[];
+const toList = (value: unknown) => (value ?? []) as string[];
 
 /** The tools of an agent as far as they are known: those of its MCP servers as they listed them last. */
 export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: string[] } {
   const builtin = useRead(builtinTools.list);
   const custom = useRead(customTools.list, { query: { limit: MOST } });
   const all = useRead(mcps.list, { query: { limit: MOST } });
-  const ids = [...listOf(agent.mcp_server_ids), ...listOf(agent.required_mcp_servers)];
-  const tags = listOf(agent.mcp_server_tags);
+  const ids = [...toList(agent.mcp_server_ids), ...toList(agent.required_mcp_servers)];
+  const tags = toList(agent.mcp_server_tags);
   const servers = (all.data?.items ?? []).filter(
     ({ id, tags: own }) => ids.includes(id) || own.some((tag) => tags.includes(tag)),
   );
@@ -30,23 +30,23 @@ export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: st
     mcps.tools,
     servers.map(({ id }) => ({ params: { id } })),
   );
-  const named = (name: string) => builtin.data?.find((tool) => tool.name === name);
+  const findBuiltin = (name: string) => builtin.data?.find((tool) => tool.name === name);
   const tools = [
-    ...listOf(agent.builtin_tools).map((name) => ({ name, effect: named(name)?.effect, source: 'built-in' })),
+    ...toList(agent.builtin_tools).map((name) => ({ name, effect: findBuiltin(name)?.effect, source: 'built-in' })),
     ...(custom.data?.items ?? [])
-      .filter(({ id }) => listOf(agent.custom_tool_ids).includes(id))
+      .filter(({ id }) => toList(agent.custom_tool_ids).includes(id))
       .map(({ name, effect }) => ({ name, effect, source: 'custom tool' })),
     ...servers.flatMap((server, at) =>
       (listings[at]?.data?.tools ?? []).map(({ name, effect }) => ({ name, effect, source: server.name })),
     ),
-    ...definedNames(agent.tool_definitions).map((name) => ({ name, effect: 'read', source: 'tool definition' })),
+    ...parseDefinitionNames(agent.tool_definitions).map((name) => ({ name, effect: 'read', source: 'tool definition' })),
   ];
   const unlisted = servers.filter((_, at) => !listings[at]?.data?.listed_at).map(({ name }) => name);
   return { tools, unlisted };
 }
 
 /** The names of tool definitions, which a form holds as JSON. */
-function definedNames(value: unknown): string[] {
+function parseDefinitionNames(value: unknown): string[] {
   try {
     const definitions: unknown = typeof value === 'string' ? JSON.parse(value || '[]') : value;
     if (!Array.isArray(definitions)) return [];

@@ -122,7 +122,7 @@ export const MEMORIES: EditableScreen = {
   endpoints: memories,
   create: MemoryCreate,
   update: MemoryUpdate,
-  nameOf: ({ key }) => key,
+  formatName: ({ key }) => key,
   columns: [
     { label: 'Value', show: ({ value }) => <Clip>{value}</Clip> },
     text('Scope', ({ scope }) => scope),

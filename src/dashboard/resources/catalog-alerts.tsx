@@ -1,7 +1,7 @@
 import { AlertCreate, AlertUpdate, alerts } from '../../contracts/alerts.ts';
 import { When } from '../ui/time.tsx';
 import { reference, text } from './columns.tsx';
-import { AlertPanel, AlertStatus, spelledMeasure } from './panels/alert-panel.tsx';
+import { AlertPanel, AlertStatus, formatMeasure } from './panels/alert-panel.tsx';
 import type { EditableScreen } from './resource.ts';
 
 export const ALERTS: EditableScreen = {
@@ -13,8 +13,8 @@ export const ALERTS: EditableScreen = {
   update: AlertUpdate,
   columns: [
     { label: 'State', show: (alert) => <AlertStatus alert={alert} /> },
-    text('Measured', ({ measure, last_value }) => spelledMeasure(measure, last_value)),
-    text('Fires at', ({ measure, threshold }) => spelledMeasure(measure, threshold)),
+    text('Measured', ({ measure, last_value }) => formatMeasure(measure, last_value)),
+    text('Fires at', ({ measure, threshold }) => formatMeasure(measure, threshold)),
     reference('Workflow', 'workflow_id', { kind: 'workflow', slug: 'workflows', none: 'all' }),
     { label: 'Since', show: ({ state_since }) => <When at={state_since} /> },
   ],

@@ -4,7 +4,7 @@ import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../
 import { transfers } from '../../contracts/transfer.ts';
 import { WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
 import { Status } from '../ui/show.tsx';
-import { ownZone, When } from '../ui/time.tsx';
+import { getOwnZone, When } from '../ui/time.tsx';
 import { column, Named, reference, text } from './columns.tsx';
 import { recurrenceText, ScheduleActions, SchedulePreview, ScheduleState } from './panels/schedule-panel.tsx';
 import type { EditableScreen } from './resource.ts';
@@ -17,7 +17,7 @@ export const WORKFLOWS: EditableScreen = {
   exported: transfers.workflow.exportOne,
   create: WorkflowCreate,
   update: WorkflowUpdate,
-  nameOf: ({ title, id }) => title ?? `untitled (${String(id).slice(-6)})`,
+  formatName: ({ title, id }) => title ?? `untitled (${String(id).slice(-6)})`,
   columns: [
     { label: 'Status', show: ({ status }) => <Status of={status} /> },
     { label: 'Agent', show: ({ agent_id }) => <Named kind="agent" slug="agents" id={agent_id} /> },
@@ -120,7 +120,7 @@ export const SCHEDULES: EditableScreen = {
       description: 'In which the expression is read.',
       control: 'suggested',
       options: Intl.supportedValuesOf('timeZone'),
-      fallback: ownZone(),
+      fallback: getOwnZone(),
     },
     jitter_seconds: { label: 'Jitter in seconds' },
     pause_after_failures: { label: 'Pause after failed runs', description: 'This many in a row. If empty: never.' },

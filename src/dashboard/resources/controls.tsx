@@ -18,8 +18,8 @@ import { agents } from '../../contracts/agents.ts';
 import { models } from '../../contracts/models.ts';
 import { versions } from '../../contracts/versions.ts';
 import { useRead } from '../api/queries.ts';
-import { zoneOf } from '../ui/time.tsx';
-import { type Field, fieldChoices, nestedFields, type Values, variantAbout, variantFields } from './fields.ts';
+import { formatZone } from '../ui/time.tsx';
+import { type Field, fieldChoices, listNestedFields, listVariantFields, type Values, variantAbout } from './fields.ts';
 import { GuardedTools } from './guarded-tools.tsx';
 import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, fieldFault, toControls, variantControls } from './values.ts';
@@ -43,7 +43,7 @@ export function FieldControl(props: ControlProps) {
     case 'references':
       return <References {...props} />;
     case 'guarded_tools':
-      return <GuardedTools {...shared(props)} agent={props.values} onChange={props.onChange} />;
+      return <GuardedTools {...toSharedProps(props)} agent={props.values} onChange={props.onChange} />;
     case 'model':
       return <ModelName {...props} />;
     case 'variants':
@@ -55,7 +55,7 @@ export function FieldControl(props: ControlProps) {
   }
 }
 
-function shared({ field, path, faults, disabled }: ControlProps) {
+function toSharedProps({ field, path, faults, disabled }: ControlProps) {
   return {
     name: path,
     label: field.label,
@@ -73,9 +73,9 @@ const MONO = { input: { fontFamily: 'var(--mantine-font-family-monospace)', font
 function Plain(props: ControlProps) {
   const { field, values, onChange } = props;
   const value = values[field.name];
-  const common = shared(props);
+  const common = toSharedProps(props);
   const text = (value ?? '') as string;
-  const typed = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
+  const changeText = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
   switch (field.control) {
     case 'switch': {
       const { withAsterisk: _, placeholder: __, ...rest } = common;
@@ -96,7 +96,7 @@ function Plain(props: ControlProps) {
       );
     }
     case 'choice':
-      return <NativeSelect {...common} value={text} onChange={typed} data={fieldChoices(field)} />;
+      return <NativeSelect {...common} value={text} onChange={changeText} data={fieldChoices(field)} />;
     case 'suggested':
       return <Autocomplete {...common} value={text} onChange={onChange} data={field.options ?? []} limit={MOST_SUGGESTED} />;
     case 'tags':
@@ -116,19 +116,21 @@ function Plain(props: ControlProps) {
           {...common}
           aria-invalid={common.error !== undefined}
           value={text}
-          onChange={typed}
+          onChange={changeText}
           autoComplete="new-password"
         />
       );
     case 'time':
-      return <TextInput {...common} {...localTime(field)} type="datetime-local" step={1} value={text} onChange={typed} />;
+      return <TextInput {...common} {...localTime(field)} type="datetime-local" step={1} value={text} onChange={changeText} />;
     case 'long':
-      return <Textarea {...common} autosize minRows={3} maxRows={24} value={text} onChange={typed} />;
+      return <Textarea {...common} autosize minRows={3} maxRows={24} value={text} onChange={changeText} />;
     case 'code':
     case 'json':
-      return <Textarea {...common} {...ROWS[field.control]} value={text} onChange={typed} styles={MONO} spellCheck={false} />;
+      return (
+        <Textarea {...common} {...ROWS[field.control]} value={text} onChange={changeText} styles={MONO} spellCheck={false} />
+      );
     default:
-      return <TextInput {...common} value={text} onChange={typed} />;
+      return <TextInput {...common} value={text} onChange={changeText} />;
   }
 }
 
@@ -136,7 +138,9 @@ const ROWS = { code: { autosize: true, minRows: 12, maxRows: 36 }, json: { autos
 const YES_NO: Record<string, boolean> = { yes: true, no: false };
 
 const localTime = ({ description }: Field) => ({
-  description: [description?.replace(/(?<![.!?])$/, '.'), `In your time zone, ${zoneOf(new Date())}.`].filter(Boolean).join(' '),
+  description: [description?.replace(/(?<![.!?])$/, '.'), `In your time zone, ${formatZone(new Date())}.`]
+    .filter(Boolean)
+    .join(' '),
 });
 
 const bounds = ({ min, max }: Field) => ({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
@@ -145,7 +149,7 @@ function Reference(props: ControlProps) {
   const { field, values, onChange } = props;
   return (
     <Picker
-      {...shared(props)}
+      {...toSharedProps(props)}
       kind={field.of!}
       placeholder={field.none ?? ''}
       value={(values[field.name] || null) as string | null}
@@ -158,7 +162,9 @@ function Reference(props: ControlProps) {
 
 function References(props: ControlProps) {
   const { field, values, onChange } = props;
-  return <MultiPicker {...shared(props)} kind={field.of!} value={(values[field.name] ?? []) as string[]} onChange={onChange} />;
+  return (
+    <MultiPicker {...toSharedProps(props)} kind={field.of!} value={(values[field.name] ?? []) as string[]} onChange={onChange} />
+  );
 }
 
 /** The name of a model, with suggestions from the agent's provider. */
@@ -170,7 +176,7 @@ function ModelName(props: ControlProps) {
   const query = { ...(provider_id ? { provider_id: provider_id as string } : {}) };
   const list = useRead(models.list, { query }, { enabled: agent_id === null || agent.data !== undefined });
   const names = [...new Set((list.data ?? []).map(({ id }) => id))];
-  const common = shared(props);
+  const common = toSharedProps(props);
   const description = list.error ? `Could not list the models: ${list.error.message}` : common.description;
   return (
     <Autocomplete
@@ -201,7 +207,7 @@ function VersionChoice(props: ControlProps) {
   }, [foreign]);
   return (
     <NativeSelect
-      {...shared(props)}
+      {...toSharedProps(props)}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       data={[
@@ -219,7 +225,7 @@ function VersionChoice(props: ControlProps) {
 function Variants({ field, values, path, faults, onChange }: ControlProps) {
   const entries = values[field.name] as Values[];
   const types = Object.keys(field.variants ?? {});
-  const put = (at: number, entry: Values) => onChange(entries.with(at, entry));
+  const replaceEntry = (at: number, entry: Values) => onChange(entries.with(at, entry));
   return (
     <Fieldset legend={field.label}>
       <Stack gap="sm">
@@ -231,17 +237,17 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
                 label="Type"
                 description={variantAbout(field, entry.type)}
                 value={entry.type as string}
-                onChange={(event) => put(at, variantControls(field, { type: event.currentTarget.value }))}
+                onChange={(event) => replaceEntry(at, variantControls(field, { type: event.currentTarget.value }))}
                 data={types.map((type) => ({ value: type, label: type.replaceAll('_', ' ') }))}
               />
-              {variantFields(field, entry.type).map((child) => (
+              {listVariantFields(field, entry.type).map((child) => (
                 <FieldControl
                   key={child.name}
                   field={child}
                   values={entry}
                   path={`${path}.${at}.${child.name}`}
                   faults={faults}
-                  onChange={(value) => put(at, { ...entry, [child.name]: value })}
+                  onChange={(value) => replaceEntry(at, { ...entry, [child.name]: value })}
                 />
               ))}
               {entries.length > 1 && (
@@ -266,7 +272,7 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
 
 /** Fields nested in a field, such as a budget. A nullable one has a switch that shows them. */
 function Nested({ field, values, path, faults, disabled, onChange }: ControlProps) {
-  const fields = nestedFields(field, values);
+  const fields = listNestedFields(field, values);
   if (!fields) return null;
   const held = values[field.name] as Values | null;
   const inner = held ?? (field.nullable ? null : toControls(fields, null));

@@ -4,7 +4,7 @@ import { useAct } from '../api/queries.ts';
 import { GuardedDialog } from '../ui/unsaved.tsx';
 import { CATALOG } from './catalog.tsx';
 import type { CreateDialogProps } from './creating.ts';
-import { type Field, fieldsOf, type Values } from './fields.ts';
+import { type Field, toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { KINDS } from './references.ts';
 import type { ResourceScreen, Stored } from './resource.ts';
@@ -22,11 +22,11 @@ export default function CreateDialog(props: CreateDialogProps) {
   return resource ? <CreateForm {...props} resource={resource} /> : null;
 }
 
-function CreateForm({ kind, name, close, created, resource }: CreateDialogProps & { resource: ResourceScreen }) {
+function CreateForm({ kind, name, close, onCreated: created, resource }: CreateDialogProps & { resource: ResourceScreen }) {
   const { noun, create, overrides, endpoints } = resource;
   const act = useAct(endpoints.create);
   const fields = useMemo(() => {
-    const given = fieldsOf(create, overrides);
+    const given = toFields(create, overrides);
     return given.map((field) => (field.name === 'name' && name ? { ...field, fallback: name } : field));
   }, [create, overrides, name]);
   const submit = async (values: Values) => {

@@ -7,7 +7,7 @@ export interface CreateDialogProps {
   name: string;
   close(): void;
   /** Receives the new record's id or name, whichever the field holds. */
-  created(value: string): void;
+  onCreated(value: string): void;
 }
 
 /** The dialog in which a picker creates a record. A context breaks the import cycle: the dialog's form has pickers, too. */

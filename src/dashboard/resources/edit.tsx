@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from 'react';
 import type { ApiProblem } from '../api/call.ts';
 import { Code, Labelled } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
-import { changeableFields, type Field, type Values } from './fields.ts';
+import { type Field, listChangeableFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { usePorts } from './ports.ts';
 import type { EditableScreen, Stored } from './resource.ts';
@@ -33,7 +33,7 @@ export function EditForm({ resource, id }: EditProps) {
 
 function Edit({ resource, ports, version }: { resource: EditableScreen; ports: Ports; version: Version }) {
   const { noun, create, update, overrides, groups, Extra } = resource;
-  const fields = useMemo(() => changeableFields(create, update, overrides), [create, update, overrides]);
+  const fields = useMemo(() => listChangeableFields(create, update, overrides), [create, update, overrides]);
   const [base, setBase] = useState(version);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const submit = async (values: Values) => {
@@ -41,7 +41,7 @@ function Edit({ resource, ports, version }: { resource: EditableScreen; ports: P
     const outcome = await saveOver({ fields, base, values, ports });
     if ('conflict' in outcome) return void setConflict(outcome.conflict);
     const { saved, kept } = outcome;
-    const also = kept.length > 0 ? ` Changes by others were kept: ${labelsOf(kept)}.` : '';
+    const also = kept.length > 0 ? ` Changes by others were kept: ${formatLabels(kept)}.` : '';
     notifications.show({ message: `The ${noun} was saved.${also}`, color: 'green' });
     setBase(saved);
     return saved.value;
@@ -69,7 +69,7 @@ function Edit({ resource, ports, version }: { resource: EditableScreen; ports: P
   );
 }
 
-const labelsOf = (fields: Field[]) => fields.map(({ label }) => label).join(', ');
+const formatLabels = (fields: Field[]) => fields.map(({ label }) => label).join(', ');
 
 /** Asks which state to keep. Nothing is lost until the user chooses. */
 function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
@@ -77,7 +77,7 @@ function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: C
     <Alert color="yellow" variant="outline" role="alert" tabIndex={-1}>
       <Stack gap="xs" align="flex-start">
         <Text fw={600}>Not saved: someone else changed the same fields</Text>
-        <Text>Changed while you edited: {labelsOf(fields)}. What you typed is still in the form.</Text>
+        <Text>Changed while you edited: {formatLabels(fields)}. What you typed is still in the form.</Text>
         {fields.map(({ name, label, control }) => (
           <Labelled key={name} label={`${label}, stored value`}>
             {control === 'secret' ? (

@@ -74,12 +74,12 @@ interface JsonSchema {
 }
 
 /** The form fields of a contract's schema. */
-export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] {
+export function toFields(schema: z.ZodType, overrides: Overrides = {}): Field[] {
   const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
-  const whole = made.$ref ? { ...made, ...resolved(made, made.$defs ?? {}) } : made;
+  const whole = made.$ref ? { ...made, ...resolveRef(made, made.$defs ?? {}) } : made;
   const required = whole.required ?? [];
   const fields = Object.entries(whole.properties ?? {}).map(([name, property]) => ({
-    ...fieldOf(name, property, whole.$defs ?? {}),
+    ...toField(name, property, whole.$defs ?? {}),
     required: required.includes(name),
     ...overrides[name],
   }));
@@ -93,9 +93,9 @@ function forPeople(description: string | undefined): string | undefined {
 }
 
 /** The fields of an update: the create fields that can be changed, and fields that exist only in an update. */
-export function changeableFields(create: z.ZodType, update: z.ZodType, overrides: Overrides = {}): Field[] {
-  const created = fieldsOf(create, overrides);
-  return fieldsOf(update, overrides).map((field) => {
+export function listChangeableFields(create: z.ZodType, update: z.ZodType, overrides: Overrides = {}): Field[] {
+  const created = toFields(create, overrides);
+  return toFields(update, overrides).map((field) => {
     const known = created.find(({ name }) => name === field.name);
     if (!known) return field;
     return known.control === 'secret'
@@ -104,43 +104,43 @@ export function changeableFields(create: z.ZodType, update: z.ZodType, overrides
   });
 }
 
-function fieldOf(name: string, property: JsonSchema, defs: Record<string, JsonSchema>): Field {
-  const { inner, nullable } = unwrapped(property, defs);
+function toField(name: string, property: JsonSchema, defs: Record<string, JsonSchema>): Field {
+  const { inner, nullable } = unwrapType(property, defs);
   return {
     name,
-    label: labelOf(name),
+    label: formatLabel(name),
     description: property.description ?? inner.description,
     placeholder: typeof property.example === 'string' ? property.example : undefined,
-    control: inner.type === 'boolean' && nullable ? 'yes_no' : controlOf(inner),
+    control: inner.type === 'boolean' && nullable ? 'yes_no' : chooseControl(inner),
     required: false,
     nullable,
     fallback: property.default,
     options: inner.enum ?? inner.items?.enum,
-    min: bound(inner.minimum),
-    max: bound(inner.maximum),
+    min: omitSafeBound(inner.minimum),
+    max: omitSafeBound(inner.maximum),
   };
 }
 
-function unwrapped(property: JsonSchema, defs: Record<string, JsonSchema>): { inner: JsonSchema; nullable: boolean } {
-  const whole = resolved(property, defs);
+function unwrapType(property: JsonSchema, defs: Record<string, JsonSchema>): { inner: JsonSchema; nullable: boolean } {
+  const whole = resolveRef(property, defs);
   if (Array.isArray(whole.type)) {
     const [type = 'null'] = whole.type.filter((name) => name !== 'null');
     return { inner: { ...whole, type }, nullable: whole.type.includes('null') };
   }
   if (!whole.anyOf) return { inner: whole, nullable: false };
-  const parts = whole.anyOf.map((part) => resolved(part, defs));
+  const parts = whole.anyOf.map((part) => resolveRef(part, defs));
   const inner = parts.find(({ type }) => type !== 'null') ?? {};
   return { inner, nullable: parts.some(({ type }) => type === 'null') };
 }
 
-const resolved = (it: JsonSchema, defs: Record<string, JsonSchema>): JsonSchema =>
+const resolveRef = (it: JsonSchema, defs: Record<string, JsonSchema>): JsonSchema =>
   it.$ref ? { ...defs[it.$ref.replace('#/$defs/', '')], ...it, $ref: '' } : it;
 
 /** Hides the safe-integer bounds, which every integer has. */
-const bound = (value: number | undefined) =>
+const omitSafeBound = (value: number | undefined) =>
   value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 
-function controlOf({ type, format, enum: options, items }: JsonSchema): Control {
+function chooseControl({ type, format, enum: options, items }: JsonSchema): Control {
   if (options) return 'choice';
   if (type === 'boolean') return 'switch';
   if (type === 'integer' || type === 'number') return 'number';
@@ -160,7 +160,7 @@ const WORDS: Record<string, string> = {
   id: 'ID',
 };
 
-function labelOf(name: string): string {
+function formatLabel(name: string): string {
   const words = name
     .replace(/_ids$/, 's')
     .replace(/_id$/, '')
@@ -171,18 +171,18 @@ function labelOf(name: string): string {
 }
 
 /** The nested fields for the current values. */
-export const nestedFields = (field: Field, values: Values): Field[] | null => {
+export const listNestedFields = (field: Field, values: Values): Field[] | null => {
   const schema = field.nested?.(values);
-  return schema ? fieldsOf(schema, field.nested_overrides) : null;
+  return schema ? toFields(schema, field.nested_overrides) : null;
 };
 
 /** The fields of a list's entry of this type, without the type. */
-export const variantFields = ({ variants = {}, variant_overrides }: Field, type: unknown): Field[] =>
-  variants[type as string] ? fieldsOf(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
+export const listVariantFields = ({ variants = {}, variant_overrides }: Field, type: unknown): Field[] =>
+  variants[type as string] ? toFields(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
 
 /** What the contract says about entries of this type. */
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
-  variants[type as string] && fieldsOf(variants[type as string]!).find(({ name }) => name === 'type')?.description;
+  variants[type as string] && toFields(variants[type as string]!).find(({ name }) => name === 'type')?.description;
 
 /** The options of a field in a list of which one is chosen. */
 export const fieldChoices = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [

@@ -47,7 +47,7 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
       onChange={(value) => set(field.name, value)}
     />
   );
-  const named = (name: string) => fields.filter((field) => field.name === name);
+  const findFields = (name: string) => fields.filter((field) => field.name === name);
   const grouped = new Set(
     groups.flatMap(({ fields: names, either }) => [...names, ...Object.values(either?.choices ?? {}).flat()]),
   );
@@ -58,8 +58,8 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
         {groups.map(({ title, fields: names, either }) => (
           <Fieldset key={title} legend={title}>
             <Stack gap="sm">
-              {either && <Either {...either} form={form} show={(chosen) => chosen.flatMap(named).map(control)} />}
-              {names.flatMap(named).map(control)}
+              {either && <Either {...either} form={form} show={(chosen) => chosen.flatMap(findFields).map(control)} />}
+              {names.flatMap(findFields).map(control)}
             </Stack>
           </Fieldset>
         ))}
@@ -131,8 +131,8 @@ export function useForm({ fields, record, submit }: FormFacts) {
 
   /** Focuses the first selector that matches after the form has rendered. */
   const focus = (...selectors: string[]) => {
-    const found = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
-    setTimeout(() => found()?.focus());
+    const findFirst = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
+    setTimeout(() => findFirst()?.focus());
   };
   const showFaults = (found: readonly FieldFault[]) => {
     setFaults(found);

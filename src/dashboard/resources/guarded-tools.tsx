@@ -11,14 +11,14 @@ interface GuardedToolsProps extends Omit<TagsInputProps, 'value' | 'onChange' | 
 }
 
 /** The names that none of the tools has. A run can offer a tool under the name of its server and its own. */
-const unresolvedIn = (names: readonly string[], tools: readonly KnownTool[]) =>
+const findUnresolved = (names: readonly string[], tools: readonly KnownTool[]) =>
   names.filter((name) => !tools.some((tool) => tool.name === name || name.endsWith(`_${tool.name}`)));
 
 /** Chooses among the tools of the agent. Another name can be typed, for tools that a server has not listed yet. */
 export function GuardedTools({ agent, onChange, description, ...rest }: GuardedToolsProps) {
   const value = (agent[rest.name] ?? []) as string[];
   const { tools, unlisted } = useAgentTools(agent);
-  const unresolved = unresolvedIn(value, tools);
+  const unresolved = findUnresolved(value, tools);
   const about = [
     description,
     unresolved.length > 0 && `Not among the tools that are known: ${unresolved.join(', ')}.`,

@@ -11,12 +11,12 @@ export default function McpSignIn() {
   const { mutate, error } = useAct(mcps.finishSignIn);
   const [answer] = useState(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
   const navigate = useNavigate();
-  const begun = useRef(false);
+  const is_started = useRef(false);
   const { server_id, state, code, iss, error: refused, error_description: reason = refused } = answer;
   const is_complete = server_id && state && code;
   useEffect(() => {
-    if (begun.current) return;
-    begun.current = true;
+    if (is_started.current) return;
+    is_started.current = true;
     // The code is used once, and has no place in the browser's history.
     history.replaceState(history.state, '', location.pathname);
     if (!server_id || !state || !code) return;

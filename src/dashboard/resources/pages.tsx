@@ -17,15 +17,16 @@ import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 import { CATALOG } from './catalog.tsx';
 import { EditForm } from './edit.tsx';
-import { fieldsOf, type Values } from './fields.ts';
+import { toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { DoubtsAlert, NeedsAlert, NeedsMark } from './needs.tsx';
 import { useNames } from './references.ts';
 import { isEditable, type ResourceScreen, type ScreenFilter, type Stored } from './resource.ts';
 
-const nameOf = ({ nameOf }: ResourceScreen, record: Stored) => nameOf?.(record) ?? String(record.name ?? record.id);
-const capitalized = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
-const article = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
+const formatName = ({ formatName: nameOf }: ResourceScreen, record: Stored) =>
+  nameOf?.(record) ?? String(record.name ?? record.id);
+const capitalize = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
+const chooseArticle = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
 
 function useResource(): { slug: string; resource: ResourceScreen | undefined } {
   const { resource: slug = '' } = useParams();
@@ -78,7 +79,7 @@ const nameColumn = (slug: string, resource: ResourceScreen) => ({
   show: (record: Stored) => (
     <>
       <Anchor component={Link} to={`/${slug}/${record.id}`}>
-        {nameOf(resource, record)}
+        {formatName(resource, record)}
       </Anchor>
       <NeedsMark needs={record.needs} />
     </>
@@ -143,7 +144,7 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
   const { noun, create, overrides, groups, endpoints, Extra, Fill } = resource;
   const [search] = useSearchParams();
   const act = useAct(endpoints.create);
-  const fields = useMemo(() => fieldsOf(create, overrides), [create, overrides]);
+  const fields = useMemo(() => toFields(create, overrides), [create, overrides]);
   // A link from another screen can set a value, such as the agent of a memory.
   const given = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
   const withGiven = fields.map((field) => (given[field.name] ? { ...field, fallback: given[field.name] } : field));
@@ -170,7 +171,7 @@ function Edit({ slug, resource, id }: { slug: string; resource: ResourceScreen; 
   const record = query.data as Stored | undefined;
   return (
     <Page
-      title={record ? nameOf(resource, record) : capitalized(noun)}
+      title={record ? formatName(resource, record) : capitalize(noun)}
       parent={{ to: `/${slug}`, title }}
       actions={
         record && (
@@ -234,14 +235,14 @@ export function Remove({ resource, record, to }: { resource: ResourceScreen; rec
   return (
     <Confirm
       label="Delete"
-      title={`Delete ${article(resource.noun)} ${resource.noun}`}
+      title={`Delete ${chooseArticle(resource.noun)} ${resource.noun}`}
       act={remove}
       problem={act.error}
       busy={act.isPending}
       needs={act.needs}
     >
-      {nameOf(resource, record)} is deleted permanently{resource.removes && `, ${resource.removes}`}. The service refuses this if
-      it is still in use elsewhere.
+      {formatName(resource, record)} is deleted permanently{resource.removes && `, ${resource.removes}`}. The service refuses this
+      if it is still in use elsewhere.
     </Confirm>
   );
 }

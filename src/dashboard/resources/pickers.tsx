@@ -30,7 +30,7 @@ function useNew(kind: Kind, { options, created }: { options: Option[]; created(v
   const open = () => setName(options.some(({ label }) => label === search) ? '' : search.trim());
   const dialog: ReactNode = Dialog && name !== null && (
     <Suspense>
-      <Dialog kind={kind} name={name} close={() => setName(null)} created={created} />
+      <Dialog kind={kind} name={name} close={() => setName(null)} onCreated={created} />
     </Suspense>
   );
   return { offered, open, setSearch, dialog };
@@ -78,8 +78,8 @@ interface MultiPickerProps extends Omit<MultiSelectProps, Given> {
 export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps) {
   const { options, loading } = useNames(kind);
   const choices = withCurrent(options, value);
-  const created = (made: string) => onChange([...value, made]);
-  const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created });
+  const addCreated = (made: string) => onChange([...value, made]);
+  const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created: addCreated });
   return (
     <>
       <MultiSelect

@@ -25,7 +25,7 @@ export interface ResourceScreen {
   create: z.ZodType;
   /** Absent: a record cannot be changed, only made and deleted. */
   update?: z.ZodType;
-  nameOf?(record: Stored): string;
+  formatName?(record: Stored): string;
   columns: Column<Stored>[];
   filters?: ScreenFilter[];
   overrides?: Overrides;

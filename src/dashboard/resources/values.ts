@@ -1,5 +1,5 @@
-import { parsedJson } from '../ui/json.ts';
-import { type Field, nestedFields, type Values, variantFields } from './fields.ts';
+import { parseJson } from '../ui/json.ts';
+import { type Field, listNestedFields, listVariantFields, type Values } from './fields.ts';
 
 export interface FieldFault {
   path: string;
@@ -17,7 +17,7 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
     case 'json':
       return value === null || value === undefined ? '' : JSON.stringify(value, null, 2);
     case 'nested': {
-      const fields = nestedFields(field, given);
+      const fields = listNestedFields(field, given);
       if (value === null || !fields) return null;
       return toControls(fields, value as Values);
     }
@@ -43,7 +43,7 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
 /** The controls of a list's entry; an entry with nothing but its type gets the contract's defaults. */
 export const variantControls = (field: Field, entry: Values): Values => ({
   type: entry.type,
-  ...toControls(variantFields(field, entry.type), entry),
+  ...toControls(listVariantFields(field, entry.type), entry),
 });
 
 /** The values to send for the controls of a form, and the controls with errors. */
@@ -51,41 +51,41 @@ export function toWire(fields: Field[], controls: Values): { values: Values; fau
   const values: Values = {};
   const faults: FieldFault[] = [];
   for (const field of fields) {
-    const { value, fault } = wireOf(field, controls);
+    const { value, fault } = toWireValue(field, controls);
     if (value !== undefined) values[field.name] = value;
     for (const { path, message } of fault ?? []) faults.push({ path: path ? `${field.name}.${path}` : field.name, message });
   }
   return { values, faults };
 }
 
-function wireOf(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
+function toWireValue(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
   const held = controls[field.name];
-  if (field.control === 'nested') return nestedWire(field, controls);
-  if (field.control === 'variants') return variantsWire(field, held as Values[]);
-  if (held === '' || held === null || held === undefined) return emptyWire(field);
+  if (field.control === 'nested') return toNestedWire(field, controls);
+  if (field.control === 'variants') return toVariantsWire(field, held as Values[]);
+  if (held === '' || held === null || held === undefined) return toEmptyWire(field);
   if (field.nullable && Array.isArray(held) && held.length === 0) return { value: null };
-  if (field.control === 'json') return parsed(held as string);
+  if (field.control === 'json') return parseJsonControl(held as string);
   if (field.control === 'time') return { value: new Date(held as string).toISOString() };
   return { value: held };
 }
 
-function nestedWire(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
-  const fields = nestedFields(field, controls);
+function toNestedWire(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
+  const fields = listNestedFields(field, controls);
   const held = controls[field.name] as Values | null;
   if (!fields || !held) return field.nullable ? { value: null } : {};
   const { values, faults } = toWire(fields, held);
   return { value: values, fault: faults };
 }
 
-function variantsWire(field: Field, entries: Values[]): { value?: unknown; fault?: FieldFault[] } {
-  const sent = entries.map((entry) => ({ type: entry.type, ...toWire(variantFields(field, entry.type), entry) }));
+function toVariantsWire(field: Field, entries: Values[]): { value?: unknown; fault?: FieldFault[] } {
+  const sent = entries.map((entry) => ({ type: entry.type, ...toWire(listVariantFields(field, entry.type), entry) }));
   return {
     value: sent.map(({ type, values }) => ({ type, ...values })),
     fault: sent.flatMap(({ faults }, at) => faults.map(({ path, message }) => ({ path: `${at}.${path}`, message }))),
   };
 }
 
-function emptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
+function toEmptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
   if (field.nullable) return { value: null };
   if (field.required) return { fault: [{ path: '', message: `${field.label} is required` }] };
   if (field.control === 'text' || field.control === 'long' || field.control === 'code')
@@ -93,15 +93,15 @@ function emptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
   return {};
 }
 
-function parsed(text: string): { value?: unknown; fault?: FieldFault[] } {
-  const read = parsedJson(text);
+function parseJsonControl(text: string): { value?: unknown; fault?: FieldFault[] } {
+  const read = parseJson(text);
   return 'wrong' in read ? { fault: [{ path: '', message: read.wrong }] } : read;
 }
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /** Only the changed values, so that another person's change to another field is kept. */
-export function changesOf(before: Values, values: Values): Values {
+export function findChanges(before: Values, values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, before[name])));
 }
 

@@ -1,6 +1,6 @@
 import { isStale, type Tagged } from '../api/call.ts';
 import type { Field, Values } from './fields.ts';
-import { changesOf, toControls, toWire } from './values.ts';
+import { findChanges, toControls, toWire } from './values.ts';
 
 /** One state of a record, with its ETag. */
 export type Version = Tagged<Values>;
@@ -35,27 +35,27 @@ export const ATTEMPTS = 5;
  * fields were changed, nothing is saved and the user has to choose.
  */
 export async function saveOver({ fields, base, values, ports }: Saving): Promise<Outcome> {
-  const before = sent(fields, base.value);
-  const mine = changesOf(before, values);
+  const before = toSentValues(fields, base.value);
+  const mine = findChanges(before, values);
   let newer = base;
   for (let attempt = 1; ; attempt++) {
     try {
       const { value, tag } = await ports.save(mine, newer.tag);
-      return { saved: { value: { ...newer.value, ...mine, ...value }, tag }, kept: changed(fields, base, newer) };
+      return { saved: { value: { ...newer.value, ...mine, ...value }, tag }, kept: findChangedFields(fields, base, newer) };
     } catch (error) {
       if (!isStale(error) || attempt === ATTEMPTS) throw error;
     }
     newer = await ports.read();
-    const both = changed(fields, base, newer).filter(({ name }) => name in mine);
+    const both = findChangedFields(fields, base, newer).filter(({ name }) => name in mine);
     if (both.length > 0) return { conflict: { newer, fields: both } };
   }
 }
 
-const sent = (fields: Field[], record: Values) => toWire(fields, toControls(fields, record)).values;
+const toSentValues = (fields: Field[], record: Values) => toWire(fields, toControls(fields, record)).values;
 
 /** The fields that differ between two versions. A secret is never returned, so its fingerprint is compared. */
-function changed(fields: Field[], before: Version, after: Version): Field[] {
-  const changes = changesOf(sent(fields, before.value), sent(fields, after.value));
+function findChangedFields(fields: Field[], before: Version, after: Version): Field[] {
+  const changes = findChanges(toSentValues(fields, before.value), toSentValues(fields, after.value));
   const resealed = before.value.fingerprint !== after.value.fingerprint;
   return fields.filter(({ name, control }) => name in changes || (control === 'secret' && resealed));
 }

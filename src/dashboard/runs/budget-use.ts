@@ -1,4 +1,4 @@
-import { count, duration, money } from '../ui/figures.ts';
+import { formatDuration, formatMoney, formatNumber } from '../ui/figures.ts';
 
 interface Limits {
   max_cost_usd: number | null;
@@ -17,9 +17,9 @@ export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;
   const parts = [
-    max_cost_usd === null ? null : `${money(cost)} of ${money(max_cost_usd)}`,
-    max_tokens === null ? null : `${count(tokens)} of ${count(max_tokens)} tokens`,
-    max_seconds === null ? null : `${duration(seconds * 1000)} of ${duration(max_seconds * 1000)}`,
+    max_cost_usd === null ? null : `${formatMoney(cost)} of ${formatMoney(max_cost_usd)}`,
+    max_tokens === null ? null : `${formatNumber(tokens)} of ${formatNumber(max_tokens)} tokens`,
+    max_seconds === null ? null : `${formatDuration(seconds * 1000)} of ${formatDuration(max_seconds * 1000)}`,
   ].filter((part) => part !== null);
   return parts.length > 0 ? parts.join(', ') : null;
 }

@@ -2,7 +2,7 @@ import { type Task, tasks } from '../../contracts/tasks.ts';
 import { workflows } from '../../contracts/workflows.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Client } from '../api/call.ts';
-import { sentWith } from './resent.ts';
+import { toPromptBody } from './resent.ts';
 
 /** What can be done to several runs at once. */
 export interface BulkAction {
@@ -28,7 +28,7 @@ export const BULK_ACTIONS: BulkAction[] = [
     act: ({ call }, task, idempotency_key) =>
       call(workflows.prompt, {
         params: { id: task.workflow_id },
-        body: { ...sentWith(task), on_busy: 'enqueue' },
+        body: { ...toPromptBody(task), on_busy: 'enqueue' },
         idempotency_key,
       }),
   },
@@ -51,13 +51,13 @@ async function approveAll({ call }: Client, { id }: Task): Promise<void> {
 }
 
 /** Does work on each item, on so many at a time. Does not fail: `settled` receives each item's error, or null. */
-export async function eachOf<T>(
+export async function forEachConcurrent<T>(
   items: readonly T[],
   {
     at_a_time,
     work,
-    settled,
-  }: { at_a_time: number; work(item: T): Promise<unknown>; settled(item: T, error: Error | null): void },
+    onSettled: settled,
+  }: { at_a_time: number; work(item: T): Promise<unknown>; onSettled(item: T, error: Error | null): void },
 ): Promise<void> {
   const waiting = [...items];
   const line = async () => {

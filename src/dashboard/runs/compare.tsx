@@ -16,12 +16,12 @@ import { When } from '../ui/time.tsx';
 import {
   type ComparedRun,
   callsLine,
-  idsIn,
-  letterOf,
+  formatElapsed,
+  parseIds,
   stepLine,
   stepShape,
   tokensLine,
-  tookOf,
+  toRunLabel,
   transcriptText,
 } from './compared.ts';
 import { RunCost } from './run-cost.tsx';
@@ -31,7 +31,7 @@ const EVERY_MS = 5_000;
 /** Runs side by side: their figures, steps and texts. */
 export default function Compare() {
   const { filters } = useFilters();
-  const ids = idsIn(filters.ids);
+  const ids = parseIds(filters.ids);
   return (
     <Page title="Compare runs" parent={{ to: '/tasks', title: 'Tasks' }}>
       {ids.length < 2 ? (
@@ -55,7 +55,7 @@ function Comparison({ ids }: { ids: string[] }) {
       <Figures runs={runs} />
       <Steps runs={runs} />
       {runs.slice(1).map((run, index) => (
-        <Texts key={run.id} first={runs[0]!} other={run} name={letterOf(index + 1)} />
+        <Texts key={run.id} first={runs[0]!} other={run} name={toRunLabel(index + 1)} />
       ))}
     </Stack>
   );
@@ -77,7 +77,7 @@ const LINES: Line[] = [
   { label: 'Tool calls', show: callsLine, of: callsLine },
   { label: 'Tokens', show: tokensLine },
   { label: 'Cost', show: ({ usage, priced }) => <RunCost cost={usage.cost} priced={priced} /> },
-  { label: 'Took', show: tookOf },
+  { label: 'Took', show: formatElapsed },
   { label: 'Created', show: ({ created_at }) => <When at={created_at} /> },
 ];
 
@@ -86,7 +86,7 @@ function Figures({ runs }: { runs: ComparedRun[] }) {
   const lines: Line[] = [RUN, version, ...LINES];
   return (
     <Section title="Figures">
-      <ColumnTable rows={lines} columns={columnsFor(runs, (line: Line) => line)} label="figures" keyOf={({ label }) => label} />
+      <ColumnTable rows={lines} columns={buildColumns(runs, (line: Line) => line)} label="figures" toKey={({ label }) => label} />
       {runs.some(({ status }) => !isTerminal(status)) && (
         <Text c="dimmed">A run that has not ended is read again every few seconds.</Text>
       )}
@@ -109,13 +109,13 @@ function useVersionLine(runs: ComparedRun[]): Line {
   const workflow_id = runs[0]?.workflow_id ?? '';
   const same = runs.every((run) => run.workflow_id === workflow_id);
   const { data } = useRead(versions.list, { params: { id: workflow_id }, query: { limit: 1000 } }, { enabled: same });
-  const numberOf = (hash: string) => data?.items.find(({ definition_hash }) => definition_hash === hash)?.number;
-  const first = numberOf(runs[0]?.definition_hash ?? '');
+  const findVersionNumber = (hash: string) => data?.items.find(({ definition_hash }) => definition_hash === hash)?.number;
+  const first = findVersionNumber(runs[0]?.definition_hash ?? '');
   return {
     label: 'Version',
     of: ({ definition_hash }) => definition_hash,
     show({ definition_hash }) {
-      const number = numberOf(definition_hash);
+      const number = findVersionNumber(definition_hash);
       if (!number) return <span className="mono">{definition_hash.slice(0, 8)}</span>;
       const against = first && first !== number ? `&against=${first}` : '';
       return (
@@ -128,31 +128,31 @@ function useVersionLine(runs: ComparedRun[]): Line {
 }
 
 /** A column for each run; what differs from the first run is marked. */
-function columnsFor<T>(runs: ComparedRun[], lineOf: (row: T) => Line): Column<T>[] {
-  const marked = (row: T, run: ComparedRun) => {
-    const { show, of } = lineOf(row);
+function buildColumns<T>(runs: ComparedRun[], toLine: (row: T) => Line): Column<T>[] {
+  const renderCell = (row: T, run: ComparedRun) => {
+    const { show, of } = toLine(row);
     const differs = of !== undefined && of(run) !== of(runs[0]!);
     return differs ? <div className="differs">{show(run)}</div> : show(run);
   };
   return [
-    { label: 'Compared', show: (row) => lineOf(row).label },
-    ...runs.map((run, index) => ({ label: letterOf(index), show: (row: T) => marked(row, run) })),
+    { label: 'Compared', show: (row) => toLine(row).label },
+    ...runs.map((run, index) => ({ label: toRunLabel(index), show: (row: T) => renderCell(row, run) })),
   ];
 }
 
 function Steps({ runs }: { runs: ComparedRun[] }) {
   const most = Math.max(...runs.map(({ steps_detail = [] }) => steps_detail.at(-1)?.step ?? 0));
-  const stepOf = ({ steps_detail = [] }: ComparedRun, number: number) => steps_detail.find(({ step }) => step === number);
-  const lineOf = (number: number): Line => ({
+  const findStep = ({ steps_detail = [] }: ComparedRun, number: number) => steps_detail.find(({ step }) => step === number);
+  const toLine = (number: number): Line => ({
     label: `Step ${number}`,
-    show: (run) => stepLine(stepOf(run, number)),
-    of: (run) => stepShape(stepOf(run, number)),
+    show: (run) => stepLine(findStep(run, number)),
+    of: (run) => stepShape(findStep(run, number)),
   });
   if (most === 0) return null;
   const numbers = Array.from({ length: most }, (_, index) => index + 1);
   return (
     <Section title="Steps">
-      <ColumnTable rows={numbers} columns={columnsFor(runs, lineOf)} label="steps" keyOf={(number) => number} />
+      <ColumnTable rows={numbers} columns={buildColumns(runs, toLine)} label="steps" toKey={(number) => number} />
     </Section>
   );
 }
@@ -161,7 +161,7 @@ function Texts({ first, other, name }: { first: ComparedRun; other: ComparedRun;
   const [before, after] = [transcriptText(first), transcriptText(other)];
   const answers = [textToCompare(first.response), textToCompare(other.response)] as const;
   return (
-    <Section title={`From ${letterOf(0)} to ${name}`}>
+    <Section title={`From ${toRunLabel(0)} to ${name}`}>
       <Text size="xs" c="dimmed">
         Answer
       </Text>

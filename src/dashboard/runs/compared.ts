@@ -1,6 +1,6 @@
 import type { Task, tasks } from '../../contracts/tasks.ts';
 import type { ApiReply } from '../api/call.ts';
-import { costText, count, counted, duration, tokensText } from '../ui/figures.ts';
+import { formatCost, formatCount, formatDuration, formatNumber, formatTokens } from '../ui/figures.ts';
 
 export type ComparedRun = ApiReply<typeof tasks.get>;
 type Step = NonNullable<ComparedRun['steps_detail']>[number];
@@ -10,22 +10,27 @@ export const MOST_COMPARED = 4;
 export const compareUrl = (ids: readonly string[]) => `/runs/compare?ids=${ids.join(',')}`;
 
 /** The ids in an address: each once, no more than can be compared. */
-export const idsIn = (text: string | undefined) =>
+export const parseIds = (text: string | undefined) =>
   [...new Set((text ?? '').split(',').map((id) => id.trim()))].filter(Boolean).slice(0, MOST_COMPARED);
 
 /** `Run A`, `Run B` … */
-export const letterOf = (index: number) => `Run ${String.fromCharCode(65 + index)}`;
+export const toRunLabel = (index: number) => `Run ${String.fromCharCode(65 + index)}`;
 
-const toolCallsOf = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatMap(({ tool_calls }) => tool_calls);
+const listToolCalls = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatMap(({ tool_calls }) => tool_calls);
 
-export const tookOf = ({ elapsed_seconds }: Pick<Task, 'elapsed_seconds'>) =>
-  duration(elapsed_seconds === null ? null : elapsed_seconds * 1000);
+export const formatElapsed = ({ elapsed_seconds }: Pick<Task, 'elapsed_seconds'>) =>
+  formatDuration(elapsed_seconds === null ? null : elapsed_seconds * 1000);
 
 /** One step in a line; a dash if the run has no such step. */
 export function stepLine(step: Step | undefined): string {
   if (!step) return '—';
   const { model, duration_ms, usage, tool_calls, error } = step;
-  const facts = [model ?? 'default', duration(duration_ms), `${count(usage.total_in + usage.total_out)} tokens`, costText(usage)];
+  const facts = [
+    model ?? 'default',
+    formatDuration(duration_ms),
+    `${formatNumber(usage.total_in + usage.total_out)} tokens`,
+    formatCost(usage),
+  ];
   return `${facts.join(' · ')}${error ? ` · ${error}` : ''}${tool_calls.length > 0 ? ` · ${toolLine(tool_calls)}` : ''}`;
 }
 
@@ -49,10 +54,10 @@ export const transcriptText = ({ prompt, messages = [] }: ComparedRun): string =
     const calls = (tool_calls ?? []).map(({ name, arguments: given }) => `→ ${name}(${given})`);
     return [`[${role}${kind === 'reply' ? '' : `, ${kind}`}, step ${step}]`, ...(content ? [content] : []), ...calls].join('\n');
   });
-  const begun = messages.some(({ kind }) => kind === 'prompt') ? [] : [`[user, prompt]\n${prompt}`];
-  return `${[...begun, ...said].join('\n\n')}\n`;
+  const prompt_lines = messages.some(({ kind }) => kind === 'prompt') ? [] : [`[user, prompt]\n${prompt}`];
+  return `${[...prompt_lines, ...said].join('\n\n')}\n`;
 };
 
-export const tokensLine = ({ usage }: Pick<Task, 'usage'>) => tokensText(usage);
+export const tokensLine = ({ usage }: Pick<Task, 'usage'>) => formatTokens(usage);
 
-export const callsLine = (run: ComparedRun) => counted(toolCallsOf(run).length, 'call');
+export const callsLine = (run: ComparedRun) => formatCount(listToolCalls(run).length, 'call');

@@ -1,7 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { webhooks } from '../../contracts/webhooks.ts';
 import { useAct, useRead } from '../api/queries.ts';
-import { counted } from '../ui/figures.ts';
+import { formatCount } from '../ui/figures.ts';
 import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
@@ -23,7 +23,7 @@ export function Deliveries({ task_id }: { task_id: string }) {
                 <summary>
                   <Status of={delivery.status} />
                   <span className="mono">{delivery.url}</span>
-                  <span className="note">{counted(delivery.attempts.length, 'attempt')}</span>
+                  <span className="note">{formatCount(delivery.attempts.length, 'attempt')}</span>
                 </summary>
                 <div>
                   {delivery.attempts.map(({ attempt, response_status, error, attempted_at }) => (

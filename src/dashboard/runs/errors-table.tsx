@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import type { ApiReply } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
-import { count } from '../ui/figures.ts';
+import { formatNumber } from '../ui/figures.ts';
 import { type Column, ColumnTable } from '../ui/list.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
@@ -22,7 +22,7 @@ export function ErrorsTable({ query, choose }: { query: object; choose(error_cod
         </Button>
       ),
     },
-    { label: 'Runs', show: ({ runs }) => count(runs) },
+    { label: 'Runs', show: ({ runs }) => formatNumber(runs) },
     { label: 'Last', show: ({ last_at }) => <When at={last_at} relative /> },
     {
       label: 'Last error',
@@ -40,7 +40,7 @@ export function ErrorsTable({ query, choose }: { query: object; choose(error_cod
         rows.length === 0 ? (
           <Empty>No run with these filters has an error.</Empty>
         ) : (
-          <ColumnTable rows={rows} columns={columns} label="Errors" keyOf={({ error_code }) => error_code} stacks />
+          <ColumnTable rows={rows} columns={columns} label="Errors" toKey={({ error_code }) => error_code} stacks />
         )
       }
     </Loaded>

@@ -16,5 +16,5 @@ const COLUMNS: Column<LogLine>[] = [
 /** Lines are only appended, so their index is a stable key. */
 export function RunLog({ lines }: { lines: LogLine[] }) {
   if (lines.length === 0) return <Text c="dimmed">No log entries yet.</Text>;
-  return <ColumnTable rows={lines} columns={COLUMNS} label="Log" keyOf={(_, index) => index} verticalSpacing={2} />;
+  return <ColumnTable rows={lines} columns={COLUMNS} label="Log" toKey={(_, index) => index} verticalSpacing={2} />;
 }

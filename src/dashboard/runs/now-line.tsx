@@ -2,14 +2,14 @@ import { Group, Switch, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { isTerminal } from '../../domain/statuses.ts';
 import { useNow } from '../ui/clock.ts';
-import { counted, duration } from '../ui/figures.ts';
+import { formatCount, formatDuration } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
-import type { Doing } from './run-now.ts';
+import type { RunActivity } from './run-now.ts';
 import type { LiveRun } from './run-state.ts';
 
 const MOST_SHOWN = 3;
 
-const WORDS: Record<Doing['kind'], (name: string) => string> = {
+const WORDS: Record<RunActivity['kind'], (name: string) => string> = {
   model: (name) => `the model answers (${name})`,
   tool: (name) => `the tool ${name} runs`,
   retry: (name) => `it waits to try again: ${name}`,
@@ -30,11 +30,11 @@ export function NowLine({ run, status }: { run: LiveRun; status: string }) {
         {shown.map(({ key, kind, step, name, since }) => (
           <div key={key}>
             <Status of={kind === 'wait' || kind === 'retry' ? 'waiting' : 'running'}>
-              Now: step {step}, {WORDS[kind](name)}, {duration(Math.max(0, now - Date.parse(since)))}
+              Now: step {step}, {WORDS[kind](name)}, {formatDuration(Math.max(0, now - Date.parse(since)))}
             </Status>
           </div>
         ))}
-        {more > 0 && <Text c="dimmed">and {counted(more, 'more call')}</Text>}
+        {more > 0 && <Text c="dimmed">and {formatCount(more, 'more call')}</Text>}
       </div>
       <Switch size="xs" label="Follow the end" checked={follows} onChange={(event) => setFollows(event.currentTarget.checked)} />
     </Group>

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
-import { parsedJson } from '../ui/json.ts';
+import { parseJson } from '../ui/json.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
@@ -104,7 +104,7 @@ function Reconciliation({ task, call }: Paused) {
   const send = (decision: 'retry' | 'done' | 'fail') =>
     decide.mutate({
       params: { id: task.id, call_id: call.call_id },
-      body: { decision, ...(decision === 'done' ? { result: resultIn(result) } : {}) },
+      body: { decision, ...(decision === 'done' ? { result: parseResult(result) } : {}) },
     });
   return (
     <Stack gap="xs" className="panel">
@@ -159,7 +159,7 @@ function ForTheClient({ name }: { name: string }) {
   );
 }
 
-function resultIn(text: string): unknown {
-  const read = parsedJson(text);
+function parseResult(text: string): unknown {
+  const read = parseJson(text);
   return 'wrong' in read ? text : read.value;
 }

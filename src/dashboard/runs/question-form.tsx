@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { questionAnswers } from '../../contracts/answers.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import type { Task } from '../../contracts/tasks.ts';
-import { type AnswerValue, answerFaults, choicesOf, type QuestionField } from '../../domain/questions.ts';
+import { type AnswerValue, answerFaults, findChoices, type QuestionField } from '../../domain/questions.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { useAct } from '../api/queries.ts';
 import { Failure } from '../ui/states.tsx';
@@ -24,11 +24,11 @@ type Typed = Record<string, string | boolean | string[]>;
 export function QuestionForm({ task, call, question }: QuestionFormProps) {
   const { id: question_id, message, asked_by, schema, expires_at } = question;
   const answer = useAct(questionAnswers.give);
-  const [initial] = useState(() => mapFields(schema.properties, initialOf));
+  const [initial] = useState(() => mapFields(schema.properties, getInitialValue));
   const [typed, setTyped] = useState<Typed>(initial);
   const [checked, setChecked] = useState(false);
   useUnsaved(typed !== initial && !answer.isPending && !answer.isSuccess);
-  const content = contentOf(schema.properties, typed);
+  const content = toContent(schema.properties, typed);
   const faults = new Map(answerFaults(schema, content).map((fault) => [fault.path, fault.message]));
   const send = (body: { action: 'accept'; content: Record<string, AnswerValue> } | { action: 'decline' | 'cancel' }) =>
     answer.mutate({ params: { id: task.id, call_id: call.call_id }, body: { question_id, ...body } });
@@ -101,7 +101,7 @@ interface FieldProps {
 
 function Field({ name, field, required, value, change, error }: FieldProps) {
   const shown = { label: field.title ?? name, description: field.description, error };
-  const choices = choicesOf(field);
+  const choices = findChoices(field);
   if (typeof value === 'boolean')
     return <Checkbox {...shown} checked={value} onChange={(event) => change(event.currentTarget.checked)} />;
   if (Array.isArray(value))
@@ -145,7 +145,7 @@ function inputType(field: QuestionField): string {
 const mapFields = (properties: Record<string, QuestionField>, initial: (field: QuestionField) => Typed[string]): Typed =>
   Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, initial(field)]));
 
-function initialOf(field: QuestionField): Typed[string] {
+function getInitialValue(field: QuestionField): Typed[string] {
   if (field.type === 'boolean') return field.default ?? false;
   if (field.type === 'array') return field.default ?? [];
   if (field.type === 'string' && field.format === 'date-time') return field.default ? localTime(field.default) : '';
@@ -153,16 +153,16 @@ function initialOf(field: QuestionField): Typed[string] {
 }
 
 /** An empty field is left out. */
-function contentOf(properties: Record<string, QuestionField>, typed: Typed): Record<string, AnswerValue> {
+function toContent(properties: Record<string, QuestionField>, typed: Typed): Record<string, AnswerValue> {
   const content: Record<string, AnswerValue> = {};
   for (const [name, field] of Object.entries(properties)) {
     const value = typed[name]!;
-    if (value !== '' && !(Array.isArray(value) && value.length === 0)) content[name] = answeredValue(field, value);
+    if (value !== '' && !(Array.isArray(value) && value.length === 0)) content[name] = toAnswerValue(field, value);
   }
   return content;
 }
 
-function answeredValue(field: QuestionField, value: Typed[string]): AnswerValue {
+function toAnswerValue(field: QuestionField, value: Typed[string]): AnswerValue {
   if (typeof value !== 'string') return value;
   if (field.type === 'number' || field.type === 'integer') return Number(value);
   const at = new Date(value);

@@ -14,19 +14,19 @@ export interface RequestDiff {
   changed: string[];
 }
 
-const placeOf = ({ step, position }: Message) => `${step}/${position}`;
+const toMessageKey = ({ step, position }: Message) => `${step}/${position}`;
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** What differs from the request of the step before; without one, everything is new. */
 export function requestDiff(before: StepRequest | null, request: StepRequest): RequestDiff {
-  const seen = new Map(before?.messages.map((message) => [placeOf(message), message]));
-  const kept = new Set(request.messages.map(placeOf));
+  const seen = new Map(before?.messages.map((message) => [toMessageKey(message), message]));
+  const kept = new Set(request.messages.map(toMessageKey));
   const names = (of: StepRequest | null) => (of?.tools ?? []).map(({ name }) => name);
   const [was, is] = [names(before), names(request)];
   const parts = { 'system prompt': 'instructions', model: 'model', parameters: 'parameters' } as const;
   return {
-    messages: request.messages.map((message) => ({ message, is_new: !same(seen.get(placeOf(message)), message) })),
-    removed: (before?.messages ?? []).filter((message) => !kept.has(placeOf(message))),
+    messages: request.messages.map((message) => ({ message, is_new: !same(seen.get(toMessageKey(message)), message) })),
+    removed: (before?.messages ?? []).filter((message) => !kept.has(toMessageKey(message))),
     added_tools: is.filter((name) => !was.includes(name)),
     removed_tools: was.filter((name) => !is.includes(name)),
     changed: before ? Object.entries(parts).flatMap(([name, part]) => (same(before[part], request[part]) ? [] : [name])) : [],

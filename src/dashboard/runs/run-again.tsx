@@ -6,7 +6,7 @@ import { useAct, useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { FailureBelow, Loaded } from '../ui/states.tsx';
 import { PromptForm } from '../workflows/prompt-form.tsx';
-import { sentWith } from './resent.ts';
+import { toPromptBody } from './resent.ts';
 
 /** Sends the prompt of a run, with its files, to its workflow again, as the workflow is now. */
 export function RunAgain({ task }: { task: Task }) {
@@ -14,14 +14,14 @@ export function RunAgain({ task }: { task: Task }) {
   const send = useAct(workflows.prompt);
   const open = (task_id: string) => navigate(`/tasks/${task_id}`);
   const again = () =>
-    send.mutate({ params: { id: task.workflow_id }, body: sentWith(task) }, { onSuccess: ({ task_id }) => open(task_id) });
+    send.mutate({ params: { id: task.workflow_id }, body: toPromptBody(task) }, { onSuccess: ({ task_id }) => open(task_id) });
   return (
     <>
       <Button variant="default" loading={send.isPending} data-needs={send.needs} onClick={again}>
         Run again
       </Button>
       <DialogButton label="Run again with changes" title="Run again with changes" size="lg" needs={send.needs}>
-        <Changed task={task} sent={open} />
+        <Changed task={task} onSent={open} />
       </DialogButton>
       {send.error && <FailureBelow problem={send.error} />}
     </>
@@ -30,14 +30,14 @@ export function RunAgain({ task }: { task: Task }) {
 
 interface ChangedProps {
   task: Task;
-  sent(task_id: string): void;
+  onSent(task_id: string): void;
 }
 
-function Changed({ task, sent }: ChangedProps) {
+function Changed({ task, onSent: sent }: ChangedProps) {
   const workflow = useRead(workflows.get, { params: { id: task.workflow_id } });
   return (
     <Loaded query={workflow} what="Loading the workflow">
-      {(data) => <PromptForm workflow={data} initial={task.prompt} files={task.attachments} label="Run" sent={sent} />}
+      {(data) => <PromptForm workflow={data} initial={task.prompt} files={task.attachments} label="Run" onSent={sent} />}
     </Loaded>
   );
 }

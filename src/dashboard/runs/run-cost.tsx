@@ -1,11 +1,11 @@
-import { money } from '../ui/figures.ts';
+import { formatMoney } from '../ui/figures.ts';
 
 /** What a run cost, as far as its models have a price. */
 export function RunCost({ cost, priced }: { cost: number; priced: boolean }) {
-  if (priced) return money(cost);
+  if (priced) return formatMoney(cost);
   return (
     <span title="The provider has no price for a model of this run">
-      {cost === 0 ? 'no prices set' : `${money(cost)}, without models that have no price`}
+      {cost === 0 ? 'no prices set' : `${formatMoney(cost)}, without models that have no price`}
     </span>
   );
 }

@@ -6,19 +6,19 @@ import { requestUrl } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 import { useNow } from '../ui/clock.ts';
 import { Copy } from '../ui/copy.tsx';
-import { count, duration, tokensText } from '../ui/figures.ts';
+import { formatDuration, formatNumber, formatTokens } from '../ui/figures.ts';
 import { Facts, Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 import { budgetUse } from './budget-use.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunCost } from './run-cost.tsx';
 import { RunFiles } from './run-files.tsx';
-import { turnsOf } from './run-state.ts';
+import { countTurns } from './run-state.ts';
 import { useScored } from './scores.tsx';
 import type { Followed } from './use-run.ts';
 
 /** A run without its messages and logs, which the stream has. An empty value would be left out of the URL. */
-export const runOf = (id: string) => ({ params: { id }, query: { include: ',' } });
+export const toRunInput = (id: string) => ({ params: { id }, query: { include: ',' } });
 
 const CONNECTION = {
   connecting: 'Connecting …',
@@ -35,13 +35,13 @@ interface HeadProps {
 
 /** What is known about a run at a glance, and what can be done with it. */
 export function RunHead({ task, status, followed: { run, connection } }: HeadProps) {
-  const { data, dataUpdatedAt } = useRead(tasks.get, runOf(task.id));
+  const { data, dataUpdatedAt } = useRead(tasks.get, toRunInput(task.id));
   const usage = run.usage ?? task.usage;
   const scored = useScored(task.id);
   const live = task.started_at !== null && !isTerminal(status);
   const now = useNow(live);
   const since = live ? Math.max(0, now - dataUpdatedAt) : 0;
-  const elapsed_ms = elapsedMs(task, live ? now : null);
+  const elapsed_ms = getElapsedMs(task, live ? now : null);
   const waiting_ms = (data?.waiting_seconds ?? 0) * 1000 + (status === 'waiting' ? since : 0);
   const used = { cost: usage.cost, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
   const budget = budgetUse(data?.budget ?? null, used);
@@ -61,15 +61,15 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
             </Anchor>
           ),
           Model: task.model ?? 'default',
-          Turns: Math.max(turnsOf(run), task.turns),
-          Tokens: tokensText(usage),
+          Turns: Math.max(countTurns(run), task.turns),
+          Tokens: formatTokens(usage),
           Cost: <RunCost cost={usage.cost} priced={data?.priced ?? true} />,
           ...(budget && { Budget: budget }),
-          Duration: duration(elapsed_ms),
+          Duration: formatDuration(elapsed_ms),
           ...(waiting_ms > 0 &&
             elapsed_ms !== null && {
-              Working: duration(Math.max(0, elapsed_ms - waiting_ms)),
-              Waiting: duration(waiting_ms),
+              Working: formatDuration(Math.max(0, elapsed_ms - waiting_ms)),
+              Waiting: formatDuration(waiting_ms),
             }),
           Created: <When at={task.created_at} />,
           ...(task.attachments.length > 0 && { Files: <RunFiles files={task.attachments} /> }),
@@ -89,7 +89,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
       <RunActions task={task} status={status} />
       <Group gap="xs">
         <Copy text={task.id} what="the id of the run" label="Copy id" />
-        <Copy text={curlOf(task)} what="a curl command that reads the run" label="Copy curl" />
+        <Copy text={toCurlCommand(task)} what="a curl command that reads the run" label="Copy curl" />
         {CONNECTION[connection] && (
           <Text size="xs" c="dimmed" data-connection={connection}>
             {CONNECTION[connection]}
@@ -101,7 +101,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
 }
 
 /** While the run is in progress, the browser's clock counts. */
-function elapsedMs({ started_at, elapsed_seconds }: Task, now: number | null): number | null {
+function getElapsedMs({ started_at, elapsed_seconds }: Task, now: number | null): number | null {
   if (now !== null && started_at !== null) return Math.max(0, now - Date.parse(started_at));
   return elapsed_seconds === null ? null : elapsed_seconds * 1000;
 }
@@ -124,10 +124,10 @@ function Forks({ of }: { of: TaskDetail['forks'] }) {
           from step {step} ({status})
         </Anchor>
       ))}
-      {of.length > MOST_FORKS && <span>and {count(of.length - MOST_FORKS)} earlier</span>}
+      {of.length > MOST_FORKS && <span>and {formatNumber(of.length - MOST_FORKS)} earlier</span>}
     </span>
   );
 }
 
-const curlOf = ({ id }: Task) =>
+const toCurlCommand = ({ id }: Task) =>
   `curl ${location.origin}${requestUrl(tasks.get, { params: { id } })} -H "Authorization: Bearer $TOKEN"`;

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../contracts/events.ts';
 
 /** Something that the run is doing. */
-export interface Doing {
+export interface RunActivity {
   /** The id of the call, or `step` for what the step does besides its calls. */
   key: string;
   kind: 'model' | 'tool' | 'retry' | 'wait';
@@ -21,7 +21,7 @@ const WAITS: Record<string, string> = {
   budget_exhausted: 'a higher budget',
 };
 
-const STARTS: Record<string, Doing['kind']> = {
+const STARTS: Record<string, RunActivity['kind']> = {
   model_call: 'model',
   tool_call: 'tool',
   retry: 'retry',
@@ -40,23 +40,23 @@ const ENDS = [
 ];
 
 /** What the run does after a log entry, oldest first. */
-export function doingAfter(doing: readonly Doing[], { data, timestamp: since }: Log): Doing[] {
+export function doingAfter(doing: readonly RunActivity[], { data, timestamp: since }: Log): RunActivity[] {
   // Such a call runs at the provider, while the model answers.
   if (data.ran_at === 'provider') return [...doing];
   const key = (data.call_id as string | undefined) ?? 'step';
   const others = doing.filter((other) => other.key !== key);
   const kind = STARTS[data.event];
-  if (kind) return [...others, { key, kind, step: stepOf(data, doing), name: nameOf(data), since }];
+  if (kind) return [...others, { key, kind, step: findStep(data, doing), name: formatName(data), since }];
   return ENDS.includes(data.event) ? others : [...doing];
 }
 
 /** A call's id begins with the number of its step. */
-function stepOf({ call_id, step }: Log['data'], doing: readonly Doing[]): number {
+function findStep({ call_id, step }: Log['data'], doing: readonly RunActivity[]): number {
   if (typeof call_id === 'string') return Number.parseInt(call_id, 10);
   return typeof step === 'number' ? step : (doing.at(-1)?.step ?? 0);
 }
 
-function nameOf({ event, detail, name }: Log['data']): string {
+function formatName({ event, detail, name }: Log['data']): string {
   const waits = WAITS[event];
   return waits === undefined ? detail : `${waits} ${(name as string | undefined) ?? ''}`.trim();
 }

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../contracts/events.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
-import { type Doing, doingAfter } from './run-now.ts';
+import { doingAfter, type RunActivity } from './run-now.ts';
 
 export interface CallBlock {
   kind: 'call';
@@ -55,7 +55,7 @@ export interface LiveRun {
   /** What the record lacks, while a person has to decide whether the run is resumed from it. */
   behind: string | null;
   /** What the run is doing now. */
-  doing: Doing[];
+  doing: RunActivity[];
 }
 
 export const emptyRun: LiveRun = {
@@ -70,17 +70,17 @@ export const emptyRun: LiveRun = {
 };
 
 /** Tool calls so far. Between two changes of its status, the stream has only the calls. */
-export const turnsOf = ({ turn, blocks }: Pick<LiveRun, 'turn' | 'blocks'>): number =>
+export const countTurns = ({ turn, blocks }: Pick<LiveRun, 'turn' | 'blocks'>): number =>
   Math.max(turn, blocks.filter((block) => block.kind === 'call' && block.state !== 'planned' && block.state !== 'denied').length);
 
 /** The state of the run after further events. */
-export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
+export function applyEvents(state: LiveRun, events: readonly RunEvent[]): LiveRun {
   const next: LiveRun = { ...state, blocks: [...state.blocks], logs: [...state.logs] };
-  for (const event of events) take(next, event);
+  for (const event of events) applyEvent(next, event);
   return next;
 }
 
-function take(run: LiveRun, event: RunEvent): void {
+function applyEvent(run: LiveRun, event: RunEvent): void {
   const { type, data, timestamp } = event;
   if (type === 'message_delta') run.partial += data.delta;
   else if (type === 'usage') run.usage = data;
@@ -88,13 +88,13 @@ function take(run: LiveRun, event: RunEvent): void {
     run.status = data.status;
     run.turn = data.current_turn;
     if (isTerminal(data.status)) run.doing = [];
-  } else if (type === 'message') takeMessage(run, data);
+  } else if (type === 'message') applyMessage(run, data);
   else {
     // The installation was restored: the whole run follows.
     if (data.event === 'stream_reset') Object.assign(run, emptyRun, { blocks: [], logs: [] });
     run.doing = doingAfter(run.doing, event);
     run.logs.push({ event: data.event, detail: data.detail, timestamp });
-    takeLog(run, data);
+    applyLog(run, data);
   }
 }
 
@@ -104,7 +104,7 @@ interface ToolCall {
   arguments: string;
 }
 
-function takeMessage(run: LiveRun, data: { role: string; content: string; [more: string]: unknown }): void {
+function applyMessage(run: LiveRun, data: { role: string; content: string; [more: string]: unknown }): void {
   if (data.role === 'tool') {
     change(run, String(data.call_id), { result: data.content });
     return;
@@ -166,7 +166,7 @@ const NOTES = [
 
 type Log = Extract<RunEvent, { type: 'log' }>['data'];
 
-function takeLog(run: LiveRun, data: Log): void {
+function applyLog(run: LiveRun, data: Log): void {
   if (data.event === 'attempt_reset') run.partial = '';
   if (data.event === 'record_behind') run.behind = data.missing as string;
   if (data.event === 'continuity_decided') run.behind = null;
@@ -177,11 +177,11 @@ function takeLog(run: LiveRun, data: Log): void {
     addCall(run, { call_id, name: data.name as string, arguments: (data.arguments as string) ?? '' });
     change(run, call_id, { state: 'running', question: null });
   }
-  const facts = factsOf(data);
+  const facts = toCallFacts(data);
   if (facts) change(run, call_id, facts);
 }
 
-function factsOf(data: Log): Partial<CallBlock> | null {
+function toCallFacts(data: Log): Partial<CallBlock> | null {
   switch (data.event) {
     case 'tool_result':
       return {

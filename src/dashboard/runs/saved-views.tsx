@@ -21,7 +21,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
   const views = settings.data?.views;
   const has_filters = Object.keys(filters).length > 0;
   if (!views || (views.length === 0 && !has_filters)) return null;
-  const same = ({ query }: SavedView) => spelled(query) === spelled(filters);
+  const same = ({ query }: SavedView) => serializeQuery(query) === serializeQuery(filters);
   const chosen = views.find(same);
   return (
     <Stack gap="xs">
@@ -59,7 +59,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
   );
 }
 
-const spelled = (query: Record<string, string>) => JSON.stringify(Object.entries(query).sort());
+const serializeQuery = (query: Record<string, string>) => JSON.stringify(Object.entries(query).sort());
 
 function NameForm({ views, filters, close }: { views: SavedView[]; filters: Record<string, string>; close(): void }) {
   const save = useAct(me.changeSettings, { line: 'views' });

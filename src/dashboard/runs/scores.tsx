@@ -11,14 +11,14 @@ import { useUnsaved } from '../ui/unsaved.tsx';
 
 const SHOWN = 3;
 
-const spelled = ({ thumb, value }: Score) => (thumb ? `thumb ${thumb}` : `${value}`);
+const formatScore = ({ thumb, value }: Score) => (thumb ? `thumb ${thumb}` : `${value}`);
 
 /** The newest scores of a run in a few words; null if it has none. */
 export function useScored(task_id: string): string | null {
   const { data } = useRead(scores.list, { params: { id: task_id }, query: { limit: SHOWN } });
   if (!data || data.total === 0) return null;
   const more = data.total - data.items.length;
-  return `${data.items.map(spelled).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${data.items.map(formatScore).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 export function ScoreButton({ task_id }: { task_id: string }) {
@@ -89,7 +89,7 @@ function Scores({ task_id }: { task_id: string }) {
   const query = useList(scores.list, { limit: 20 }, { params: { id: task_id } });
   const remove = useAct(scores.remove);
   const columns: Column<Score>[] = [
-    { label: 'Score', show: (score) => <Status of={spelled(score)} tone={TONES[score.thumb ?? 'none']} /> },
+    { label: 'Score', show: (score) => <Status of={formatScore(score)} tone={TONES[score.thumb ?? 'none']} /> },
     { label: 'Note', className: 'wrapped', show: ({ note }) => note || '—' },
     { label: 'Given', show: ({ created_at }) => <When at={created_at} /> },
     {
@@ -99,7 +99,7 @@ function Scores({ task_id }: { task_id: string }) {
         <Button
           variant="default"
           size="compact-xs"
-          aria-label={`Delete ${spelled(score)}`}
+          aria-label={`Delete ${formatScore(score)}`}
           loading={remove.isPending && remove.variables?.params?.score_id === score.id}
           data-needs={remove.needs}
           onClick={() => remove.mutate({ params: { id: task_id, score_id: score.id } })}

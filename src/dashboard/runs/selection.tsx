@@ -6,7 +6,7 @@ import { useWork } from '../api/queries.ts';
 import type { Column } from '../ui/list.tsx';
 import { useLiveText } from '../ui/live.tsx';
 import { Status } from '../ui/show.tsx';
-import { BULK_ACTIONS, type BulkAction, eachOf } from './bulk-work.ts';
+import { BULK_ACTIONS, type BulkAction, forEachConcurrent } from './bulk-work.ts';
 
 /** Requests in progress at once. */
 const AT_A_TIME = 4;
@@ -28,12 +28,12 @@ export function useSelection(items: readonly Task[]) {
   const work = useWork(async ({ action, on }: { action: BulkAction; on: readonly Task[] }) => {
     let failed = 0;
     setOutcomes(new Map(on.map(({ id }) => [id, { tone: 'busy', text: '…' }])));
-    await eachOf(
+    await forEachConcurrent(
       on.map((task) => ({ task, key: crypto.randomUUID() })),
       {
         at_a_time: AT_A_TIME,
         work: ({ task, key }) => action.act(client, task, key),
-        settled({ task: { id } }, error) {
+        onSettled({ task: { id } }, error) {
           if (error) failed += 1;
           note(id, error ? { tone: 'bad', text: error.message } : { tone: 'good', text: action.done });
         },
@@ -58,7 +58,7 @@ export function useSelection(items: readonly Task[]) {
 
 type Selection = ReturnType<typeof useSelection>;
 
-const nameOf = ({ prompt }: Task) => prompt.slice(0, 60) || '(empty)';
+const formatName = ({ prompt }: Task) => prompt.slice(0, 60) || '(empty)';
 
 /** The columns of a list whose rows can be selected, with the result of an action below the status. */
 export const selectableColumns = ({ is, set, outcomes }: Selection, columns: Column<Task>[]): Column<Task>[] => [
@@ -68,7 +68,7 @@ export const selectableColumns = ({ is, set, outcomes }: Selection, columns: Col
     show: (task) => (
       <Checkbox
         size="xs"
-        aria-label={`Select ${nameOf(task)}`}
+        aria-label={`Select ${formatName(task)}`}
         checked={is(task.id)}
         onChange={(event) => set([task.id], event.currentTarget.checked)}
       />

@@ -3,12 +3,12 @@ import { type RunSpan, runInspection } from '../../contracts/run-inspection.ts';
 import type { Task, TaskStep, ToolCallRecord } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { duration, money, tokensText } from '../ui/figures.ts';
+import { formatDuration, formatMoney, formatTokens } from '../ui/figures.ts';
 import { Code, Facts, Labelled, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Moment } from '../ui/time.tsx';
 import { ForkButton } from './fork.tsx';
-import { titleOf, tookMs } from './span-scale.ts';
+import { formatTitle, getDurationMs } from './span-scale.ts';
 import { RequestView } from './step-request.tsx';
 
 interface PanelProps {
@@ -22,10 +22,10 @@ interface PanelProps {
 export function SpanPanel({ task, span, now, close }: PanelProps) {
   const { id, step, kind, status, start, end, copied, detail } = span;
   return (
-    <Stack gap="xs" className="panel span-panel" component="section" aria-label={`Details of ${titleOf(span)}`}>
+    <Stack gap="xs" className="panel span-panel" component="section" aria-label={`Details of ${formatTitle(span)}`}>
       <Group justify="space-between" wrap="nowrap">
         <Title order={2} style={{ overflowWrap: 'anywhere' }}>
-          {titleOf(span)}
+          {formatTitle(span)}
         </Title>
         <Button variant="default" onClick={close}>
           Close
@@ -34,7 +34,7 @@ export function SpanPanel({ task, span, now, close }: PanelProps) {
       <Facts
         of={{
           ...(kind !== 'retry' && { Status: <Status of={status} /> }),
-          Duration: duration(tookMs(span, now)),
+          Duration: formatDuration(getDurationMs(span, now)),
           Start: start ? <Moment at={start} /> : 'not started',
           ...(end && { End: <Moment at={end} /> }),
         }}
@@ -66,8 +66,8 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
         of={{
           Model: model ?? '—',
           Attempts: attempts,
-          Tokens: tokensText(usage),
-          ...(usage.cost > 0 && { Cost: money(usage.cost) }),
+          Tokens: formatTokens(usage),
+          ...(usage.cost > 0 && { Cost: formatMoney(usage.cost) }),
           'Finish reason': finish ?? '—',
         }}
       />

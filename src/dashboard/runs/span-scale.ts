@@ -7,7 +7,7 @@ export interface Axis {
 }
 
 /** From the first start to the last end. What is copied from another run has its times, so it is left out. */
-export function axisOf(spans: readonly RunSpan[], now: number): Axis {
+export function computeAxis(spans: readonly RunSpan[], now: number): Axis {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (const { start, end, copied } of spans) {
@@ -19,18 +19,22 @@ export function axisOf(spans: readonly RunSpan[], now: number): Axis {
 }
 
 /** Where the bar of a span is, in percent of the axis; null if it has none. */
-export function barOf({ start, end, copied }: RunSpan, { from, to }: Axis, now: number): { left: number; width: number } | null {
+export function computeBar(
+  { start, end, copied }: RunSpan,
+  { from, to }: Axis,
+  now: number,
+): { left: number; width: number } | null {
   if (start === null || copied) return null;
   const percent = (at: number) => Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
   const left = percent(Date.parse(start));
   return { left, width: percent(end === null ? now : Date.parse(end)) - left };
 }
 
-export const tookMs = ({ start, end }: RunSpan, now: number): number | null =>
+export const getDurationMs = ({ start, end }: RunSpan, now: number): number | null =>
   start === null ? null : Math.max(0, (end === null ? now : Date.parse(end)) - Date.parse(start));
 
 /** How deep each span is nested, by id. */
-export function depthsOf(spans: readonly RunSpan[]): Map<string, number> {
+export function computeDepths(spans: readonly RunSpan[]): Map<string, number> {
   const depths = new Map<string, number>();
   for (const { id, parent } of spans) depths.set(id, parent === null ? 0 : (depths.get(parent) ?? 0) + 1);
   return depths;
@@ -43,4 +47,4 @@ const WORDS: Record<RunSpan['kind'], (span: RunSpan) => string> = {
   wait: ({ name }) => `Waiting for ${name}`,
 };
 
-export const titleOf = (span: RunSpan) => WORDS[span.kind](span);
+export const formatTitle = (span: RunSpan) => WORDS[span.kind](span);

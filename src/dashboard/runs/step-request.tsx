@@ -2,7 +2,7 @@ import { Alert, Group, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import { runInspection, type StepRequest } from '../../contracts/run-inspection.ts';
 import { useRead } from '../api/queries.ts';
-import { count, counted } from '../ui/figures.ts';
+import { formatCount, formatNumber } from '../ui/figures.ts';
 import { FormLink } from '../ui/form-link.tsx';
 import { Code, Facts, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
@@ -12,9 +12,9 @@ export type RequestMessage = StepRequest['messages'][number];
 
 /** The whole request of a step, and what is new in it since the step before. */
 export function RequestView({ task_id, step }: { task_id: string; step: number }) {
-  const read = (at: number) => ({ params: { id: task_id, step: String(at) } });
-  const request = useRead(runInspection.request, read(step));
-  const before = useRead(runInspection.request, read(step - 1), { enabled: step > 1 });
+  const toInput = (at: number) => ({ params: { id: task_id, step: String(at) } });
+  const request = useRead(runInspection.request, toInput(step));
+  const before = useRead(runInspection.request, toInput(step - 1), { enabled: step > 1 });
   return (
     <Loaded query={request} what="Loading the request">
       {(data) =>
@@ -55,7 +55,9 @@ function Request({ task_id, request, before }: RequestProps) {
           ))}
         </Alert>
       )}
-      <Facts of={{ Model: model ?? 'default', Messages: count(messages.length), Tools: tools.length, Skills: skills.length }} />
+      <Facts
+        of={{ Model: model ?? 'default', Messages: formatNumber(messages.length), Tools: tools.length, Skills: skills.length }}
+      />
       {before && <Changes diff={diff} before={before.step} />}
       {before && (
         <Switch
@@ -89,7 +91,7 @@ function Changes({ diff, before }: { diff: RequestDiff; before: number }) {
   return (
     <Stack gap={4}>
       <Text>
-        Since step {before}: {counted(fresh, 'new message')}, {count(removed.length)} removed
+        Since step {before}: {formatCount(fresh, 'new message')}, {formatNumber(removed.length)} removed
         {tools.length > 0 && `, tools ${tools.join(', ')}`}
         {changed.length > 0 && `, another ${changed.join(' and ')}`}.
       </Text>
@@ -111,7 +113,7 @@ function Tools({ tools }: Pick<StepRequest, 'tools'>) {
   if (tools.length === 0) return <Text c="dimmed">No tools were offered.</Text>;
   return (
     <details>
-      <summary>{counted(tools.length, 'tool')}</summary>
+      <summary>{formatCount(tools.length, 'tool')}</summary>
       <Stack gap="xs">
         {tools.map(({ name, description, parameters }) => (
           <div key={name}>

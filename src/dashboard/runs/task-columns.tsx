@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { costText, count, duration } from '../ui/figures.ts';
+import { formatCost, formatDuration, formatNumber } from '../ui/figures.ts';
 import type { Column } from '../ui/list.tsx';
 import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
@@ -76,10 +76,10 @@ export const taskColumns: Column<Task>[] = [
   {
     label: 'Took',
     show: ({ elapsed_seconds }) => (
-      <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
+      <span className="nowrap">{formatDuration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
     ),
   },
   { label: 'Turns', className: 'spare', show: ({ turns }) => turns },
-  { label: 'Tokens', className: 'spare', show: ({ usage }) => count(usage.total_in + usage.total_out) },
-  { label: 'Cost', show: ({ usage }) => costText(usage) },
+  { label: 'Tokens', className: 'spare', show: ({ usage }) => formatNumber(usage.total_in + usage.total_out) },
+  { label: 'Cost', show: ({ usage }) => formatCost(usage) },
 ];

@@ -44,12 +44,12 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
         {open ? 'Fewer filters' : 'More filters'}
       </Button>
       <div className="more-filters" data-open={open}>
-        {select('status', 'Status', optionsOf(TASK_STATUSES.map((status) => [status, status])))}
+        {select('status', 'Status', toOptions(TASK_STATUSES.map((status) => [status, status])))}
         {select('workflow_id', 'Workflow', workflows.options)}
         {select('agent_id', 'Agent', agents.options)}
         {select('model', 'Model', useModels(filters.model))}
-        {select('trigger', 'Trigger', optionsOf(TRIGGERS.map((trigger) => [trigger, trigger])))}
-        {select('hours', 'Created', optionsOf(Object.entries(HOURS)))}
+        {select('trigger', 'Trigger', toOptions(TRIGGERS.map((trigger) => [trigger, trigger])))}
+        {select('hours', 'Created', toOptions(Object.entries(HOURS)))}
         {input('from', 'From', { type: 'date', max: filters.to })}
         {input('to', 'To', { type: 'date', min: filters.from })}
         {input('min_cost', 'Cost from ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
@@ -84,7 +84,7 @@ function useModels(chosen: string | undefined): Option[] {
   const period = { from: new Date(hour - REMEMBERED_MS).toISOString(), to: new Date(hour + HOUR_MS).toISOString() };
   const { data } = useRead(usage.get, { query: { ...period, by: 'model', most: 200 } });
   const names = [chosen, ...(data?.rows.map(({ key }) => key) ?? [])].filter((name) => typeof name === 'string' && name !== '');
-  return optionsOf([...new Set(names as string[])].sort().map((name) => [name, name]));
+  return toOptions([...new Set(names as string[])].sort().map((name) => [name, name]));
 }
 
-const optionsOf = (entries: [string, string][]): Option[] => entries.map(([value, label]) => ({ value, label }));
+const toOptions = (entries: [string, string][]): Option[] => entries.map(([value, label]) => ({ value, label }));

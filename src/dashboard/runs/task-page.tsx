@@ -3,12 +3,12 @@ import { tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
 import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
-import { runOf } from './run-head.tsx';
+import { toRunInput } from './run-head.tsx';
 import { RunView } from './run-view.tsx';
 
 export default function TaskPage() {
   const { id = '' } = useParams();
-  const query = useRead(tasks.get, runOf(id));
+  const query = useRead(tasks.get, toRunInput(id));
   const title = query.data ? `Run of ${query.data.workflow_title ?? query.data.agent_name}` : 'Run';
   return (
     <Page title={title} parent={{ to: '/tasks', title: 'Tasks' }}>

@@ -6,7 +6,7 @@ const hoursAgo = (hours: string) =>
   new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString();
 
 /** The begin of a day here, or of one of the days after it; null if the text is not a day. */
-function beginOf(day: string | undefined, later = 0): string | null {
+function parseDayStart(day: string | undefined, later = 0): string | null {
   const [year, month, date] =
     /^(\d{4})-(\d\d)-(\d\d)$/
       .exec(day ?? '')
@@ -17,8 +17,8 @@ function beginOf(day: string | undefined, later = 0): string | null {
 }
 
 /** The query behind the filters of the screen: its days and hours are times for the API. */
-export function taskQueryOf({ hours, from, to, group: _group, ...rest }: Record<string, string>): Record<string, string> {
-  const since = beginOf(from) ?? (hours ? hoursAgo(hours) : null);
-  const until = beginOf(to, 1);
+export function toTaskQuery({ hours, from, to, group: _group, ...rest }: Record<string, string>): Record<string, string> {
+  const since = parseDayStart(from) ?? (hours ? hoursAgo(hours) : null);
+  const until = parseDayStart(to, 1);
   return { ...rest, ...(since ? { since } : {}), ...(until ? { until } : {}) };
 }

@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { useList, useRead } from '../api/queries.ts';
-import { COUNTED_TASKS, count } from '../ui/figures.ts';
+import { COUNTED_TASKS, formatNumber } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
@@ -12,7 +12,7 @@ import { SavedViews } from './saved-views.tsx';
 import { BulkBar, selectableColumns, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
 import { TaskFilters } from './task-filters.tsx';
-import { taskQueryOf } from './task-query.ts';
+import { toTaskQuery } from './task-query.ts';
 
 const EVERY_MS = 5_000;
 
@@ -35,7 +35,7 @@ export default function Tasks() {
 function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
   const query = useList(
     tasks.list,
-    { limit: 50, count_to: COUNTED_TASKS, ...taskQueryOf(wanted.filters) },
+    { limit: 50, count_to: COUNTED_TASKS, ...toTaskQuery(wanted.filters) },
     { every_ms: EVERY_MS },
   );
   const items = query.items ?? [];
@@ -82,7 +82,7 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
           title={last_error ?? ''}
           onClick={() => set('error_code', chosen === error_code ? '' : error_code)}
         >
-          {`${error_code} · ${count(runs)}`}
+          {`${error_code} · ${formatNumber(runs)}`}
         </Button>
       ))}
     </Group>
@@ -91,5 +91,5 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
 
 /** The filters that errors are counted with. */
 function errorQuery({ sort: _sort, ...rest }: Record<string, string>): object {
-  return taskQueryOf(rest);
+  return toTaskQuery(rest);
 }

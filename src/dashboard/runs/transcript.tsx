@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
 import { showUnseen } from '../../domain/unseen.ts';
-import { duration } from '../ui/figures.ts';
-import { parsedJson } from '../ui/json.ts';
+import { formatDuration } from '../ui/figures.ts';
+import { parseJson } from '../ui/json.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { Code, Status } from '../ui/show.tsx';
 import { Loading } from '../ui/states.tsx';
@@ -24,7 +24,7 @@ export function Transcript({ task, followed: { run, connection } }: { task: Task
       {nothing && connection !== 'connecting' && (
         <Text c="dimmed">{NOTHING[run.status ?? task.status] ?? 'No output from the model yet.'}</Text>
       )}
-      {keyed(run.blocks).map(([key, block]) => (
+      {withIndex(run.blocks).map(([key, block]) => (
         <BlockView key={key} block={block} />
       ))}
       {run.partial && (
@@ -44,7 +44,7 @@ const NOTHING: Record<string, string> = {
 };
 
 /** Blocks are only appended, so their index is a stable key. */
-const keyed = (blocks: readonly Block[]) => blocks.map((block, index) => [index, block] as const);
+const withIndex = (blocks: readonly Block[]) => blocks.map((block, index) => [index, block] as const);
 
 function BlockView({ block }: { block: Block }) {
   if (block.kind === 'call') return <Call call={block} />;
@@ -74,7 +74,7 @@ function Said({ text }: { text: string }) {
   return isJson(text) ? <Code label="JSON">{text}</Code> : <Markdown>{text}</Markdown>;
 }
 
-const isJson = (text: string) => /^\s*[{[]/.test(text) && 'value' in parsedJson(text);
+const isJson = (text: string) => /^\s*[{[]/.test(text) && 'value' in parseJson(text);
 
 function Call({ call }: { call: CallBlock }) {
   const status = call.state === 'done' ? (call.failed ? 'failed' : 'done') : call.state;
@@ -84,7 +84,7 @@ function Call({ call }: { call: CallBlock }) {
         <Status of={status} />
         <strong className="mono">{call.name}</strong>
         <span className="args mono">{showUnseen(call.arguments)}</span>
-        {call.duration_ms !== null && <span className="note">{duration(call.duration_ms)}</span>}
+        {call.duration_ms !== null && <span className="note">{formatDuration(call.duration_ms)}</span>}
         {call.progress && call.state === 'running' && <span className="note">{call.progress}</span>}
       </summary>
       <div>

@@ -3,7 +3,7 @@ import type { RunEvent } from '../../contracts/events.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { type Connection, followRun } from '../api/stream.ts';
-import { after, emptyRun, type LiveRun } from './run-state.ts';
+import { applyEvents, emptyRun, type LiveRun } from './run-state.ts';
 
 const PAUSE_MS = 40;
 
@@ -29,7 +29,7 @@ export function useRun(workflow_id: string | undefined, task_id: string): Follow
       timer = undefined;
       const events = waiting.current;
       waiting.current = [];
-      setRun((state) => after(state, events));
+      setRun((state) => applyEvents(state, events));
     };
     waiting.current = [];
     setRun(emptyRun);

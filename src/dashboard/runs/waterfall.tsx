@@ -1,9 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import type { RunSpan } from '../../contracts/run-inspection.ts';
-import { duration } from '../ui/figures.ts';
+import { formatDuration } from '../ui/figures.ts';
 import { Status } from '../ui/show.tsx';
-import { type Axis, axisOf, barOf, depthsOf, titleOf, tookMs } from './span-scale.ts';
+import { type Axis, computeAxis, computeBar, computeDepths, formatTitle, getDurationMs } from './span-scale.ts';
 
 const ROW_PX = 22;
 const PAGE_ROWS = 10;
@@ -26,8 +26,8 @@ export function Waterfall({ spans, now, selected, select }: WaterfallProps) {
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const axis = axisOf(spans, now);
-  const depths = depthsOf(spans);
+  const axis = computeAxis(spans, now);
+  const depths = computeDepths(spans);
   const at = spans.findIndex(({ id }) => id === selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: further spans do not move the reader
   useEffect(() => {
@@ -92,7 +92,7 @@ function Marks({ axis: { from, to } }: { axis: Axis }) {
       <span className="span-track">
         {MARKS.map((part) => (
           <span key={part} className="waterfall-mark" data-part={part} style={{ left: `${part * 100}%` }}>
-            {part === 0 ? '0' : duration((to - from) * part)}
+            {part === 0 ? '0' : formatDuration((to - from) * part)}
           </span>
         ))}
       </span>
@@ -111,8 +111,8 @@ interface RowProps {
 }
 
 function Row({ span, place: { index, top, of, depth }, axis, now, selected, select }: RowProps) {
-  const bar = barOf(span, axis, now);
-  const took = tookMs(span, now);
+  const bar = computeBar(span, axis, now);
+  const took = getDurationMs(span, now);
   const status = span.kind === 'retry' ? 'retried' : span.status;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and handles the keys
@@ -130,7 +130,7 @@ function Row({ span, place: { index, top, of, depth }, axis, now, selected, sele
       <span className="span-name" style={{ paddingLeft: `${depth}rem` }}>
         <Status of={span.status} {...(span.kind === 'retry' && { tone: 'wait' })}>
           <span>
-            {titleOf(span)}
+            {formatTitle(span)}
             <span className="visually-hidden">{status}</span>
           </span>
         </Status>
@@ -145,7 +145,7 @@ function Row({ span, place: { index, top, of, depth }, axis, now, selected, sele
           />
         )}
       </span>
-      <span className="span-took">{span.copied ? 'copied' : duration(took)}</span>
+      <span className="span-took">{span.copied ? 'copied' : formatDuration(took)}</span>
     </div>
   );
 }

@@ -1,9 +1,9 @@
-import { readinessOf, useReadiness } from './readiness.ts';
+import { summarizeReadiness, useReadiness } from './readiness.ts';
 
 /** Warnings about the installation, on every screen. */
 export function Banners() {
   const { data, error } = useReadiness();
-  const readiness = readinessOf(data, error);
+  const readiness = summarizeReadiness(data, error);
   return (
     <>
       {readiness.isolation === 'process' && (

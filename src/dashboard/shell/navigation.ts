@@ -55,5 +55,5 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
 ];
 
 /** Until the scopes are known, the links of an editor. */
-export const linksFor = (links: readonly Link[], scopes: readonly Scope[] | undefined): readonly Link[] =>
+export const filterLinks = (links: readonly Link[], scopes: readonly Scope[] | undefined): readonly Link[] =>
   links.filter(([, , needs]) => !needs || (scopes ?? SCOPES_OF.editor).includes(needs));

@@ -7,7 +7,7 @@ import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
 import { PALETTE_KEYS } from './keys.ts';
-import { linksFor, NAVIGATION } from './navigation.ts';
+import { filterLinks, NAVIGATION } from './navigation.ts';
 
 const MOST_RUNS = 8;
 const MOST_SHOWN = 30;
@@ -23,17 +23,20 @@ export function Palette() {
   const agents = useNames('agent', { enabled: opened });
   const datasets = useNames('dataset', { enabled: opened });
   const runs = useRead(tasks.list, { query: { q: asked, limit: MOST_RUNS, count_to: 1 } }, { enabled: opened && asked !== '' });
-  const named = (group: string, slug: string, options: { value: string; label: string }[]) => ({
+  const buildGroup = (group: string, slug: string, options: { value: string; label: string }[]) => ({
     group,
     actions: options.map(({ value, label }) => go(value, label, `/${slug}/${value}`)),
   });
   const { scopes } = useScopes();
-  const screens = [...NAVIGATION.flatMap(({ links }) => linksFor(links, scopes)), ['/shortcuts', 'Keyboard shortcuts'] as const];
+  const screens = [
+    ...NAVIGATION.flatMap(({ links }) => filterLinks(links, scopes)),
+    ['/shortcuts', 'Keyboard shortcuts'] as const,
+  ];
   const groups = [
     { group: 'Screens', actions: screens.map(([to, text]) => go(to, text, to)) },
-    named('Workflows', 'workflows', workflows.options),
-    named('Agents', 'agents', agents.options),
-    named('Datasets', 'datasets', datasets.options),
+    buildGroup('Workflows', 'workflows', workflows.options),
+    buildGroup('Agents', 'agents', agents.options),
+    buildGroup('Datasets', 'datasets', datasets.options),
   ];
   const words = query.trim().toLowerCase();
   const found = groups

@@ -21,7 +21,7 @@ export function useReadiness() {
   });
 }
 
-export function readinessOf(data: ReadinessFacts | undefined, error: Error | null) {
+export function summarizeReadiness(data: ReadinessFacts | undefined, error: Error | null) {
   const isolation = data?.tool_isolation ?? null;
   if (error) return { isolation, trouble: 'It is unreachable. Check that it is running. This page keeps trying.' };
   const failing = Object.entries(data?.checks ?? {}).filter(([, { ok }]) => !ok);

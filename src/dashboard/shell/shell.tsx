@@ -10,7 +10,7 @@ import { useRead } from '../api/queries.ts';
 import { lastSeen } from '../ui/filters.ts';
 import { Banners } from './banners.tsx';
 import { SHORTCUTS_KEYS } from './keys.ts';
-import { linksFor, NAVIGATION } from './navigation.ts';
+import { filterLinks, NAVIGATION } from './navigation.ts';
 import { openPalette, Palette } from './palette.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -74,7 +74,7 @@ function Menu() {
       {NAVIGATION.map(({ title, links }) => (
         <div key={title}>
           <div className="nav-group">{title}</div>
-          {linksFor(links, scopes).map(([to, text]) => (
+          {filterLinks(links, scopes).map(([to, text]) => (
             <NavLink key={to} to={pathname === to ? to : lastSeen(to)} end={to === '/'} className="nav-link">
               {text}
             </NavLink>

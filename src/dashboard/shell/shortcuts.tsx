@@ -14,7 +14,7 @@ const KEYS_OF_A_MAC: Record<string, string> = { Ctrl: '⌘' };
 const isMac = () => /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 export default function Shortcuts() {
-  const named = (key: string) => (isMac() ? (KEYS_OF_A_MAC[key] ?? key) : key);
+  const formatKey = (key: string) => (isMac() ? (KEYS_OF_A_MAC[key] ?? key) : key);
   return (
     <Page title="Keyboard shortcuts">
       <Table maw="40rem">
@@ -31,7 +31,7 @@ export default function Shortcuts() {
                 {keys.map((key, index) => (
                   <span key={key}>
                     {index > 0 && (key === '↓' ? ' or ' : ' + ')}
-                    <Kbd>{named(key)}</Kbd>
+                    <Kbd>{formatKey(key)}</Kbd>
                   </span>
                 ))}
               </Table.Td>

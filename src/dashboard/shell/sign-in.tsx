@@ -1,7 +1,7 @@
 import { Alert, Button, Checkbox, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { tasks } from '../../contracts/tasks.ts';
-import { type ApiProblem, clientOf } from '../api/call.ts';
+import { type ApiProblem, createClient } from '../api/call.ts';
 import { useSession } from '../api/context.tsx';
 import type { Session } from '../api/session.ts';
 import { sentence } from '../ui/states.tsx';
@@ -10,7 +10,7 @@ export function SignIn() {
   const { token, setToken, keep, setKeep, busy, error, submit } = useSignIn();
   const { issuer } = useSession().session.issuer;
   const has_issuer = issuer !== null;
-  const problem = problemAt(issuer);
+  const problem = findProblem(issuer);
   useEffect(() => {
     document.title = 'Sign in · Perdura';
   }, []);
@@ -63,7 +63,7 @@ function AtIssuer() {
   if (!issuer || !login_url) return null;
   return (
     <>
-      <Button component="a" href={`${login_url}?${new URLSearchParams({ return_to: pageToReturnTo() })}`} size="sm">
+      <Button component="a" href={`${login_url}?${new URLSearchParams({ return_to: getReturnPage() })}`} size="sm">
         Sign in with {issuer}
       </Button>
       <Divider label="or with an access token" />
@@ -74,14 +74,14 @@ function AtIssuer() {
 /** In the URL after a sign-in that failed. */
 const PROBLEM = 'sign_in';
 
-function pageToReturnTo(): string {
+function getReturnPage(): string {
   const search = new URLSearchParams(location.search);
   search.delete(PROBLEM);
   return search.size > 0 ? `${location.pathname}?${search}` : location.pathname;
 }
 
 /** Why the sign-in at the issuer failed. */
-function problemAt(issuer: string | null): string | null {
+function findProblem(issuer: string | null): string | null {
   switch (new URLSearchParams(location.search).get(PROBLEM)) {
     case 'expired':
       return 'The sign-in took too long or was started in another window. Start it again.';
@@ -132,7 +132,7 @@ function refusalOfLast(ended: ReturnType<Session['refusedLast']>): string | null
 /** Why the service refuses a token; null if it accepts it. */
 async function signInRefusal(token: string): Promise<string | null> {
   try {
-    await clientOf({ token: () => token, refused: () => {} }).call(tasks.list, { query: { limit: 1 } });
+    await createClient({ token: () => token, onRefused: () => {} }).call(tasks.list, { query: { limit: 1 } });
     return null;
   } catch (error) {
     return (error as ApiProblem).status === 401 ? 'This access token is not valid.' : sentence((error as ApiProblem).message);

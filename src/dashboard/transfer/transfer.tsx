@@ -6,7 +6,7 @@ import type { AnyEndpoint, ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { DownloadButton } from '../ui/download.tsx';
 import { ImportReport } from '../ui/import-report.tsx';
-import { parsedJson } from '../ui/json.ts';
+import { parseJson } from '../ui/json.ts';
 import { Page, Section } from '../ui/page.tsx';
 import { Failure } from '../ui/states.tsx';
 
@@ -94,7 +94,7 @@ function Import() {
           </Group>
           {problem && <Failure problem={problem} />}
           {done &&
-            reportsOf(done.reply).map(([title, result]) => (
+            listReports(done.reply).map(([title, result]) => (
               <ImportReport key={title} title={title} result={result} dry={done.dry} />
             ))}
         </Stack>
@@ -115,7 +115,7 @@ function useImport() {
     setWrong(null);
     setProblem(null);
     setDone(null);
-    const read = await bundleIn(file);
+    const read = await parseBundle(file);
     if ('wrong' in read) return setWrong(read.wrong);
     setBusy(true);
     try {
@@ -129,9 +129,9 @@ function useImport() {
   return { done, wrong, problem, busy, send };
 }
 
-async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
+async function parseBundle(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
   if (!file) return { wrong: 'Choose a file.' };
-  const read = parsedJson(await file.text());
+  const read = parseJson(await file.text());
   if ('wrong' in read) return read;
   const { resource_type } = Object(read.value);
   const part = typeof resource_type === 'string' ? resource_type : 'bundle';
@@ -140,7 +140,7 @@ async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: 
     : { wrong: `This file contains ${part}, which cannot be imported. Choose a file from Export.` };
 }
 
-function reportsOf(reply: Report): [string, ImportResult][] {
+function listReports(reply: Report): [string, ImportResult][] {
   if (Array.isArray((reply as ImportResult).errors)) return [['Items', reply as ImportResult]];
   const parts = Object.entries(reply as Record<string, ImportResult>).filter(([, part]) => !Array.isArray(part));
   return parts.map(([name, result]) => [name.replaceAll('_', ' '), result]);

@@ -25,7 +25,10 @@ export function textDifference(before: string, after: string): TextDifference {
     text: value,
   }));
   if (parts.every(({ kind }) => kind !== 'same')) return { by_line: true, parts };
-  return { by_line, parts: by_line ? parts.flatMap((part, at) => shortened(part, at === 0, at === parts.length - 1)) : parts };
+  return {
+    by_line,
+    parts: by_line ? parts.flatMap((part, at) => collapseEqualLines(part, at === 0, at === parts.length - 1)) : parts,
+  };
 }
 
 const whole = (kind: 'removed' | 'added', text: string): DiffPart[] => (text ? [{ kind, text }] : []);
@@ -33,12 +36,16 @@ const whole = (kind: 'removed' | 'added', text: string): DiffPart[] => (text ? [
 type TextPart = Extract<DiffPart, { text: string }>;
 
 /** Leaves out the middle of many equal lines; at either end of the text, all but those next to a difference. */
-function shortened(part: TextPart, first: boolean, last: boolean): DiffPart[] {
+function collapseEqualLines(part: TextPart, first: boolean, last: boolean): DiffPart[] {
   if (part.kind !== 'same') return [part];
   const lines = part.text.replace(/\n$/, '').split('\n');
   const [head, tail] = [first ? 0 : CONTEXT, last ? 0 : CONTEXT];
   const skipped = lines.length - head - tail;
   if (skipped <= 1) return [part];
-  const kept = (some: string[]): DiffPart[] => (some.length > 0 ? [{ kind: 'same', text: `${some.join('\n')}\n` }] : []);
-  return [...kept(lines.slice(0, head)), { kind: 'skipped', lines: skipped }, ...kept(lines.slice(lines.length - tail))];
+  const toSamePart = (some: string[]): DiffPart[] => (some.length > 0 ? [{ kind: 'same', text: `${some.join('\n')}\n` }] : []);
+  return [
+    ...toSamePart(lines.slice(0, head)),
+    { kind: 'skipped', lines: skipped },
+    ...toSamePart(lines.slice(lines.length - tail)),
+  ];
 }

@@ -1,5 +1,5 @@
 import { type DiffPart, textDifference } from './diff-rows.ts';
-import { counted } from './figures.ts';
+import { formatCount } from './figures.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
 interface TextDiffProps {
@@ -14,20 +14,20 @@ export function TextDiff({ before, after, label }: TextDiffProps) {
   const { by_line, parts } = textDifference(before, after);
   return (
     <ScrollBox className="code diff" label={label}>
-      {keyed(parts).map(([key, part]) => (by_line ? <Lines key={key} part={part} /> : <Words key={key} part={part} />))}
+      {withIndex(parts).map(([key, part]) => (by_line ? <Lines key={key} part={part} /> : <Words key={key} part={part} />))}
     </ScrollBox>
   );
 }
 
 /** A difference is computed whole, so the index is a stable key. */
-const keyed = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);
+const withIndex = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);
 
 const SIGNS = { same: '  ', removed: '− ', added: '+ ' };
 
 function Lines({ part }: { part: DiffPart }) {
-  if (part.kind === 'skipped') return <div className="note">… {counted(part.lines, 'equal line')} …</div>;
+  if (part.kind === 'skipped') return <div className="note">… {formatCount(part.lines, 'equal line')} …</div>;
   const { kind } = part;
-  return keyed(part.text.replace(/\n$/, '').split('\n')).map(([key, line]) => (
+  return withIndex(part.text.replace(/\n$/, '').split('\n')).map(([key, line]) => (
     <div key={key} className="diff-line" data-kind={kind}>
       {SIGNS[kind]}
       {line}

@@ -1,5 +1,5 @@
 /** `940 ms`, `59.9 s`, `1 min 0 s`, `2 h 5 min`; a dash if unknown. Rounds before it splits, so that no part reads 60. */
-export function duration(ms: number | null | undefined): string {
+export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '—';
   if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
   const tenths = Math.round(ms / 100);
@@ -9,13 +9,13 @@ export function duration(ms: number | null | undefined): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-export const count = (value: number) => value.toLocaleString('en');
+export const formatNumber = (value: number) => value.toLocaleString('en');
 
 /** How far the tasks of a list are counted: what a person reads is that there are many. */
 export const COUNTED_TASKS = 1_000;
 
 /** `12 %` of a whole, `0.4 %` below one percent; a share that is not zero never reads as zero. */
-export function share(part: number, whole: number): string {
+export function formatShare(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0 %';
   const percent = (part / whole) * 100;
   if (percent < 0.1) return 'under 0.1 %';
@@ -23,14 +23,14 @@ export function share(part: number, whole: number): string {
 }
 
 /** `66.6 %`. Rounds down, so that only a whole reads 100 %. */
-export const rate = (part: number) => `${Math.floor(part * 1_000 + 1e-6) / 10} %`;
+export const formatRate = (part: number) => `${Math.floor(part * 1_000 + 1e-6) / 10} %`;
 
 const SMALLEST = 0.00001;
 const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 const PARTS_OF_CENTS: Intl.NumberFormatOptions = { ...CENTS, maximumFractionDigits: 4 };
 
 /** US dollars: whole cents, more digits below one dollar. A sum that is not zero never reads as zero. */
-export function money(value: number): string {
+export function formatMoney(value: number): string {
   if (value === 0) return '$0';
   if (value < SMALLEST) return `under $${SMALLEST.toFixed(5)}`;
   const small = value.toFixed(5);
@@ -48,14 +48,14 @@ interface Spent {
 export const isUnpriced = ({ cost, total_in, total_out }: Spent) => cost === 0 && total_in + total_out > 0;
 
 /** Tokens of a run or step. What an endpoint did not report, because the run was halted, is an estimate. */
-export const tokensText = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
-  `${estimated ? 'about ' : ''}${count(total_in)} in, ${count(total_out)} out`;
+export const formatTokens = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
+  `${estimated ? 'about ' : ''}${formatNumber(total_in)} in, ${formatNumber(total_out)} out`;
 
 /** US dollars; a dash if the tokens have no price. */
-export const costText = (spent: Spent) => (isUnpriced(spent) ? '—' : money(spent.cost));
+export const formatCost = (spent: Spent) => (isUnpriced(spent) ? '—' : formatMoney(spent.cost));
 
 /** `1 tool`, `2 tools`. */
-export const counted = (number: number, noun: string) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+export const formatCount = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number, number][] = [
   ['minute', 60, 60],
@@ -64,7 +64,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number, number][] = [
 ];
 
 /** `in 5 minutes`, `2 hours ago`. Counts hours and days: what is a day away may be today, tomorrow or the day after. */
-export function distance(at: string, now = Date.now()): string {
+export function formatDistance(at: string, now = Date.now()): string {
   const seconds = (Date.parse(at) - now) / 1000;
   if (Math.abs(seconds) < 60) return seconds > 5 ? 'in under a minute' : 'just now';
   const [unit, size] = UNITS.find(([, length, most]) => Math.round(Math.abs(seconds) / length) < most)!;

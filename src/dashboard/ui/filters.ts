@@ -2,17 +2,17 @@ import { useEffect } from 'react';
 import { useLocation } from 'react-router';
 import { useUrlQuery } from './url-query.ts';
 
-const placeOf = (path: string) => `perdura list ${path}`;
+const toStorageKey = (path: string) => `perdura list ${path}`;
 
 /** The address of a list with the filters that it had last in this tab. */
-export const lastSeen = (path: string) => `${path}${sessionStorage.getItem(placeOf(path)) ?? ''}`;
+export const lastSeen = (path: string) => `${path}${sessionStorage.getItem(toStorageKey(path)) ?? ''}`;
 
 /** The filters of a list, kept in the URL so that they can be linked to. Links back to the list lead to those it had last. */
 export function useFilters() {
   const { query, set, replace } = useUrlQuery();
   const { pathname } = useLocation();
   useEffect(() => {
-    sessionStorage.setItem(placeOf(pathname), query.size > 0 ? `?${query}` : '');
+    sessionStorage.setItem(toStorageKey(pathname), query.size > 0 ? `?${query}` : '');
   }, [pathname, query]);
   return {
     filters: Object.fromEntries(query) as Record<string, string>,

@@ -1,7 +1,7 @@
 import { Button, Group, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { ApiProblem } from '../api/call.ts';
-import { count } from './figures.ts';
+import { formatNumber } from './figures.ts';
 import { ScrollBox } from './scroll-box.tsx';
 import { Failure, Loading } from './states.tsx';
 
@@ -38,7 +38,7 @@ interface ListTableProps<T> {
 export function ListTable<T extends { id: string }>({ query, columns, label, empty, stacks = false }: ListTableProps<T>) {
   return (
     <Listed query={query} label={label} empty={empty}>
-      {(items) => <ColumnTable rows={items} columns={columns} label={label} keyOf={({ id }) => id} stacks={stacks} />}
+      {(items) => <ColumnTable rows={items} columns={columns} label={label} toKey={({ id }) => id} stacks={stacks} />}
     </Listed>
   );
 }
@@ -58,7 +58,7 @@ export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
       {children(items)}
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
-          {count(items.length)} of {count(total)}
+          {formatNumber(items.length)} of {formatNumber(total)}
           {!is_counted && '+'}
         </Text>
         {query.hasNextPage && (
@@ -76,14 +76,14 @@ interface ColumnTableProps<T> {
   columns: Column<T>[];
   /** What the rows are, for screen readers. */
   label: string;
-  keyOf(row: T, index: number): string | number;
+  toKey(row: T, index: number): string | number;
   verticalSpacing?: number;
   /** On a phone each row is a card. */
   stacks?: boolean;
 }
 
 /** A table that scrolls sideways if it is too wide. Its roles are spelled out: CSS that makes cards of rows removes the implied ones. */
-export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
+export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
   return (
     <ScrollBox className="table-scroll" label={label}>
       <Table verticalSpacing={verticalSpacing} horizontalSpacing={6} role="table" className={stacks ? 'stacks' : ''}>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { indentExactly } from '../../domain/exact-json.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { Copyable } from './copy.tsx';
-import { parsedJson } from './json.ts';
+import { parseJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
 const TONES: Record<string, string> = {
@@ -84,7 +84,7 @@ export function Code({ children, label }: { children: unknown; label: string }) 
 
 function pretty(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  const read = /^\s*[{[]/.test(value) ? parsedJson(value, indentExactly) : null;
+  const read = /^\s*[{[]/.test(value) ? parseJson(value, indentExactly) : null;
   return read && 'value' in read ? (read.value as string) : value;
 }
 

@@ -1,24 +1,24 @@
-import { distance } from './figures.ts';
+import { formatDistance } from './figures.ts';
 
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
 const MINUTE: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' };
 const MOMENT: Intl.DateTimeFormatOptions = { ...MINUTE, second: '2-digit', fractionalSecondDigits: 3 };
 
-const spelled = (at: string | Date, options: Intl.DateTimeFormatOptions) =>
+const formatDate = (at: string | Date, options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat('en-GB', options).format(new Date(at));
 
 /** The browser's time zone at the given time, which decides about daylight saving. */
-export const zoneOf = (at: Date) =>
+export const formatZone = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(at).find(({ type }) => type === 'timeZoneName')
     ?.value;
 
 /** The IANA name of the browser's time zone. */
-export const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const getOwnZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const MARKS = { hour: { hour: '2-digit', minute: '2-digit' }, day: DAY } as const;
 
 /** A local hour or day, as short as the mark of an axis has to be. */
-export const axisMark = (at: string, interval: keyof typeof MARKS) => spelled(at, MARKS[interval]);
+export const formatAxisMark = (at: string, interval: keyof typeof MARKS) => formatDate(at, MARKS[interval]);
 
 interface WhenProps {
   at: string | null | undefined;
@@ -30,9 +30,9 @@ interface WhenProps {
 }
 
 /** A time with its zone, which is the browser's unless another is given, and with its year if it is not this one. */
-export function dayAndTime(at: string, zone?: string): string {
+export function formatTime(at: string, zone?: string): string {
   const year: Intl.DateTimeFormatOptions = new Date(at).getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' };
-  return spelled(at, { ...DAY, ...year, ...MINUTE, ...(zone && { timeZone: zone }) });
+  return formatDate(at, { ...DAY, ...year, ...MINUTE, ...(zone && { timeZone: zone }) });
 }
 
 /** The same; ISO 8601 in the title. */
@@ -40,8 +40,8 @@ export function When({ at, none = '—', relative = false, zone }: WhenProps) {
   if (!at) return <>{none}</>;
   return (
     <time dateTime={at} title={at} className="nowrap">
-      {dayAndTime(at, zone)}
-      {relative && ` (${distance(at)})`}
+      {formatTime(at, zone)}
+      {relative && ` (${formatDistance(at)})`}
     </time>
   );
 }
@@ -50,7 +50,7 @@ export function When({ at, none = '—', relative = false, zone }: WhenProps) {
 export function Moment({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at} className="nowrap">
-      {spelled(at, MOMENT)}
+      {formatDate(at, MOMENT)}
     </time>
   );
 }

@@ -27,13 +27,13 @@ export function useUnsaved(dirty: boolean): void {
  * Opening another screen or another tab of a screen removes the form; other changes of the URL do not. The sessions of a chat share
  * one text box, and the first reply navigates to the session that it created.
  */
-const placeOf = ({ pathname, search }: { pathname: string; search: string }) =>
+const toScreenKey = ({ pathname, search }: { pathname: string; search: string }) =>
   `${pathname.replace(/(\/chat\/[^/]+)\/.*/, '$1')} ${new URLSearchParams(search).get('tab') ?? ''}`;
 
 /** Asks before a half-filled form is lost: when another screen is opened, and when the browser tab is closed or reloaded. */
 export function LeaveGuard() {
   const blocker = useBlocker(
-    ({ currentLocation, nextLocation }) => unsaved.size > 0 && placeOf(currentLocation) !== placeOf(nextLocation),
+    ({ currentLocation, nextLocation }) => unsaved.size > 0 && toScreenKey(currentLocation) !== toScreenKey(nextLocation),
   );
   useEffect(() => {
     const ask = (event: BeforeUnloadEvent) => {

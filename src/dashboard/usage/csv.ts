@@ -1,10 +1,10 @@
 import Papa from 'papaparse';
 import type { UsageRow } from '../../contracts/usage.ts';
-import { nameOf } from './measures.ts';
+import { formatName } from './measures.ts';
 
 /** For spreadsheets: one line a group. A name that a spreadsheet would take for a formula is quoted. */
-export const csvOf = (rows: UsageRow[]): string =>
+export const toCsv = (rows: UsageRow[]): string =>
   Papa.unparse(
-    rows.map((row) => ({ name: nameOf(row), ...row })),
+    rows.map((row) => ({ name: formatName(row), ...row })),
     { escapeFormulae: true, newline: '\n' },
   );

@@ -1,19 +1,19 @@
 import type { UsageRow } from '../../contracts/usage.ts';
-import { count, money } from '../ui/figures.ts';
+import { formatMoney, formatNumber } from '../ui/figures.ts';
 
 /** What the chart can show of each group. */
 export const MEASURES = {
-  cost: { label: 'cost', of: (row: UsageRow) => row.cost, show: money },
-  runs: { label: 'runs', of: (row: UsageRow) => row.runs, show: count },
-  failed: { label: 'failed runs', of: (row: UsageRow) => row.failed, show: count },
-  tokens: { label: 'tokens', of: (row: UsageRow) => row.total_in + row.total_out, show: count },
+  cost: { label: 'cost', of: (row: UsageRow) => row.cost, show: formatMoney },
+  runs: { label: 'runs', of: (row: UsageRow) => row.runs, show: formatNumber },
+  failed: { label: 'failed runs', of: (row: UsageRow) => row.failed, show: formatNumber },
+  tokens: { label: 'tokens', of: (row: UsageRow) => row.total_in + row.total_out, show: formatNumber },
 } as const;
 export type Measure = keyof typeof MEASURES;
 
-export const nameOf = ({ key, label }: Pick<UsageRow, 'key' | 'label'>): string =>
+export const formatName = ({ key, label }: Pick<UsageRow, 'key' | 'label'>): string =>
   key === null ? 'all others' : (label ?? (key ? `deleted (${key.slice(-8)})` : 'none'));
 
-const seriesOf = (key: string | null) => (key === null ? 'others' : `group ${key}`);
+const toSeriesName = (key: string | null) => (key === null ? 'others' : `group ${key}`);
 
 interface Bars {
   /** One object for each moment: `at`, and the measure of each group by the name of its series. */
@@ -32,9 +32,9 @@ export interface Report {
 }
 
 /** The bars of a chart for a whole period, also for hours or days in which nothing ended. */
-export function barsOf({ from, to, rows }: Report, measure: Measure, interval: 'hour' | 'day'): Bars {
+export function buildBars({ from, to, rows }: Report, measure: Measure, interval: 'hour' | 'day'): Bars {
   const keys = [...new Set(rows.map(({ key }) => key))].sort((a, b) => Number(a === null) - Number(b === null));
-  const series = keys.map((key) => ({ name: seriesOf(key), label: nameOf(rows.find((row) => row.key === key)!) }));
+  const series = keys.map((key) => ({ name: toSeriesName(key), label: formatName(rows.find((row) => row.key === key)!) }));
   const bars = new Map<string, Record<string, string | number>>();
   const at = (moment: string) => {
     const bar = bars.get(moment) ?? { at: moment };
@@ -44,13 +44,13 @@ export function barsOf({ from, to, rows }: Report, measure: Measure, interval: '
   const moments = rows.map((row) => Date.parse(row.at!));
   const step = interval === 'hour' ? HOUR_MS : DAY_MS;
   const first = moments[0]! - Math.floor((moments[0]! - Date.parse(from)) / step) * step;
-  for (let moment = first; moment < Date.parse(to); moment += step) at(nearest(moment, moments, step));
-  for (const row of rows) at(row.at!)[seriesOf(row.key)] = MEASURES[measure].of(row);
+  for (let moment = first; moment < Date.parse(to); moment += step) at(findNearestMoment(moment, moments, step));
+  for (const row of rows) at(row.at!)[toSeriesName(row.key)] = MEASURES[measure].of(row);
   return { data: [...bars.values()].sort((a, b) => String(a.at).localeCompare(String(b.at))), series };
 }
 
 /** A day with a change to or from summer time has 23 or 25 hours: takes the moment that the service named, if there is one. */
-function nearest(moment: number, moments: number[], step: number): string {
+function findNearestMoment(moment: number, moments: number[], step: number): string {
   const named = moments.find((one) => Math.abs(one - moment) < step / 2);
   return new Date(named ?? moment).toISOString();
 }

@@ -4,14 +4,14 @@ import { me } from '../../contracts/me.ts';
 import { USAGE_GROUPS, type UsageRow, usage } from '../../contracts/usage.ts';
 import { useRead } from '../api/queries.ts';
 import { saveText } from '../ui/download.tsx';
-import { count, isUnpriced, money, share } from '../ui/figures.ts';
+import { formatMoney, formatNumber, formatShare, isUnpriced } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ColumnTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Empty, Loaded, Loading } from '../ui/states.tsx';
-import { ownZone } from '../ui/time.tsx';
+import { getOwnZone } from '../ui/time.tsx';
 import { groupColumns, modelColumns, toolColumns } from './columns.tsx';
-import { csvOf } from './csv.ts';
+import { toCsv } from './csv.ts';
 import { MEASURES, type Measure } from './measures.ts';
 
 const Chart = lazy(() => import('./chart.tsx'));
@@ -21,13 +21,13 @@ const PERIODS: Record<string, string> = { '1': 'last day', '7': 'last 7 days', '
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
 const CHARTS = { '': 'usual', ...Object.fromEntries(Object.entries(MEASURES).map(([name, { label }]) => [name, label])) };
-const zone = ownZone();
+const zone = getOwnZone();
 
 type Wanted = ReturnType<typeof useFilters>;
 type By = (typeof USAGE_GROUPS)[number];
 
 /** Of everybody's runs, people are what one looks for first. */
-const wantedOf = ({ scope, by = scope === 'all' ? 'owner' : 'workflow', days = '7', measure }: Record<string, string>) => ({
+const parseFilters = ({ scope, by = scope === 'all' ? 'owner' : 'workflow', days = '7', measure }: Record<string, string>) => ({
   by,
   days,
   measure,
@@ -36,7 +36,7 @@ const wantedOf = ({ scope, by = scope === 'all' ? 'owner' : 'workflow', days = '
 const slowestFirst = <T extends { p95_ms: number }>(rows: T[]) => rows.toSorted((one, other) => other.p95_ms - one.p95_ms);
 
 /** What the address asks for; rounded to the minute, so that polling keeps the same query. */
-function periodOf({ days = '7', scope }: Record<string, string>) {
+function toPeriod({ days = '7', scope }: Record<string, string>) {
   const to = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
   const from = to - Number(days) * DAY_MS;
   return {
@@ -48,8 +48,8 @@ function periodOf({ days = '7', scope }: Record<string, string>) {
 
 export default function Usage() {
   const wanted = useFilters();
-  const { by, days, measure } = wantedOf(wanted.filters);
-  const period = periodOf(wanted.filters);
+  const { by, days, measure } = parseFilters(wanted.filters);
+  const period = toPeriod(wanted.filters);
   const interval = days === '1' ? 'hour' : 'day';
   const groups = useRead(usage.get, { query: { ...period, by: by as By } }, { every_ms: EVERY_MS });
   const times = useRead(usage.get, { query: { ...period, by: by as By, interval, zone, most: 6 } }, { every_ms: EVERY_MS });
@@ -77,7 +77,7 @@ export default function Usage() {
             {rows.length === 0 ? (
               <Empty>No tool was called in this period.</Empty>
             ) : (
-              <ColumnTable rows={slowestFirst(rows)} columns={toolColumns} label="tools" keyOf={({ name }) => name} stacks />
+              <ColumnTable rows={slowestFirst(rows)} columns={toolColumns} label="tools" toKey={({ name }) => name} stacks />
             )}
           </Section>
         )}
@@ -86,7 +86,7 @@ export default function Usage() {
         {({ rows }) =>
           rows.length > 0 && (
             <Section title="Models">
-              <ColumnTable rows={rows} columns={modelColumns} label="models" keyOf={({ name }) => name} stacks />
+              <ColumnTable rows={rows} columns={modelColumns} label="models" toKey={({ name }) => name} stacks />
             </Section>
           )
         }
@@ -113,7 +113,7 @@ function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
   return (
     <Group align="end" gap="sm">
       {select('days', 'Period', PERIODS, '7')}
-      {select('by', 'Grouped by', Object.fromEntries(by.map((group) => [group, group])), wantedOf(filters).by)}
+      {select('by', 'Grouped by', Object.fromEntries(by.map((group) => [group, group])), parseFilters(filters).by)}
       {select('measure', 'Chart', CHARTS, '')}
       {data?.is_admin && select('scope', 'Runs of', { mine: 'me', all: 'everybody' }, 'mine')}
     </Group>
@@ -125,10 +125,10 @@ function Totals({ rows }: { rows: UsageRow[] }) {
   const runs = sum('runs');
   const spent = { cost: sum('cost'), total_in: sum('total_in'), total_out: sum('total_out') };
   const facts: [string, string][] = [
-    ['Runs', count(runs)],
-    ['Failed', `${count(sum('failed'))} (${share(sum('failed'), runs)})`],
-    ['Tokens', count(spent.total_in + spent.total_out)],
-    ['Cost', isUnpriced(spent) ? 'no prices set' : money(spent.cost)],
+    ['Runs', formatNumber(runs)],
+    ['Failed', `${formatNumber(sum('failed'))} (${formatShare(sum('failed'), runs)})`],
+    ['Tokens', formatNumber(spent.total_in + spent.total_out)],
+    ['Cost', isUnpriced(spent) ? 'no prices set' : formatMoney(spent.cost)],
   ];
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs">
@@ -149,12 +149,12 @@ function Groups({ by, rows }: { by: string; rows: UsageRow[] }) {
     <Section
       title={`By ${by}`}
       actions={
-        <Button variant="default" onClick={() => saveText(`usage-by-${by}.csv`, csvOf(rows), 'text/csv')}>
+        <Button variant="default" onClick={() => saveText(`usage-by-${by}.csv`, toCsv(rows), 'text/csv')}>
           Download CSV
         </Button>
       }
     >
-      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} keyOf={({ key }) => key ?? 'others'} stacks />
+      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} toKey={({ key }) => key ?? 'others'} stacks />
     </Section>
   );
 }

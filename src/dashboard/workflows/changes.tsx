@@ -12,7 +12,7 @@ export function Changes({ of: changes }: { of: VersionChange[] }) {
       {changes.map(({ path, kind, before, after }) => (
         <div key={`${kind} ${path}`}>
           <Status of={kind} tone={TONES[kind]} /> <strong className="mono">{path}</strong>
-          <TextDiff before={textOf(before)} after={textOf(after)} label={`${path}, before and after`} />
+          <TextDiff before={formatValue(before)} after={formatValue(after)} label={`${path}, before and after`} />
         </div>
       ))}
     </Stack>
@@ -20,7 +20,7 @@ export function Changes({ of: changes }: { of: VersionChange[] }) {
 }
 
 /** The order of a list is one name a line. */
-const textOf = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   value === null
     ? 'none'
     : Array.isArray(value) && value.every((item) => typeof item === 'string')

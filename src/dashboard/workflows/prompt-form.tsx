@@ -6,7 +6,7 @@ import { REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/wor
 import { requestUrl } from '../api/call.ts';
 import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
-import { sentWith } from '../runs/resent.ts';
+import { toPromptBody } from '../runs/resent.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
@@ -26,10 +26,17 @@ interface PromptFormProps {
   label?: string;
   /** Hides the files and the settings that apply to one prompt. */
   plain?: boolean;
-  sent?(task_id: string): void;
+  onSent?(task_id: string): void;
 }
 
-export function PromptForm({ workflow, initial = '', files = NO_FILES, label = 'Send', plain = false, sent }: PromptFormProps) {
+export function PromptForm({
+  workflow,
+  initial = '',
+  files = NO_FILES,
+  label = 'Send',
+  plain = false,
+  onSent: sent,
+}: PromptFormProps) {
   const send = useAct(workflows.prompt);
   const refusal = useRefusal(send.needs);
   const [prompt, setPrompt] = useState(initial);
@@ -43,13 +50,13 @@ export function PromptForm({ workflow, initial = '', files = NO_FILES, label = '
     event?.preventDefault();
     if (!prompt.trim() || refusal || attached.uploading > 0) return;
     const body = {
-      ...sentWith({ prompt, attachments: attached.files }),
+      ...toPromptBody({ prompt, attachments: attached.files }),
       ...(effort && { reasoning_effort: effort as 'low' }),
       ...(busy && { on_busy: busy as 'enqueue' }),
     };
-    send.mutate({ params: { id: workflow.id }, body }, { onSuccess: taken });
+    send.mutate({ params: { id: workflow.id }, body }, { onSuccess: finishSending });
   };
-  const taken = ({ task_id }: { task_id: string }) => {
+  const finishSending = ({ task_id }: { task_id: string }) => {
     setPrompt('');
     attached.clear();
     sent?.(task_id);
@@ -119,7 +126,7 @@ export function PromptForm({ workflow, initial = '', files = NO_FILES, label = '
         {!plain && (
           <Curl
             workflow_id={workflow.id}
-            body={sentWith({ prompt: prompt.trim() || 'Your prompt', attachments: attached.files })}
+            body={toPromptBody({ prompt: prompt.trim() || 'Your prompt', attachments: attached.files })}
           />
         )}
       </Stack>
@@ -132,12 +139,12 @@ function Curl({ workflow_id, body }: { workflow_id: string; body: object }) {
   return (
     <details>
       <summary className="note">Send with curl</summary>
-      <Code label="the curl command">{curlOf(workflow_id, body)}</Code>
+      <Code label="the curl command">{toCurlCommand(workflow_id, body)}</Code>
     </details>
   );
 }
 
-const curlOf = (workflow_id: string, body: object) =>
+const toCurlCommand = (workflow_id: string, body: object) =>
   [
     `curl ${location.origin}${requestUrl(workflows.prompt, { params: { id: workflow_id } })}`,
     `-H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`,

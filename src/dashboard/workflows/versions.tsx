@@ -4,7 +4,7 @@ import { scores, type VersionScores } from '../../contracts/scores.ts';
 import { type VersionDetail, versions, type WorkflowVersion } from '../../contracts/versions.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { evaluationUrl } from '../datasets/evaluation-url.ts';
-import { counted, rate } from '../ui/figures.ts';
+import { formatCount, formatRate } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ListTable } from '../ui/list.tsx';
 import { Section } from '../ui/page.tsx';
@@ -31,7 +31,7 @@ export function Versions({ workflow_id }: { workflow_id: string }) {
       )}
       <ListTable
         query={query}
-        columns={[...columnsOf(workflow_id), ...qualityColumns(scored.data ?? [])]}
+        columns={[...buildColumns(workflow_id), ...qualityColumns(scored.data ?? [])]}
         label="versions of this workflow"
         stacks
         empty={<Empty>No version yet. One is recorded when you save the workflow or run it.</Empty>}
@@ -41,7 +41,7 @@ export function Versions({ workflow_id }: { workflow_id: string }) {
   );
 }
 
-const columnsOf = (workflow_id: string): Column<WorkflowVersion>[] => [
+const buildColumns = (workflow_id: string): Column<WorkflowVersion>[] => [
   {
     label: 'Version',
     show: ({ number, current }) => (
@@ -71,7 +71,7 @@ const columnsOf = (workflow_id: string): Column<WorkflowVersion>[] => [
         'none'
       ) : (
         <Anchor component={Link} to={`/tasks?workflow_id=${workflow_id}&version=${number}`} className="nowrap">
-          {counted(runs, 'run')}
+          {formatCount(runs, 'run')}
         </Anchor>
       ),
   },
@@ -88,7 +88,7 @@ const qualityColumns = (scored: VersionScores[]): Column<WorkflowVersion>[] => [
     show: ({ last_evaluation: last }) =>
       last ? (
         <Anchor component={Link} to={evaluationUrl(last)} className="nowrap" title={`Evaluated at ${last.completed_at}`}>
-          {rate(last.pass_rate)}
+          {formatRate(last.pass_rate)}
         </Anchor>
       ) : (
         '—'

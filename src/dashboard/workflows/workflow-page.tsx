@@ -13,7 +13,7 @@ import type { Stored } from '../resources/resource.ts';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { CopyableId } from '../ui/copy.tsx';
-import { COUNTED_TASKS, count, counted } from '../ui/figures.ts';
+import { COUNTED_TASKS, formatCount, formatNumber } from '../ui/figures.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/show.tsx';
@@ -56,7 +56,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
           Status: <Status of={workflow.status} />,
           Agent: <Named kind="agent" slug="agents" id={workflow.agent_id} />,
           Owner: workflow.owner,
-          Runs: count(workflow.task_count),
+          Runs: formatNumber(workflow.task_count),
           'Last run': <When at={workflow.last_task_at} none="never" />,
           ID: <CopyableId>{workflow.id}</CopyableId>,
         }}
@@ -99,7 +99,7 @@ function Run({ workflow }: { workflow: Workflow }) {
       <PromptForm workflow={workflow} initial={state?.prompt ?? ''} />
       {queued > 0 && task?.status !== 'pending' && (
         <Group gap="xs">
-          <Text>{counted(queued, 'more prompt')} queued.</Text>
+          <Text>{formatCount(queued, 'more prompt')} queued.</Text>
           <Anchor component={Link} to={`/tasks?workflow_id=${workflow.id}&status=pending`}>
             Show queue
           </Anchor>

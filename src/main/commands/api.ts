@@ -1,7 +1,7 @@
 import { type Config, DEFAULT_PORT } from '../config.ts';
 import { processLog } from '../log.ts';
 import { createResources } from '../resources.ts';
-import { externalSetting } from '../setting.ts';
+import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 import { openApi, openRunControl, openSharedServices } from '../wiring/index.ts';
@@ -13,7 +13,7 @@ export default async function runApi(config: Config): Promise<void> {
   const log = processLog();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
-    const setting = await externalSetting(config);
+    const setting = await loadExternalSettings(config);
     const core = await openSharedServices(setting, resources, log);
     await core.store.grants.grantExisting();
     await registerPlugins(core);

@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config.ts';
 import { applySteps } from '../declared/apply-steps.ts';
 import { ownIds, readWorld } from '../declared/installed.ts';
-import { planOf } from '../declared/plan.ts';
+import { buildPlan } from '../declared/plan.ts';
 import { readDeclared } from '../declared/read.ts';
 import { planJson, planText } from '../declared/show.ts';
-import { JSON_OPTION, parsed, UsageError, usageError } from '../remote/options.ts';
+import { JSON_OPTION, parseOptions, UsageError, usageError } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { say, sayJson } from '../terminal.ts';
 
@@ -16,23 +16,23 @@ const WOULD_CHANGE = 3;
 export default async function apply(config: Config, args: string[]): Promise<void> {
   const flag = { type: 'boolean' } as const;
   const file = { type: 'string', short: 'f', multiple: true } as const;
-  const { values } = parsed('apply', args, { options: { ...JSON_OPTION, file, 'dry-run': flag, prune: flag, yes: flag } });
+  const { values } = parseOptions('apply', args, { options: { ...JSON_OPTION, file, 'dry-run': flag, prune: flag, yes: flag } });
   if (!values.file) throw usageError('apply', 'Name a file or folder: -f agents.yaml');
   const declared = await readDeclared(values.file);
   const client = await remoteClient(config);
   const world = await readWorld(client, declared);
   const kinds = [...new Set(declared.map(({ kind }) => kind))];
-  const plan = planOf(declared, world, values.prune ? await ownIds(client, kinds) : new Set());
+  const plan = buildPlan(declared, world, values.prune ? await ownIds(client, kinds) : new Set());
   const dry = Boolean(values['dry-run']);
   if (!values.json) say(planText(plan));
   const deletes = plan.steps.some(({ action }) => action === 'delete');
-  if (!dry && deletes && !values.yes && !(await agreed())) throw new Error('Nothing was changed');
+  if (!dry && deletes && !values.yes && !(await confirmChanges())) throw new Error('Nothing was changed');
   if (!dry) await applySteps(client, plan.steps, world);
   if (values.json) sayJson({ ...planJson(plan), applied: !dry });
   if (dry && plan.steps.length > 0) process.exitCode = WOULD_CHANGE;
 }
 
-async function agreed(): Promise<boolean> {
+async function confirmChanges(): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new UsageError('Nothing was changed: --prune asks before it deletes; add --yes where nobody can answer');
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -8,7 +8,7 @@ import { untilSignal } from '../until-signal.ts';
 
 /** Writes a backup of the installation in the home folder to one file. */
 export default async function runBackup(config: Config, args: string[]): Promise<void> {
-  const { file, with_key, force } = wanted(args);
+  const { file, with_key, force } = parseArguments(args);
   if (config.DATABASE_URL || config.TEMPORAL_ADDRESS)
     throw new Error(
       'perdura backup is for the servers that npm start brings. DATABASE_URL or TEMPORAL_ADDRESS names an external server: back it up as docs/backups.md describes.',
@@ -25,7 +25,7 @@ export default async function runBackup(config: Config, args: string[]): Promise
   );
 }
 
-function wanted(args: string[]) {
+function parseArguments(args: string[]) {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,

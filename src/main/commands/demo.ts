@@ -12,17 +12,17 @@ export default async function runDemo(config: Config): Promise<void> {
   const { token } = place;
   const call = apiClient(place.api_url, token);
 
-  const tool = await named(call, '/api/custom-tools', { name: SAMPLE.tool, source_code: SAMPLE_TOOL, effect: 'read' });
+  const tool = await findOrCreate(call, '/api/custom-tools', { name: SAMPLE.tool, source_code: SAMPLE_TOOL, effect: 'read' });
   say(`tool       ${tool.name}   schema ${JSON.stringify(tool.parameters_schema)}`);
-  const provider = await providerFor(call, config, place.demo_model_url);
+  const provider = await prepareProvider(call, config, place.demo_model_url);
   say(`provider   ${provider.name}   model ${provider.default_model}`);
-  const agent = await named(call, '/api/agents', {
+  const agent = await findOrCreate(call, '/api/agents', {
     name: provider.name === SAMPLE.provider ? SAMPLE.agent : `${SAMPLE.agent} (${provider.name})`,
     system_prompt: SAMPLE_INSTRUCTIONS,
     provider_id: provider.id,
     custom_tool_ids: [tool.id],
   });
-  const workflow = await workflowOf(call, agent);
+  const workflow = await findOrCreateWorkflow(call, agent);
   say(`workflow   ${workflow.id}`);
 
   const task = await call('POST', `/api/workflows/${workflow.id}/prompt`, { prompt: SAMPLE.prompt });
@@ -35,18 +35,18 @@ export default async function runDemo(config: Config): Promise<void> {
 }
 
 /** The resource with this name: the existing one, unchanged, or a new one. */
-async function named(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
-  const known = await call<Json[]>('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`);
-  return known.find(({ name }) => name === values.name) ?? call('POST', path, values);
+async function findOrCreate(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
+  const existing = await call<Json[]>('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`);
+  return existing.find(({ name }) => name === values.name) ?? call('POST', path, values);
 }
 
-async function workflowOf(call: Call, agent: Json): Promise<Json> {
-  const known = await call<Json[]>('GET', `/api/workflows?limit=1000&agent_id=${agent.id}`);
-  const usable = known.find(({ status }) => status !== 'inactive');
+async function findOrCreateWorkflow(call: Call, agent: Json): Promise<Json> {
+  const existing = await call<Json[]>('GET', `/api/workflows?limit=1000&agent_id=${agent.id}`);
+  const usable = existing.find(({ status }) => status !== 'inactive');
   return usable ?? call('POST', '/api/workflows', { agent_id: agent.id, title: SAMPLE.workflow, output_format: 'markdown' });
 }
 
-async function providerFor(
+async function prepareProvider(
   call: Call,
   { OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL }: Config,
   demo_model_url: string,
@@ -58,7 +58,7 @@ async function providerFor(
       base_url: demo_model_url,
       default_model: SAMPLE.model,
     };
-    return named(call, '/api/providers', values);
+    return findOrCreate(call, '/api/providers', values);
   }
   await call('POST', '/api/tokens', { name: 'openai-key', value: OPENAI_API_KEY }).catch(() => {});
   const base_url = OPENAI_BASE_URL ?? null;
@@ -69,7 +69,7 @@ async function providerFor(
     api_key_token_name: 'openai-key',
     default_model: OPENAI_MODEL,
   };
-  const provider = await named(call, '/api/providers', values);
+  const provider = await findOrCreate(call, '/api/providers', values);
   // The environment selects the model for this run.
   return call('PUT', `/api/providers/${provider.id}`, values);
 }

@@ -4,11 +4,11 @@ import { DatabaseUnreachable } from '../../store/database/reachable.ts';
 import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
-import { runningIn } from '../running.ts';
-import { externalSetting } from '../setting.ts';
+import { loadRunningAddresses } from '../running.ts';
+import { loadExternalSettings } from '../setting.ts';
 import { sizeChecks } from '../size-checks.ts';
 import { say, sayJson } from '../terminal.ts';
-import { checksOf } from '../wiring/checks.ts';
+import { createChecks } from '../wiring/checks.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 import { openRunControl, openSharedServices } from '../wiring/index.ts';
 
@@ -18,8 +18,8 @@ export default async function runDoctor(config: Config, args: string[] = []): Pr
   const resources = createResources(() => {});
   try {
     // In parallel: otherwise each check would wait for an unreachable server in turn.
-    const checks = Object.entries(await checksFor(await placed(config), resources));
-    const verdicts = checks.map(([name, check]) => verdictOf(name, check));
+    const checks = Object.entries(await openChecks(await addAddresses(config), resources));
+    const verdicts = checks.map(([name, check]) => runCheck(name, check));
     if (json) sayJson(await Promise.all(verdicts));
     else for (const verdict of verdicts) report(await verdict);
     if ((await Promise.all(verdicts)).some(({ ok }) => !ok)) process.exitCode = 1;
@@ -29,20 +29,20 @@ export default async function runDoctor(config: Config, args: string[] = []): Pr
 }
 
 /** The addresses in the environment, else those of the installation running in the home folder. */
-async function placed(config: Config): Promise<Config> {
+async function addAddresses(config: Config): Promise<Config> {
   if (config.DATABASE_URL && config.TEMPORAL_ADDRESS) return config;
-  const { database_url: DATABASE_URL, temporal_address: TEMPORAL_ADDRESS } = await runningIn(config);
+  const { database_url: DATABASE_URL, temporal_address: TEMPORAL_ADDRESS } = await loadRunningAddresses(config);
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, IDENTITY_PROVIDERS: ['local'] };
 }
 
 /** If what API and workers open at their start cannot be opened, that is the finding, and only the engine is checked. */
-async function checksFor(config: Config, resources: Resources): Promise<Checks> {
-  const setting = await externalSetting(config);
+async function openChecks(config: Config, resources: Resources): Promise<Checks> {
+  const setting = await loadExternalSettings(config);
   const connection = openClientConnection(setting, resources);
   try {
     const core = await openSharedServices(setting, resources, () => {});
     const driver = openRunControl(core, connection, false);
-    return { ...checksOf(core, driver), ...doctorChecks(core, driver), ...sizeChecks(core) };
+    return { ...createChecks(core, driver), ...doctorChecks(core, driver), ...sizeChecks(core) };
   } catch (error) {
     const refuse = () => Promise.reject(error);
     return {
@@ -63,7 +63,7 @@ interface Verdict {
   detail: string;
 }
 
-const verdictOf = (name: string, check: () => Promise<string>): Promise<Verdict> =>
+const runCheck = (name: string, check: () => Promise<string>): Promise<Verdict> =>
   check().then(
     (detail) => ({ check: name, ok: true, detail }),
     (error: Error) => ({ check: name, ok: false, detail: textWithReason(error) }),

@@ -40,22 +40,22 @@ const EVERY_MS = 1_000;
 
 /** `perdura eval`: exits with 0 when enough items pass and none regressed, 1 if not, 2 if the evaluation could not run to its end. */
 export default async function runEvaluation(config: Config, args: string[]): Promise<void> {
-  process.exitCode = await evaluated(config, args).catch((error: Error) => {
+  process.exitCode = await evaluate(config, args).catch((error: Error) => {
     note(`perdura eval: ${error.message}`);
     return 2;
   });
 }
 
-async function evaluated(config: Config, args: string[]): Promise<0 | 1 | 2> {
+async function evaluate(config: Config, args: string[]): Promise<0 | 1 | 2> {
   const options: Options = parseArgs({ args, options: OPTIONS }).values;
   const enough = Number(options['pass-rate'] ?? 1);
   if (!(enough >= 0 && enough <= 1)) throw new Error('--pass-rate must be a number from 0 to 1');
   if (!options.dataset || !options.workflow) throw new Error(`Name the dataset and the workflow\n\n${USAGE}`);
-  const call = await apiOf(config);
+  const call = await openApiClient(config);
   const path = `/api/datasets/${options.dataset}/runs`;
-  const { id } = await call<Evaluation>('POST', path, await orderOf(options));
+  const { id } = await call<Evaluation>('POST', path, await buildOrder(options));
   if (!options.json) say(`evaluation ${id}`);
-  const ended = await endOf(call, `${path}/${id}`);
+  const ended = await waitForEnd(call, `${path}/${id}`);
   const results = await call<EvaluationResult[]>('GET', `${path}/${id}/results`);
   if (options.json) sayJson({ ...ended, results });
   else report(results, ended);
@@ -63,12 +63,12 @@ async function evaluated(config: Config, args: string[]): Promise<0 | 1 | 2> {
   return ended.pass_rate >= enough && ended.regressions.length === 0 ? 0 : 1;
 }
 
-async function apiOf(config: Config): Promise<Call> {
+async function openApiClient(config: Config): Promise<Call> {
   const { url, token } = await remotePlace(config);
   return apiClient(url.replace(/\/$/, ''), token);
 }
 
-async function orderOf({ workflow, version, graders, effects, parallel, baseline }: Options): Promise<object> {
+async function buildOrder({ workflow, version, graders, effects, parallel, baseline }: Options): Promise<object> {
   return {
     workflow_id: workflow,
     graders: graders ? gradersIn(await readFile(graders, 'utf8'), graders) : [{ type: 'exact' }],
@@ -96,10 +96,10 @@ function jsonIn(text: string, file: string): unknown {
   }
 }
 
-async function endOf(call: Call, path: string): Promise<EvaluationDetail> {
+async function waitForEnd(call: Call, path: string): Promise<EvaluationDetail> {
   for (;;) {
-    const found = await call<EvaluationDetail>('GET', path);
-    if (found.status !== 'running') return found;
+    const detail = await call<EvaluationDetail>('GET', path);
+    if (detail.status !== 'running') return detail;
     await wait(EVERY_MS);
   }
 }

@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parsed } from '../remote/options.ts';
+import { JSON_OPTION, parseOptions } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { note, print } from '../terminal.ts';
 
 /** `perdura export`: JSON, or YAML if it is asked for or the file is called so. */
 export default async function exportAll(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, output: { type: 'string', short: 'o' }, yaml: { type: 'boolean' } } as const;
-  const { values } = parsed('export', args, { options });
+  const { values } = parseOptions('export', args, { options });
   const bundle = await (await remoteClient(config)).request('GET /api/export');
   const yaml = values.yaml || (!values.json && /\.ya?ml$/.test(values.output ?? ''));
   const text = yaml ? stringify(bundle) : `${JSON.stringify(bundle, null, 2)}\n`;

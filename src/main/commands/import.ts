@@ -3,24 +3,24 @@ import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import type { BundleImportResult, FullImport, ImportResult, PerduraClient } from '../../client/index.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parsed } from '../remote/options.ts';
+import { JSON_OPTION, parseOptions } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { note, say, sayJson } from '../terminal.ts';
 
 /** `perdura import <file>`: exits with 1 if an item was not created. */
 export default async function importAll(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, 'dry-run': { type: 'boolean' } } as const;
-  const { values, words } = parsed('import', args, { options, words: ['file'] });
+  const { values, words } = parseOptions('import', args, { options, words: ['file'] });
   const file = words[0] as string;
-  const body = bundleIn(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'), file);
-  const { warnings = [], ...results } = await imported(await remoteClient(config), body, Boolean(values['dry-run']));
+  const body = parseBundle(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'), file);
+  const { warnings = [], ...results } = await sendImport(await remoteClient(config), body, Boolean(values['dry-run']));
   for (const { message } of warnings) note(`warning: ${message}`);
   if (values.json) sayJson(results);
   else report(results, values['dry-run'] ? 'would be created' : 'created');
   if (Object.values(results).some(({ errors }) => errors.length > 0)) process.exitCode = 1;
 }
 
-const imported = (client: PerduraClient, body: FullImport, dry_run: boolean): Promise<BundleImportResult> =>
+const sendImport = (client: PerduraClient, body: FullImport, dry_run: boolean): Promise<BundleImportResult> =>
   client.request('POST /api/import', { query: { dry_run }, body });
 
 const PARTS: Record<string, string> = {
@@ -32,7 +32,7 @@ const PARTS: Record<string, string> = {
 };
 
 /** A full bundle, or one of a single kind with its `items`. YAML contains JSON. */
-export function bundleIn(source: string, file: string): FullImport {
+export function parseBundle(source: string, file: string): FullImport {
   const bundle = yamlIn(source, file);
   if (typeof bundle !== 'object' || bundle === null || Array.isArray(bundle)) throw new Error(`${file} is not an export bundle`);
   const { items, resource_type, ...rest } = bundle as { items?: unknown; resource_type?: string };

@@ -5,7 +5,7 @@ import { createClient } from '../../client/index.ts';
 import { withoutSlashes } from '../../domain/remote-address.ts';
 import type { Config } from '../config.ts';
 import { storeLogin } from '../remote/login.ts';
-import { JSON_OPTION, parsed, usageError } from '../remote/options.ts';
+import { JSON_OPTION, parseOptions, usageError } from '../remote/options.ts';
 import { note, printError, say, sayJson } from '../terminal.ts';
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
@@ -13,9 +13,9 @@ const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 /** `perdura login --url <url>`: the token comes from stdin or is typed; it is tried before it is stored. */
 export default async function login(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, url: { type: 'string' }, 'token-stdin': { type: 'boolean' } } as const;
-  const { values } = parsed('login', args, { options });
-  const url = addressIn(values.url ?? config.PERDURA_API_URL);
-  const token = (values['token-stdin'] ? await text(process.stdin) : await typedToken()).trim();
+  const { values } = parseOptions('login', args, { options });
+  const url = parseAddress(values.url ?? config.PERDURA_API_URL);
+  const token = (values['token-stdin'] ? await text(process.stdin) : await promptForToken()).trim();
   if (!token) throw usageError('login', 'The access token is empty');
   const { id, login: name } = await createClient({ url, token, max_retries: 0 }).request('GET /api/me');
   const file = await storeLogin(config, { url, token });
@@ -23,7 +23,7 @@ export default async function login(config: Config, args: string[]): Promise<voi
   else say(`Signed in at ${url} as ${name}; the token is in ${file}`);
 }
 
-function addressIn(given: string | undefined): string {
+function parseAddress(given: string | undefined): string {
   if (!given) throw usageError('login', 'Name the installation: --url https://perdura.example');
   if (!URL.canParse(given)) throw usageError('login', '--url is not a URL such as https://perdura.example');
   const { protocol, hostname, username, password, origin, pathname } = new URL(given);
@@ -33,7 +33,7 @@ function addressIn(given: string | undefined): string {
   return withoutSlashes(`${origin}${pathname}`);
 }
 
-async function typedToken(): Promise<string> {
+async function promptForToken(): Promise<string> {
   if (!process.stdin.isTTY) throw usageError('login', 'Pipe the access token into it with --token-stdin');
   printError('Access token (it is not shown): ');
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });

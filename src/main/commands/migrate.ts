@@ -12,7 +12,7 @@ import type { Config } from '../config.ts';
 import { logFailure, report } from '../log.ts';
 import { MIGRATIONS } from '../places.ts';
 import { createResources } from '../resources.ts';
-import { keySource } from '../setting.ts';
+import { describeKeySource } from '../setting.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 
 /** `perdura migrate [--tools-role NAME]`. */
@@ -23,7 +23,7 @@ export default async function runMigrate(config: Config, args: string[]): Promis
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
   const fresh = await applyMigrations(DATABASE_URL, MIGRATIONS);
   // Without the keys, the first process that has them does it at its start.
-  if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS), keySource(config));
+  if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS), describeKeySource(config));
   if (tools_role !== undefined) await grantToToolsRole(DATABASE_URL, tools_role);
   report(fresh.length > 0 ? `Applied: ${fresh.join(', ')}` : 'Nothing to apply');
   if (config.TEMPORAL_ADDRESS) await prepareTemporal(config, config.TEMPORAL_ADDRESS);
@@ -38,8 +38,8 @@ async function prepareTemporal(config: Config, temporal_address: string): Promis
     const connection = openClientConnection({ temporal_address }, resources);
     const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
     const retention_days = config.ENGINE_RETENTION_DAYS;
-    const made = await connection.withDeadline(Date.now() + TEMPORAL_MS, () => prepareNamespace({ client, retention_days }));
-    report(made.length > 0 ? `Registered in Temporal: ${made.join(', ')}` : 'Temporal is prepared');
+    const new_parts = await connection.withDeadline(Date.now() + TEMPORAL_MS, () => prepareNamespace({ client, retention_days }));
+    report(new_parts.length > 0 ? `Registered in Temporal: ${new_parts.join(', ')}` : 'Temporal is prepared');
   } catch (error) {
     logFailure(
       `Temporal at ${temporal_address} is not prepared: ${textWithReason(error as Error)}. A worker tries it at its start; ` +

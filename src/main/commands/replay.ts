@@ -5,15 +5,15 @@ import { type ReplayPorts, replay } from '../../replay/replay.ts';
 import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
 import { note, print, say } from '../terminal.ts';
-import { outputGuardsOf } from '../wiring/guardrails.ts';
-import { parsersOf } from '../wiring/index.ts';
+import { createOutputGuards } from '../wiring/guardrails.ts';
+import { openParsers } from '../wiring/index.ts';
 
 /** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 if one differs, 2 if a file is not a bundle. */
 export default async function runReplay(config: Config, files: string[]): Promise<void> {
   let code = files.length === 0 ? 2 : 0;
   if (files.length === 0) note('Name the bundle to replay: perdura replay <bundle.json> …');
   const resources = createResources((error) => note((error as Error).message));
-  const guards = outputGuardsOf(parsersOf(config, resources).judge);
+  const guards = createOutputGuards(openParsers(config, resources).judge);
   try {
     for (const file of files) code = Math.max(code, await replayFile(file, guards));
   } finally {
@@ -46,7 +46,7 @@ async function readBundle(file: string): Promise<RunBundle> {
 
 /** Throws a sentence if the text is not a bundle of a run. */
 export function runBundleIn(text: string): RunBundle {
-  const value = jsonOf(text);
+  const value = parseJson(text);
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
   if (format !== 'perdura-run') throw new Error('Not a bundle of a run; download one with GET /api/tasks/{id}/bundle');
   if (version !== 1) throw new Error(`Bundle of version ${JSON.stringify(version) ?? 'unknown'}; this Perdura reads version 1`);
@@ -56,7 +56,7 @@ export function runBundleIn(text: string): RunBundle {
   throw new Error(`Damaged bundle: ${path.join('.')}: ${message}`);
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

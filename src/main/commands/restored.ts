@@ -3,11 +3,11 @@ import { lockInstallation } from '../../embedded/installation-lock.ts';
 import { openDatabase } from '../../store/database/database.ts';
 import { requireOwnSchema } from '../../store/database/migrations.ts';
 import { noteRestore } from '../../store/runs/epoch.ts';
-import { described } from '../../temporal/repair/epoch.ts';
+import { describeRestore } from '../../temporal/repair/epoch.ts';
 import type { Config } from '../config.ts';
 import { requestRestore } from '../home-mark.ts';
 import { MIGRATIONS } from '../places.ts';
-import { runningIn } from '../running.ts';
+import { loadRunningAddresses } from '../running.ts';
 import { say } from '../terminal.ts';
 
 /** Says that the installation was restored; needed when record, engine and home are from the same moment, as in a snapshot of a disk. */
@@ -17,12 +17,12 @@ export default async function runRestored(config: Config): Promise<void> {
     say(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start`);
     return;
   }
-  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await runningIn(config)).database_url;
+  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await loadRunningAddresses(config)).database_url;
   const database = openDatabase({ url });
   try {
     await requireOwnSchema(database.pool, MIGRATIONS);
     const done = await noteRestore(database.pool);
-    if (done) say(`Restored: ${described(done)}`);
+    if (done) say(`Restored: ${describeRestore(done)}`);
   } finally {
     await database.close();
   }

@@ -5,7 +5,7 @@ import { keyRing } from '../../store/secrets/key-ring.ts';
 import { rotateKeys } from '../../store/upkeep/rotation.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
-import { keySource } from '../setting.ts';
+import { describeKeySource } from '../setting.ts';
 import { print } from '../terminal.ts';
 
 export default async function runRotateKeys(config: Config): Promise<void> {
@@ -16,7 +16,7 @@ export default async function runRotateKeys(config: Config): Promise<void> {
   try {
     await requireOwnSchema(database.pool, MIGRATIONS);
     const keys = keyRing(ENCRYPTION_KEYS);
-    await requireKeys(database.pool, keys, keySource(config));
+    await requireKeys(database.pool, keys, describeKeySource(config));
     await noteActiveKey(database.pool, keys);
     const rotated = await rotateKeys(database, keys);
     const { tokens, schedules, connections, mcp_sign_ins, definitions, runs, webhook_secrets } = rotated;

@@ -1,13 +1,16 @@
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config.ts';
-import { FOLLOW_OPTION, JSON_OPTION, parsed } from '../remote/options.ts';
+import { FOLLOW_OPTION, JSON_OPTION, parseOptions } from '../remote/options.ts';
 import { remoteClient, workflowNamed } from '../remote/place.ts';
-import { followed, liveText } from '../remote/show-run.ts';
+import { createTextPrinter, followRun } from '../remote/show-run.ts';
 import { note, say, sayJson } from '../terminal.ts';
 
 /** `perdura run`: with --follow it exits with 0 if the run was completed, and 1 if it failed or was halted. */
 export default async function run(config: Config, args: string[]): Promise<void> {
-  const { values, words } = parsed('run', args, { options: { ...JSON_OPTION, ...FOLLOW_OPTION }, words: ['workflow', 'prompt'] });
+  const { values, words } = parseOptions('run', args, {
+    options: { ...JSON_OPTION, ...FOLLOW_OPTION },
+    words: ['workflow', 'prompt'],
+  });
   const [name = '', given = ''] = words;
   const client = await remoteClient(config);
   const workflow_id = await workflowNamed(client, name);
@@ -20,8 +23,8 @@ export default async function run(config: Config, args: string[]): Promise<void>
     return;
   }
   note(`task ${task_id}`);
-  const show = values.json ? (event: object) => say(JSON.stringify(event)) : liveText();
-  const task = await followed({ client, task_id, show });
+  const show = values.json ? (event: object) => say(JSON.stringify(event)) : createTextPrinter();
+  const task = await followRun({ client, task_id, show });
   if (!task) return;
   if (task.error) note(task.error);
   if (task.status !== 'completed') process.exitCode = 1;

@@ -1,6 +1,6 @@
 import type { PerduraClient, Task } from '../../client/index.ts';
 import type { Config } from '../config.ts';
-import { JSON_OPTION, parsed, usageError } from '../remote/options.ts';
+import { JSON_OPTION, parseOptions, usageError } from '../remote/options.ts';
 import { remoteClient, workflowNamed } from '../remote/place.ts';
 import { printable, say, sayJson } from '../terminal.ts';
 
@@ -9,7 +9,7 @@ const TEXT = { type: 'string' } as const;
 /** `perdura tasks ls`. */
 export default async function tasks(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, status: TEXT, workflow: TEXT, limit: TEXT };
-  const { values, words } = parsed('tasks', args, { options, words: ['verb'] });
+  const { values, words } = parseOptions('tasks', args, { options, words: ['verb'] });
   if (words[0] !== 'ls') throw usageError('tasks', `There is no perdura tasks ${words[0]}`);
   const limit = Number(values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) throw usageError('tasks', '--limit must be a whole number from 1');
@@ -19,18 +19,18 @@ export default async function tasks(config: Config, args: string[]): Promise<voi
     ...(values.status ? { status: values.status } : {}),
     ...(values.workflow ? { workflow_id: await workflowNamed(client, values.workflow) } : {}),
   };
-  const found = await firstOf(client, query, limit);
-  if (values.json) sayJson(found);
-  else for (const task of found) say(rowOf(task));
+  const matches = await loadTasks(client, query, limit);
+  if (values.json) sayJson(matches);
+  else for (const task of matches) say(formatRow(task));
 }
 
-async function firstOf(client: PerduraClient, query: object, limit: number): Promise<Task[]> {
-  const found: Task[] = [];
-  for await (const task of client.items('GET /api/tasks', { query })) if (found.push(task) === limit) break;
-  return found;
+async function loadTasks(client: PerduraClient, query: object, limit: number): Promise<Task[]> {
+  const matches: Task[] = [];
+  for await (const task of client.items('GET /api/tasks', { query })) if (matches.push(task) === limit) break;
+  return matches;
 }
 
-const rowOf = ({ id, status, created_at, workflow_title, agent_name, prompt }: Task) =>
+const formatRow = ({ id, status, created_at, workflow_title, agent_name, prompt }: Task) =>
   [
     id,
     status.padEnd(9),

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { freePort } from '../../embedded/ports.ts';
+import { findFreePort } from '../../embedded/ports.ts';
 import { ROLES } from '../../temporal/names.ts';
 import { quietSdk, type RunningWorker } from '../../temporal/worker/worker.ts';
 import { type Config, hasRole, WorkerRoles } from '../config.ts';
 import { processLog, sdkLog } from '../log.ts';
 import { openWorker } from '../open-worker.ts';
 import { createResources } from '../resources.ts';
-import { externalSetting } from '../setting.ts';
+import { loadExternalSettings } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
 import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring/index.ts';
 import { openWorkerPort } from '../worker-port.ts';
@@ -27,9 +27,9 @@ export default async function runWorker(settings: Config, args: string[]): Promi
   const log = processLog();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
-    const sdk_address = config.WORKER_PORT === undefined ? undefined : `127.0.0.1:${await freePort()}`;
+    const sdk_address = config.WORKER_PORT === undefined ? undefined : `127.0.0.1:${await findFreePort()}`;
     quietSdk('WARN', { metrics_address: sdk_address, write: sdkLog() });
-    const setting = await externalSetting(config);
+    const setting = await loadExternalSettings(config);
     const core = await openSharedServices(setting, resources, log);
     if (hasRole(config, 'runs')) await core.store.grants.grantExisting();
     const connection = await openWorkerConnection(setting, resources, log);

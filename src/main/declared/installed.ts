@@ -18,7 +18,7 @@ export interface World {
 /** Reads what an installation has; of the others only the kinds that the files name. */
 export async function readWorld(client: PerduraClient, declared: Declared[]): Promise<World> {
   const bundle = await client.request('GET /api/export');
-  const installed = DECLARED_KINDS.flatMap((kind) => itemsOf(bundle, kind));
+  const installed = DECLARED_KINDS.flatMap((kind) => toInstalled(bundle, kind));
   const named = new Set(
     declared.flatMap(({ kind, fields }) => Object.keys(fields).flatMap((field) => kind.names[field]?.of ?? [])),
   );
@@ -27,24 +27,24 @@ export async function readWorld(client: PerduraClient, declared: Declared[]): Pr
     others.set(
       of,
       of in LISTS
-        ? await listed(client, LISTS[of as keyof typeof LISTS])
-        : namesIn(installed.filter((one) => one.kind.type === of)),
+        ? await loadIds(client, LISTS[of as keyof typeof LISTS])
+        : indexByName(installed.filter((one) => one.kind.type === of)),
     );
   return { installed, others };
 }
 
-function itemsOf(bundle: FullExportBundle, kind: DeclaredKind): Installed[] {
+function toInstalled(bundle: FullExportBundle, kind: DeclaredKind): Installed[] {
   const items = (bundle as unknown as Record<string, (Fields & { id: string })[]>)[kind.part] ?? [];
   return items.map(({ id, ...fields }) => ({ kind, id, title: (fields[kind.title] as string | null) ?? null, fields }));
 }
 
-async function listed(client: PerduraClient, route: (typeof LISTS)[keyof typeof LISTS]): Promise<Map<string, string[]>> {
-  const found: { id: string; title: string }[] = [];
-  for await (const { id, name } of client.items(route)) found.push({ id, title: name });
-  return namesIn(found);
+async function loadIds(client: PerduraClient, route: (typeof LISTS)[keyof typeof LISTS]): Promise<Map<string, string[]>> {
+  const titles: { id: string; title: string }[] = [];
+  for await (const { id, name } of client.items(route)) titles.push({ id, title: name });
+  return indexByName(titles);
 }
 
-function namesIn(items: { id: string; title: string | null }[]): Map<string, string[]> {
+function indexByName(items: { id: string; title: string | null }[]): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const { id, title } of items) if (title !== null) names.set(title, [...(names.get(title) ?? []), id]);
   return names;

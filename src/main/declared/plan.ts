@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Installed, World } from './installed.ts';
 import type { Declared, DeclaredKind, Fields } from './kinds.ts';
-import { completed } from './read.ts';
+import { fillDefaults } from './read.ts';
 
 export interface DeclaredChange {
   field: string;
@@ -20,14 +20,14 @@ export interface Plan {
 }
 
 /** What has to be done so that an installation has what is declared. Fields that are not declared stay as they are. */
-export function planOf(declared: Declared[], world: World, prunable: ReadonlySet<string> = new Set()): Plan {
+export function buildPlan(declared: Declared[], world: World, prunable: ReadonlySet<string> = new Set()): Plan {
   const steps: PlanStep[] = [];
-  const kept = new Set<string>();
+  const present_ids = new Set<string>();
   const faults: string[] = [];
   for (const item of declared) {
     try {
-      const step = stepFor(item, declared, world);
-      if (step.id) kept.add(step.id);
+      const step = buildStep(item, declared, world);
+      if (step.id) present_ids.add(step.id);
       if (step.step) steps.push(step.step);
     } catch (error) {
       faults.push(`${item.place}: ${(error as Error).message}`);
@@ -35,7 +35,7 @@ export function planOf(declared: Declared[], world: World, prunable: ReadonlySet
   }
   if (faults.length > 0) throw new Error(faults.join('\n'));
   const kinds = new Set(declared.map(({ kind }) => kind));
-  const superfluous = world.installed.filter(({ kind, id }) => kinds.has(kind) && prunable.has(id) && !kept.has(id));
+  const superfluous = world.installed.filter(({ kind, id }) => kinds.has(kind) && prunable.has(id) && !present_ids.has(id));
   // What refers to others is deleted before them.
   const deletions = superfluous
     .toReversed()
@@ -43,22 +43,22 @@ export function planOf(declared: Declared[], world: World, prunable: ReadonlySet
   return { steps: [...steps, ...deletions], unchanged: declared.length - steps.length };
 }
 
-function stepFor(item: Declared, declared: Declared[], world: World): { id: string | null; step: PlanStep | null } {
+function buildStep(item: Declared, declared: Declared[], world: World): { id: string | null; step: PlanStep | null } {
   const { kind, title } = item;
-  const found = counterpart(item, world.installed);
-  const fields = referring(item, nameLookup(world, declared));
-  if (!found) return { id: null, step: { action: 'create', kind, title, declared: item } };
-  const wanted = completed(kind, fields, found.fields.guardrail_type);
-  const current = completed(kind, found.fields);
+  const match = findCounterpart(item, world.installed);
+  const fields = resolveNames(item, createNameLookup(world, declared));
+  if (!match) return { id: null, step: { action: 'create', kind, title, declared: item } };
+  const wanted = fillDefaults(kind, fields, match.fields.guardrail_type);
+  const current = fillDefaults(kind, match.fields);
   const changes = Object.entries(wanted)
     .filter(([field, after]) => canonicalJson(current[field] ?? null) !== canonicalJson(after ?? null))
     .map(([field, after]) => ({ field, before: current[field] ?? null, after }));
-  const step = { action: 'change' as const, kind, title, id: found.id, declared: item, changes };
-  return { id: found.id, step: changes.length > 0 ? step : null };
+  const step = { action: 'change' as const, kind, title, id: match.id, declared: item, changes };
+  return { id: match.id, step: changes.length > 0 ? step : null };
 }
 
 /** What the installation has under the id of the item, else under its name. */
-function counterpart({ kind, id, title }: Declared, installed: Installed[]): Installed | undefined {
+function findCounterpart({ kind, id, title }: Declared, installed: Installed[]): Installed | undefined {
   const same = installed.filter((one) => one.kind === kind);
   const exact = id === null ? undefined : same.find((one) => one.id === id);
   if (exact) return exact;
@@ -71,7 +71,7 @@ function counterpart({ kind, id, title }: Declared, installed: Installed[]): Ins
 export type Lookup = (of: string, name: string) => string;
 
 /** Ids by name. What is yet to be created stands for itself. */
-function nameLookup({ others }: World, declared: Declared[]): Lookup {
+function createNameLookup({ others }: World, declared: Declared[]): Lookup {
   return (of, name) => {
     const [id, ...more] = others.get(of as Parameters<typeof others.get>[0])?.get(name) ?? [];
     if (more.length > 0) throw new Error(`Several ${of}s have the name ${JSON.stringify(name)}; name one by its id`);
@@ -82,13 +82,13 @@ function nameLookup({ others }: World, declared: Declared[]): Lookup {
 }
 
 /** The fields of an item with ids in place of names. */
-export function referring({ kind, fields }: Declared, idOf: Lookup): Fields {
+export function resolveNames({ kind, fields }: Declared, getId: Lookup): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]) => {
       const reference = kind.names[field];
       if (!reference) return [field, value];
-      const idFor = (name: string) => idOf(reference.of, name);
-      return [reference.field, Array.isArray(value) ? value.map(idFor) : idFor(value as string)];
+      const toId = (name: string) => getId(reference.of, name);
+      return [reference.field, Array.isArray(value) ? value.map(toId) : toId(value as string)];
     }),
   );
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { distance } from 'fastest-levenshtein';
 import { type Document, parseAllDocuments } from 'yaml';
-import { patchOf } from '../../contracts/common.ts';
+import { toPatchSchema } from '../../contracts/common.ts';
 import { GUARDRAIL_CONFIGS } from '../../contracts/guardrails.ts';
 import { MASK } from '../../contracts/mcps.ts';
 import { one } from '../../domain/errors.ts';
@@ -12,15 +12,17 @@ import { DECLARED_KINDS, type Declared, type DeclaredKind, type Fields } from '.
 
 /** Everything that files and folders declare, in the order of creation. Throws a sentence for each fault. */
 export async function readDeclared(paths: string[]): Promise<Declared[]> {
-  const sources = (await Promise.all(paths.map(sourcesIn))).flat();
-  const found = sources.flatMap(({ file, source }) => documentsIn(file, source).flatMap((document) => itemsIn(document, file)));
-  const faults = [...found.flatMap(({ faults }) => faults), ...twice(found.flatMap(({ item }) => item ?? []))];
+  const sources = (await Promise.all(paths.map(loadSources))).flat();
+  const documents = sources.flatMap(({ file, source }) =>
+    parseDocuments(file, source).flatMap((document) => parseItems(document, file)),
+  );
+  const faults = [...documents.flatMap(({ faults }) => faults), ...findDuplicates(documents.flatMap(({ item }) => item ?? []))];
   if (faults.length > 0) throw new Error(faults.join('\n'));
-  const items = found.flatMap(({ item }) => item ?? []);
+  const items = documents.flatMap(({ item }) => item ?? []);
   return DECLARED_KINDS.flatMap((kind) => items.filter((item) => item.kind === kind));
 }
 
-async function sourcesIn(path: string): Promise<{ file: string; source: string }[]> {
+async function loadSources(path: string): Promise<{ file: string; source: string }[]> {
   if (path === '-') return [{ file: 'stdin', source: await text(process.stdin) }];
   if (!(await stat(path)).isDirectory()) return [{ file: path, source: await readFile(path, 'utf8') }];
   const names = (await readdir(path, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort();
@@ -28,7 +30,7 @@ async function sourcesIn(path: string): Promise<{ file: string; source: string }
 }
 
 /** YAML contains JSON. */
-function documentsIn(file: string, source: string): unknown[] {
+function parseDocuments(file: string, source: string): unknown[] {
   return parseAllDocuments(source).map((document) => {
     const [error] = document.errors;
     if (error) throw new Error(`${file}: ${error.message.split('\n')[0]}`);
@@ -53,9 +55,9 @@ interface Found {
 }
 
 /** One resource with its `kind`, a list of them, an export of one kind, or a bundle. */
-function itemsIn(document: unknown, file: string): Found[] {
+function parseItems(document: unknown, file: string): Found[] {
   if (document === null) return [];
-  if (Array.isArray(document)) return document.flatMap((one, index) => itemsIn(one, `${file} #${index + 1}`));
+  if (Array.isArray(document)) return document.flatMap((one, index) => parseItems(one, `${file} #${index + 1}`));
   if (typeof document !== 'object') return [fault(`${file}: not a resource`)];
   const given = document as Fields;
   if (typeof given.kind === 'string') {
@@ -63,7 +65,7 @@ function itemsIn(document: unknown, file: string): Found[] {
     const { kind: _, ...fields } = given;
     return [
       kind
-        ? itemOf(kind, fields, file)
+        ? parseItem(kind, fields, file)
         : fault(`${file}: kind must be one of ${DECLARED_KINDS.map(({ type }) => type).join(', ')}`),
     ];
   }
@@ -74,13 +76,13 @@ function itemsIn(document: unknown, file: string): Found[] {
   const lists = parts.filter(({ items }) => Array.isArray(items));
   if (lists.length === 0) return [fault(`${file}: a resource needs a kind, and an export its lists`)];
   return lists.flatMap(({ kind, items }) =>
-    (items as unknown[]).map((fields, index) => itemOf(kind, fields, `${file}, ${kind.part}.${index}`)),
+    (items as unknown[]).map((fields, index) => parseItem(kind, fields, `${file}, ${kind.part}.${index}`)),
   );
 }
 
 const fault = (text: string): Found => ({ item: null, faults: [text] });
 
-function itemOf(kind: DeclaredKind, item: unknown, place: string): Found {
+function parseItem(kind: DeclaredKind, item: unknown, place: string): Found {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return fault(`${place}: not a resource`);
   const { id = null, ...given } = item as Fields;
   // The workflows of an export may have no title.
@@ -89,35 +91,35 @@ function itemOf(kind: DeclaredKind, item: unknown, place: string): Found {
     return fault(`${place}: ${one(kind.type)} needs a ${kind.title}${kind.title === 'title' ? ' or an id' : ''}`);
   const names = Object.fromEntries(Object.entries(given).filter(([field]) => field in kind.names));
   const own = Object.fromEntries(Object.entries(given).filter(([field]) => !(field in kind.names)));
-  const checked = patchOf(kind.fields).strict().safeParse(own);
+  const checked = toPatchSchema(kind.fields).strict().safeParse(own);
   const faults = [
     ...(checked.error?.issues.map(({ path, message, ...issue }) =>
-      faultAt(kind, [path.join('.'), message], 'keys' in issue ? (issue.keys as string[]) : null),
+      describeFault(kind, [path.join('.'), message], 'keys' in issue ? (issue.keys as string[]) : null),
     ) ?? []),
-    ...Object.entries(names).flatMap(([field, value]) => nameFaults(kind, field, value)),
-    ...secretsIn(own),
+    ...Object.entries(names).flatMap(([field, value]) => findNameFaults(kind, field, value)),
+    ...findSecrets(own),
   ].map((text) => `${place}: ${text}`);
-  const fields = { ...completed(kind, checked.data ?? {}), ...names };
+  const fields = { ...fillDefaults(kind, checked.data ?? {}), ...names };
   return { item: { kind, id: typeof id === 'string' ? id : null, title, fields, place }, faults };
 }
 
-function faultAt(kind: DeclaredKind, [path, message]: string[], keys: string[] | null): string {
+function describeFault(kind: DeclaredKind, [path, message]: string[], keys: string[] | null): string {
   if (!keys) return `${path}: ${message}`;
-  const known = [...Object.keys(kind.fields.shape), ...Object.keys(kind.names)];
-  const near = (key: string) => known.find((name) => distance(name, key) <= 2);
+  const field_names = [...Object.keys(kind.fields.shape), ...Object.keys(kind.names)];
+  const near = (key: string) => field_names.find((name) => distance(name, key) <= 2);
   return keys
     .map((key) => `${key} is not a field of ${one(kind.type)}${near(key) ? `; did you mean ${near(key)}?` : ''}`)
     .join('; ');
 }
 
-function nameFaults({ names }: DeclaredKind, field: string, value: unknown): string[] {
+function findNameFaults({ names }: DeclaredKind, field: string, value: unknown): string[] {
   const many = names[field]?.field.endsWith('_ids');
   const fits = many ? Array.isArray(value) && value.every((name) => typeof name === 'string') : typeof value === 'string';
   return fits ? [] : [`${field} takes ${many ? 'a list of names' : 'a name'}`];
 }
 
 /** Files are kept and shared: they name stored tokens, and hold no secrets. */
-function secretsIn({ connection_config }: Fields): string[] {
+function findSecrets({ connection_config }: Fields): string[] {
   const faults: string[] = [];
   mapTexts(connection_config ?? {}, (value, { secret, path }) => {
     if (secret && value !== MASK && !isTemplate(value))
@@ -128,13 +130,13 @@ function secretsIn({ connection_config }: Fields): string[] {
 }
 
 /** The configuration of a guardrail is compared with its defaults, as it is stored. */
-export function completed(kind: DeclaredKind, fields: Fields, type = fields.guardrail_type): Fields {
+export function fillDefaults(kind: DeclaredKind, fields: Fields, type = fields.guardrail_type): Fields {
   if (kind.type !== 'guardrail' || fields.config === undefined) return fields;
   const schema = GUARDRAIL_CONFIGS[type as keyof typeof GUARDRAIL_CONFIGS];
   return { ...fields, config: schema?.safeParse(fields.config).data ?? fields.config };
 }
 
-function twice(items: Declared[]): string[] {
+function findDuplicates(items: Declared[]): string[] {
   const groups = Object.values(
     Object.groupBy(items, ({ kind, title, id }) => `${kind.type} ${kind.title === 'title' ? (id ?? title) : title}`),
   );

@@ -2,7 +2,7 @@ import type { ToolCallRecord } from '../../client/index.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import type { Config } from '../config.ts';
 import { say, sayJson } from '../terminal.ts';
-import { JSON_OPTION, parsed, usageError } from './options.ts';
+import { JSON_OPTION, parseOptions, usageError } from './options.ts';
 import { remoteClient } from './place.ts';
 
 /** `perdura approve` and `perdura deny`: the call that waits, or the named one of several. */
@@ -10,7 +10,7 @@ export const decideCommand =
   (decision: 'approve' | 'deny') =>
   async (config: Config, args: string[]): Promise<void> => {
     const options = { ...JSON_OPTION, message: { type: 'string' } } as const;
-    const { values, words } = parsed(decision, args, { options, words: ['task', 'call?'] });
+    const { values, words } = parseOptions(decision, args, { options, words: ['task', 'call?'] });
     const [task_id = '', named] = words;
     const client = await remoteClient(config);
     const call_id = named ?? onlyOne(decision, task_id, await client.tasks.waitingCalls(task_id));

@@ -12,7 +12,7 @@ export const loginFile = ({ XDG_CONFIG_HOME }: Pick<Config, 'XDG_CONFIG_HOME'>):
   join(XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'perdura', 'login.json');
 
 /** What `perdura login` stored; null if nothing is. */
-export async function storedLogin(config: Config): Promise<Login | null> {
+export async function loadLogin(config: Config): Promise<Login | null> {
   const file = loginFile(config);
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -21,7 +21,7 @@ export async function storedLogin(config: Config): Promise<Login | null> {
   if (text === null) return null;
   if ((await stat(file)).mode & 0o077)
     throw new Error(`${file} holds an access token and can be read by others; run chmod 600 ${file}`);
-  const { data } = Login.safeParse(jsonIn(text));
+  const { data } = Login.safeParse(parseJson(text));
   if (!data) throw new Error(`${file} is damaged; run perdura login again`);
   return data;
 }
@@ -38,12 +38,12 @@ export async function storeLogin(config: Config, login: Login): Promise<string> 
 }
 
 export async function removeLogin(config: Config): Promise<boolean> {
-  const known = (await storedLogin(config).catch(() => true)) !== null;
+  const has_login = (await loadLogin(config).catch(() => true)) !== null;
   await rm(loginFile(config), { force: true });
-  return known;
+  return has_login;
 }
 
-function jsonIn(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

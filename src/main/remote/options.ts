@@ -8,7 +8,11 @@ export const JSON_OPTION = { json: { type: 'boolean' } } as const;
 export const FOLLOW_OPTION = { follow: { type: 'boolean', short: 'f' } } as const;
 
 /** Reads the options of a command, and as many words as `words` has names; a name with `?` may be missing. */
-export function parsed<O extends ParseArgsOptionsConfig>(command: string, args: string[], { options, words = [] }: Facts<O>) {
+export function parseOptions<O extends ParseArgsOptionsConfig>(
+  command: string,
+  args: string[],
+  { options, words = [] }: Facts<O>,
+) {
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     const missing = words.slice(positionals.length).find((name) => !name.endsWith('?'));

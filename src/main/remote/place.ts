@@ -1,7 +1,7 @@
 import { createClient, type PerduraClient } from '../../client/index.ts';
 import { findInstallation } from '../api-client.ts';
 import type { Config } from '../config.ts';
-import { storedLogin } from './login.ts';
+import { loadLogin } from './login.ts';
 
 /** A client of the installation that the environment names, else of that of `perdura login`, else of the one that runs here. */
 export async function remoteClient(config: Config): Promise<PerduraClient> {
@@ -12,7 +12,7 @@ export async function remotePlace(config: Config): Promise<{ url: string; token:
   const { PERDURA_API_URL: url, PERDURA_API_TOKEN: token } = config;
   if (url && token) return { url, token };
   if (url || token) throw new Error('Set both PERDURA_API_URL and PERDURA_API_TOKEN, or neither');
-  const login = await storedLogin(config);
+  const login = await loadLogin(config);
   if (login) return login;
   const here = await findInstallation(config).catch(() => {
     throw new Error('Sign in with perdura login --url <url>; no installation runs here either');
@@ -23,12 +23,12 @@ export async function remotePlace(config: Config): Promise<{ url: string; token:
 /** The workflow with this id, or the only one with this title. */
 export async function workflowNamed(client: PerduraClient, name: string): Promise<string> {
   if (/^[\da-f]{8}-[\da-f-]{27}$/i.test(name)) return name;
-  const found: string[] = [];
-  for await (const { id, title } of client.items('GET /api/workflows')) if (title === name) found.push(id);
-  if (found.length === 1) return found[0] as string;
+  const paths: string[] = [];
+  for await (const { id, title } of client.items('GET /api/workflows')) if (title === name) paths.push(id);
+  if (paths.length === 1) return paths[0] as string;
   throw new Error(
-    found.length === 0
+    paths.length === 0
       ? `You have no workflow with the title ${JSON.stringify(name)}`
-      : `Several of your workflows have the title ${JSON.stringify(name)}; name one by its id: ${found.join(', ')}`,
+      : `Several of your workflows have the title ${JSON.stringify(name)}; name one by its id: ${paths.join(', ')}`,
   );
 }

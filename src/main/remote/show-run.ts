@@ -4,12 +4,12 @@ import { note, print, printable, say } from '../terminal.ts';
 const LONGEST = 200;
 
 /** One line about an event; null for pieces of text, which a later event has as a whole. */
-export function lineOf({ type, data, timestamp }: Pick<TaskEvent, 'type' | 'data' | 'timestamp'>): string | null {
-  const what = eventText(type, data);
+export function formatEvent({ type, data, timestamp }: Pick<TaskEvent, 'type' | 'data' | 'timestamp'>): string | null {
+  const what = formatEventText(type, data);
   return what === null ? null : `${timestamp.slice(11, 19)}  ${printable(what)}`;
 }
 
-function eventText(type: TaskEvent['type'], data: TaskEvent['data']): string | null {
+function formatEventText(type: TaskEvent['type'], data: TaskEvent['data']): string | null {
   const fields = data as Record<string, unknown>;
   switch (type) {
     case 'log':
@@ -38,7 +38,7 @@ interface Following {
 }
 
 /** Shows the events of a run until it ends. Ctrl-C ends the following, not the run; null is returned then. */
-export async function followed({ client, task_id, show }: Following): Promise<TaskDetail | null> {
+export async function followRun({ client, task_id, show }: Following): Promise<TaskDetail | null> {
   const left = new AbortController();
   const leave = () => left.abort();
   process.once('SIGINT', leave);
@@ -64,7 +64,7 @@ export async function followed({ client, task_id, show }: Following): Promise<Ta
 }
 
 /** The text of a run on stdout: as it comes on a terminal, else message by message. Everything else is for a person. */
-export function liveText(): (event: TaskEvent) => void {
+export function createTextPrinter(): (event: TaskEvent) => void {
   const live = Boolean(process.stdout.isTTY);
   let pending = '';
   return (event) => {
@@ -78,17 +78,17 @@ export function liveText(): (event: TaskEvent) => void {
       if (live && pending) note('\n(the answer breaks off here and is written again)');
       pending = '';
     } else {
-      const line = lineOf(event);
+      const line = formatEvent(event);
       if (line !== null) note(line);
     }
   };
 }
 
 /** What a run has done so far, from its record. */
-export function recordedLines({ logs = [], messages = [] }: TaskDetail): string[] {
+export function formatRecord({ logs = [], messages = [] }: TaskDetail): string[] {
   const events = [
     ...logs.map(({ timestamp, ...data }) => ({ type: 'log' as const, data, timestamp })),
     ...messages.map(({ created_at, ...data }) => ({ type: 'message' as const, data, timestamp: created_at })),
   ].sort((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
-  return events.flatMap((event) => lineOf(event as Pick<TaskEvent, 'type' | 'data' | 'timestamp'>) ?? []);
+  return events.flatMap((event) => formatEvent(event as Pick<TaskEvent, 'type' | 'data' | 'timestamp'>) ?? []);
 }

@@ -1,10 +1,10 @@
 import type { BrowserSignIn } from '../../api/sign-in/browser-sign-in.ts';
 import { oidcLogin } from '../../identity/oidc-login.ts';
 import type { SharedServices } from '../core.ts';
-import { installationFetch } from './egress.ts';
+import { createInstallationFetch } from './egress.ts';
 
 /** Null: the environment names no OIDC_CLIENT_ID. */
-export function browserSignInOf({ setting, keys }: Pick<SharedServices, 'setting' | 'keys'>): BrowserSignIn | null {
+export function createBrowserSignIn({ setting, keys }: Pick<SharedServices, 'setting' | 'keys'>): BrowserSignIn | null {
   const { config, public_url } = setting;
   const { OIDC_CLIENT_ID: client_id, OIDC_ISSUER: issuer } = config;
   if (!client_id) return null;
@@ -15,7 +15,7 @@ export function browserSignInOf({ setting, keys }: Pick<SharedServices, 'setting
     client_secret: config.OIDC_CLIENT_SECRET ?? null,
     scopes: config.OIDC_SCOPES,
     role_claim: config.OIDC_ROLE_CLAIM ?? null,
-    fetch: installationFetch(config),
+    fetch: createInstallationFetch(config),
   });
   return { login, name: config.OIDC_NAME ?? new URL(issuer).host, session_hours: config.SESSION_HOURS, public_url, keys };
 }

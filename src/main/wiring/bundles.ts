@@ -1,4 +1,4 @@
-import type { BundleOf } from '../../api/ports.ts';
+import type { BundleBuilder } from '../../api/ports.ts';
 import { RunBundle } from '../../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../../domain/definition.ts';
 import { hostedToolsOf } from '../../domain/hosted-tools.ts';
@@ -7,36 +7,36 @@ import { replay } from '../../replay/replay.ts';
 import { selectRuntime } from '../../runtimes/select.ts';
 import type { RunRecord } from '../../store/runs/inspection.ts';
 import type { WiredTask } from '../../store/runs/wired-task.ts';
-import { type Toolset, toolsFor } from '../../tools/for-agent.ts';
+import { createAgentToolbox, type Toolset } from '../../tools/for-agent.ts';
 import type { SharedServices } from '../core.ts';
-import { outputGuardsOf } from './guardrails.ts';
+import { createOutputGuards } from './guardrails.ts';
 import { toolPorts } from './runs/index.ts';
 import { openAll } from './runs/secrets.ts';
 import { mcpPorts, openMcpPool, withoutElsewhere } from './runs/tools.ts';
-import { windowOf } from './runtime-options.ts';
+import { getContextWindow } from './runtime-options.ts';
 
 /** Runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
-export function bundlesOf(core: SharedServices): BundleOf {
-  const bundleOf = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
-    const { bundle } = await recordedBundle(core, task, caller);
-    const { inputs } = await replay(bundle, outputGuardsOf(core.judge));
+export function createBundleBuilder(core: SharedServices): BundleBuilder {
+  const buildBundle = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
+    const { bundle } = await loadBundle(core, task, caller);
+    const { inputs } = await replay(bundle, createOutputGuards(core.judge));
     const steps = bundle.steps.map((step) => ({ ...step, input: inputs.get(step.step) ?? null }));
     return { ...bundle, steps };
   };
   // The digests of a long run occupy the processor for seconds, so bundles are made one at a time.
   let last: Promise<unknown> = Promise.resolve();
   return (task, caller) => {
-    const mine = last.then(() => bundleOf(task, caller));
+    const mine = last.then(() => buildBundle(task, caller));
     last = mine.catch(() => {});
     return mine;
   };
 }
 
 /** A run as its record has it, without digests, and the definition and record that it was made from. Known secrets are redacted. */
-export async function recordedBundle(core: SharedServices, task: WiredTask, caller: Caller) {
+export async function loadBundle(core: SharedServices, task: WiredTask, caller: Caller) {
   const definition = await core.store.definitions.get(task.definition_hash);
   const record = await core.store.inspection.record(task.id);
-  const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
+  const { context_window, keeps_context, tools } = await describeRuntime(core, definition, record);
   const hosted_tools = hostedToolsOf(definition);
   const draft = RunBundle.parse({
     format: 'perdura-run',
@@ -47,17 +47,17 @@ export async function recordedBundle(core: SharedServices, task: WiredTask, call
     tools,
     ...(hosted_tools.length > 0 ? { hosted_tools } : {}),
     runtime: { context_window, keeps_context },
-    ...contentOf(record),
+    ...toContent(record),
     end: task,
   });
-  const redact = core.secrets.book();
+  const redact = core.secrets.openRedactor();
   redact.know(caller.access_token);
-  await core.secrets.within(redact, () => openAll(core, task.id));
+  await core.secrets.runInScope(redact, () => openAll(core, task.id));
   return { bundle: redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle, definition, record };
 }
 
 /** The tools offered to the run's model, and its context window. Calls nothing and connects to nothing. */
-async function runtimeOf(core: SharedServices, definition: Definition, { task }: RunRecord) {
+async function describeRuntime(core: SharedServices, definition: Definition, { task }: RunRecord) {
   const keeps_context = definition.provider !== null && isVendor(definition.provider);
   const custom_tools = definition.provider !== null;
   const nobody = { access_token: '-', openToken: async () => '-' };
@@ -67,8 +67,12 @@ async function runtimeOf(core: SharedServices, definition: Definition, { task }:
   const pool = openMcpPool(core);
   try {
     const rules = { custom_tools, toolset: task.toolset as Toolset | null };
-    const box = toolsFor(here, { ...toolPorts(core), mcp: mcpPorts(core, pool) }, rules);
-    return { context_window: windowOf(core)(definition), keeps_context, tools: await box.list(new AbortController().signal) };
+    const box = createAgentToolbox(here, { ...toolPorts(core), mcp: mcpPorts(core, pool) }, rules);
+    return {
+      context_window: getContextWindow(core)(definition),
+      keeps_context,
+      tools: await box.list(new AbortController().signal),
+    };
   } finally {
     await pool.close();
   }
@@ -78,10 +82,10 @@ async function runtimeOf(core: SharedServices, definition: Definition, { task }:
 const nowhere = () => Promise.reject(new Error('Nothing is connected to'));
 const NOWHERE = { fetch: nowhere, installationFetch: nowhere, deadlines: { total_ms: 0, silence_ms: null } };
 
-function contentOf({ task, steps, messages, calls, events }: RunRecord) {
+function toContent({ task, steps, messages, calls, events }: RunRecord) {
   const fork_step = task.fork_step ?? 0;
   const logged = events.map(({ data }) => data as { event: string; step?: number });
-  const stepAt = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
+  const findStep = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
   const resultText = (step: number, position: number) =>
     messages.find((message) => message.step === step && message.position === position)?.content ?? null;
   return {
@@ -102,6 +106,6 @@ function contentOf({ task, steps, messages, calls, events }: RunRecord) {
         .filter((call) => call.step === step)
         .map((call) => ({ ...call, result: resultText(step, call.position) })),
     })),
-    transcript: messages.map((message) => ({ ...message, told_at: stepAt(message.created_at) })),
+    transcript: messages.map((message) => ({ ...message, told_at: findStep(message.created_at) })),
   };
 }

@@ -1,71 +1,72 @@
 import { type AskModel, type ChatReplies, chatReplies } from '../../chat/replies.ts';
-import { latestThatFit, tokensOf } from '../../domain/context-window.ts';
-import { exchangeLimitsOf } from '../../domain/definition.ts';
+import { estimateTokens, latestThatFit } from '../../domain/context-window.ts';
+import { mergeExchangeLimits } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { providerMissing } from '../../domain/errors.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../../guardrails/judge.ts';
-import { measuredRuntime } from '../../observe/measured.ts';
-import { redactedRuntime } from '../../runtimes/redacted.ts';
+import { measureRuntime } from '../../observe/measured.ts';
+import { redactRuntime } from '../../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
 import type { SharedServices } from '../core.ts';
-import { runtimeOptionsOf, windowOf } from './runtime-options.ts';
+import { getContextWindow, getRuntimeOptions } from './runtime-options.ts';
 
 /** The part of the window kept free for the reply. */
 const REPLY_SHARE = 0.25;
 
 /** Replies of chats, by the agent's own runtime and without tools. */
-export const chatRepliesOf = (core: SharedServices): ChatReplies => chatReplies({ store: core.store.chat, ask: askModel(core) });
+export const createChatReplies = (core: SharedServices): ChatReplies =>
+  chatReplies({ store: core.store.chat, ask: createAskModel(core) });
 
-function askModel(core: SharedServices): AskModel {
+function createAskModel(core: SharedServices): AskModel {
   const { store, secrets, judge, meters } = core;
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
-    secrets.hear(caller.access_token);
+    secrets.recordSecret(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     if (agent.provider_id && !provider) throw providerMissing(agent.name);
     const model = agent.model ?? provider?.default_model ?? null;
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
-    const limits = exchangeLimitsOf(null, provider);
+    const limits = mergeExchangeLimits(null, provider);
     const selected = await selectRuntime(
       { provider, ...(limits && { exchange_limits: limits }) },
       { access_token: caller.access_token, openToken },
-      runtimeOptionsOf(core),
+      getRuntimeOptions(core),
     );
-    const window = windowOf(core)({ model, provider });
-    const room = window * (1 - REPLY_SHARE) - tokensOf(agent.system_prompt);
+    const window = getContextWindow(core)({ model, provider });
+    const room = window * (1 - REPLY_SHARE) - estimateTokens(agent.system_prompt);
     const exchange = {
       task_id: session_id,
       model,
       instructions: agent.system_prompt,
       tools: [],
-      transcript: latestThatFit(history, room).map(transcribed),
+      transcript: latestThatFit(history, room).map(toTranscriptMessage),
       reasoning_effort: null,
       wants_json: false,
       cursor: null,
     };
     const guardrails = await store.chatGuardrails(agent.id, caller.key);
-    const held = holdsBack(guardrails);
-    const measured = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
+    const holds_text = holdsBack(guardrails);
+    const measured = measureRuntime(redactRuntime(selected.runtime, secrets.redact), selected.prices, meters);
     const place = { task_id: session_id, provider: provider?.provider_type };
     const runtime = core.tracing?.runtime(measured, place) ?? measured;
-    const asked = await runtime.exchange(exchange, held ? () => {} : emit, signal);
+    const asked = await runtime.exchange(exchange, holds_text ? () => {} : emit, signal);
     const reply = dropCalls(asked.reply, 'answering');
-    const text = allowed(await judge.verdictOf(guardrails, reply.text, { owner: caller.key }));
-    if (held) emit(text);
+    const text = getAllowedText(await judge.judgeAnswer(guardrails, reply.text, { owner: caller.key }));
+    if (holds_text) emit(text);
     return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
   };
 }
 
 /** The reply after the output guardrails. */
-function allowed({ text, findings }: Verdict): string {
+function getAllowedText({ text, findings }: Verdict): string {
   if (text !== null) return text;
   const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];
   throw new Error(`The guardrail ${guardrail} withheld the answer: ${reasons.join('; ')}`);
 }
 
-const transcribed = ({ role, content }: { role: string; content: string }, step: number): TranscriptMessage => ({
+const toTranscriptMessage = ({ role, content }: { role: string; content: string }, step: number): TranscriptMessage => ({
   step,
   position: 0,
   content,

@@ -1,11 +1,11 @@
 import type { Checks } from '../../api/service/health.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { requireOwnSchema } from '../../store/database/migrations.ts';
-import { servedSentence, unservedSentence } from '../../temporal/client/queues.ts';
+import { describeServed, describeUnserved } from '../../temporal/client/queues.ts';
 import { missingParts } from '../../temporal/worker/housekeeping.ts';
 import type { PythonToolRunner } from '../../toolrunner/python-tool-runner.ts';
 import type { Isolation } from '../../toolrunner/settings.ts';
-import { s3SettingsOf, s3Store } from '../../tools/snapshots/object-store.ts';
+import { createS3Store, parseS3Settings } from '../../tools/snapshots/object-store.ts';
 import type { RunControl, SharedServices } from '../core.ts';
 import { MIGRATIONS } from '../places.ts';
 
@@ -16,7 +16,7 @@ const TOOLS: Record<Isolation, string> = {
   refused: 'do not run',
 };
 
-export const toolsVerdict = ({ isolation, isolation_reason: reason }: PythonToolRunner): string =>
+export const describeTools = ({ isolation, isolation_reason: reason }: PythonToolRunner): string =>
   reason ? `${TOOLS[isolation]} (${reason})` : TOOLS[isolation];
 
 /** Within the patience of readiness, so that the reason is the bucket's own. */
@@ -27,8 +27,8 @@ export function bucketChecks({ setting: { config }, egress }: Pick<SharedService
   if (!config.S3_BUCKET) return {};
   return {
     async bucket() {
-      const s3 = s3SettingsOf(config);
-      if (s3) await s3Store(s3, egress.objects).ping(BUCKET_MS);
+      const s3 = parseS3Settings(config);
+      if (s3) await createS3Store(s3, egress.objects).ping(BUCKET_MS);
       return 'answers';
     },
   };
@@ -41,7 +41,7 @@ const reportedOnly = (checks: Checks): Checks =>
   );
 
 /** The checks of readiness and `doctor`. */
-export function checksOf(
+export function createChecks(
   core: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner' | 'setting' | 'egress'>,
   { engine, client }: Pick<RunControl, 'engine' | 'client'>,
 ): Checks {
@@ -63,14 +63,14 @@ export function checksOf(
     /** Never fails: without workers the API still accepts prompts and serves what is on record. `doctor` fails. */
     async workers() {
       const queues = await engine.queues();
-      return unservedSentence(queues) ?? servedSentence(queues);
+      return describeUnserved(queues) ?? describeServed(queues);
     },
     async bus() {
       await bus.ping();
       return 'answers';
     },
     migrations: async () => `${await requireOwnSchema(database.pool, MIGRATIONS)} applied`,
-    tools: async () => toolsVerdict(runner),
+    tools: async () => describeTools(runner),
     // Only calls with files need it, and they wait: the API accepts prompts, and serves what is on record. Workers and `doctor` fail.
     ...reportedOnly(bucketChecks(core)),
   };

@@ -1,6 +1,6 @@
-import { type ByteLimits, countedFetch } from '../../egress/counted-fetch.ts';
-import { type GuardedFetch, guardedFetch } from '../../egress/guarded-fetch.ts';
-import { followingRedirects } from '../../egress/redirects.ts';
+import { type ByteLimits, limitFetchBytes } from '../../egress/counted-fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../egress/guarded-fetch.ts';
+import { followRedirects } from '../../egress/redirects.ts';
 import type { InstallationSettings } from '../installation-settings.ts';
 import type { Resources } from '../resources.ts';
 
@@ -44,7 +44,7 @@ type LimitSettings = Pick<
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 
-const byteLimitsOf = (config: LimitSettings): ByteLimits => ({
+const getByteLimits = (config: LimitSettings): ByteLimits => ({
   message: config.EGRESS_MESSAGE_MB * MIB,
   stream: config.EGRESS_STREAM_MB * MIB,
   error: config.EGRESS_ERROR_KB * KIB,
@@ -52,20 +52,20 @@ const byteLimitsOf = (config: LimitSettings): ByteLimits => ({
 });
 
 /** A fetch for addresses that the operator set. */
-export const installationFetch = (config: LimitSettings): typeof globalThis.fetch =>
-  countedFetch(followingRedirects(globalThis.fetch), byteLimitsOf(config));
+export const createInstallationFetch = (config: LimitSettings): typeof globalThis.fetch =>
+  limitFetchBytes(followRedirects(globalThis.fetch), getByteLimits(config));
 
 export function openEgress(setting: Setup, resources: Resources): Egress {
   const { egress_allow, configuration_allow, provider_allow } = setting;
-  const own_ports = ownPorts(setting);
-  const limits = byteLimitsOf(setting.config);
-  const open = (...allow: string[]) => resources.hold(guardedFetch(allow, own_ports, limits), (it) => it.close());
+  const own_ports = listOwnPorts(setting);
+  const limits = getByteLimits(setting.config);
+  const open = (...allow: string[]) => resources.hold(createGuardedFetch(allow, own_ports, limits), (it) => it.close());
   return {
     configuration: open(...egress_allow, ...configuration_allow),
     providers: open(...egress_allow, ...configuration_allow, ...provider_allow),
     tools: open(...egress_allow),
-    installation: installationFetch(setting.config),
-    objects: countedFetch(globalThis.fetch),
+    installation: createInstallationFetch(setting.config),
+    objects: limitFetchBytes(globalThis.fetch),
     limits,
     own_ports,
     tools_allow: egress_allow,
@@ -83,7 +83,7 @@ const DEFAULT_PORTS: Record<string, number> = {
 const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
 /** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
-function ownPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
+function listOwnPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
   const databases = [setup.database_url, setup.direct_database_url];
   const named = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
     (url) => {
@@ -96,7 +96,7 @@ function ownPorts({ own_ports, temporal_address, temporal_ui_url, config, ...set
 }
 
 /** The operator chose this address, so it may be private. */
-export const hostOf = (url: string): string => {
+export const toHostPort = (url: string): string => {
   const { hostname, port, protocol } = new URL(url);
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
 };

@@ -13,24 +13,24 @@ import { withSharedPages } from '../../events/shared-pages.ts';
 import { countWaiting } from '../../events/waiting.ts';
 import { createJudge, type Judge } from '../../guardrails/judge.ts';
 import { withBrowserSessions } from '../../identity/browser-sessions.ts';
-import { cachedIdentity } from '../../identity/cached-identity.ts';
+import { createCachedIdentity } from '../../identity/cached-identity.ts';
 import { authorities } from '../../identity/roles.ts';
 import { withServiceKeys } from '../../identity/service-keys.ts';
-import { measuredBudget, measuredRunner } from '../../observe/measured.ts';
+import { measureBudget, measureRunner } from '../../observe/measured.ts';
 import { createMeters } from '../../observe/meters.ts';
 import { PATIENCE_MS } from '../../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../../parsers/pool.ts';
 import { isPriced } from '../../runtimes/prices.ts';
-import { connectionTo, openDatabase } from '../../store/database/database.ts';
+import { buildClientConfig, openDatabase } from '../../store/database/database.ts';
 import { requireOwnSchema } from '../../store/database/migrations.ts';
 import { requireReachable } from '../../store/database/reachable.ts';
 import { createStore } from '../../store/index.ts';
 import type { AuditStore } from '../../store/people/audit.ts';
 import type { KnownPrincipal } from '../../store/people/principals.ts';
-import { quotasOf } from '../../store/people/quota-checks.ts';
+import { createQuotas } from '../../store/people/quota-checks.ts';
 import type { ScheduleRow } from '../../store/resources/scheduled-agents.ts';
-import { configOf } from '../../store/resources/versions.ts';
-import { pinnedDefinition } from '../../store/runs/pin.ts';
+import { toVersionConfig } from '../../store/resources/versions.ts';
+import { pinDefinition } from '../../store/runs/pin.ts';
 import { noteActiveKey, requireKeys } from '../../store/secrets/key-check.ts';
 import { keyRing } from '../../store/secrets/key-ring.ts';
 import { type Fire, serve } from '../../temporal/activities/fire.ts';
@@ -44,42 +44,42 @@ import { createDispatch } from '../../temporal/start/dispatch.ts';
 import { settler } from '../../temporal/start/settle.ts';
 import { startsInTurn } from '../../temporal/start/starts.ts';
 import { builtinSpecs } from '../../tools/builtin/index.ts';
-import { workspacesOf } from '../../tools/workspaces.ts';
-import { type Config, hasRole, onlyCallsTools, rolesOf } from '../config.ts';
+import { toWorkspacesPath } from '../../tools/workspaces.ts';
+import { type Config, hasRole, onlyCallsTools, toRoleSettings } from '../config.ts';
 import type { RunControl, SharedServices } from '../core.ts';
-import { homeMark } from '../home-mark.ts';
+import { createHomeMark } from '../home-mark.ts';
 import type { InstallationSettings } from '../installation-settings.ts';
 import { type ProcessLog, requestLog } from '../log.ts';
 import { DASHBOARDS, MIGRATIONS } from '../places.ts';
 import type { Resources } from '../resources.ts';
-import { keySource } from '../setting.ts';
+import { describeKeySource } from '../setting.ts';
 import { stateSource } from '../worker-port.ts';
-import { browserSignInOf } from './browser-sign-in.ts';
-import { bundlesOf } from './bundles.ts';
-import { chatRepliesOf } from './chat-replies.ts';
-import { checksOf } from './checks.ts';
+import { createBrowserSignIn } from './browser-sign-in.ts';
+import { createBundleBuilder } from './bundles.ts';
+import { createChatReplies } from './chat-replies.ts';
+import { createChecks } from './checks.ts';
 import { connectOptions } from './client-connection.ts';
 import { openEgress } from './egress.ts';
-import { chatGuardOf, promptRefusal } from './guardrails.ts';
-import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
-import { laterStartsOf } from './later-starts.ts';
-import { apiLimitsOf } from './limits.ts';
+import { createChatGuard, createPromptCheck } from './guardrails.ts';
+import { createKnowledgeService, openKnowledge } from './knowledge.ts';
+import { createLaterStarts } from './later-starts.ts';
+import { getApiLimits } from './limits.ts';
 import { openMcpPackages } from './mcp-packages.ts';
-import { mcpProbe } from './mcp-probe.ts';
-import { mcpSignIns } from './mcp-sign-ins.ts';
-import { modelListsOf } from './model-lists.ts';
+import { createMcpProbe } from './mcp-probe.ts';
+import { createMcpSignIns } from './mcp-sign-ins.ts';
+import { createModelLists } from './model-lists.ts';
 import { argumentFitter } from './parsers.ts';
-import { firePortsOf } from './runs/index.ts';
-import { secretScope, secretsOfInstallation } from './secret-scope.ts';
-import { stepRequestsOf } from './step-requests.ts';
+import { createFirePorts } from './runs/index.ts';
+import { createSecretScope, listInstallationSecrets } from './secret-scope.ts';
+import { createStepRequestBuilder } from './step-requests.ts';
 import { openToolRunner } from './tool-runner.ts';
-import { originOf, tracingOf } from './traces.ts';
+import { getLogOrigin, startTracing } from './traces.ts';
 
 /** Measured with 16, 100 and 400 prompts at once: docs/performance.md. */
 const STARTS_AT_ONCE = 6;
 
 /** The parser pool of this process; its processes are started when they are first needed. */
-export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
+export function openParsers(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
   const parsers = resources.hold(createParserPool({ processes: config.PARSER_PROCESSES }), (it) => it.close());
   return { parsers, judge: createJudge(parsers, { deadline_ms: config.JUDGE_SECONDS * 1_000, patience_ms: PATIENCE_MS }) };
 }
@@ -89,20 +89,20 @@ export async function openSharedServices(
   resources: Resources,
   write: ProcessLog,
 ): Promise<SharedServices> {
-  const secrets = secretScope(secretsOfInstallation(setting));
+  const secrets = createSecretScope(listInstallationSecrets(setting));
   const { config, database_url: url, direct_database_url: direct_url } = setting;
-  const tracing = await tracingOf({ setting, secrets, write }, resources);
-  const log = (message: string) => write(secrets.redact.text(message), originOf(tracing));
+  const tracing = await startTracing({ setting, secrets, write }, resources);
+  const log = (message: string) => write(secrets.redact.text(message), getLogOrigin(tracing));
   await requireReachable(setting);
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
   const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
   const pooled = direct_url !== null;
   const database = resources.hold(openDatabase({ url, max_connections, pooled, on_error }), (it) => it.close());
-  const keys = keyRing(setting.encryption_keys, secrets.hear);
+  const keys = keyRing(setting.encryption_keys, secrets.recordSecret);
   await requireOwnSchema(database.pool, MIGRATIONS);
-  await requireKeys(database.pool, keys, keySource(config));
+  await requireKeys(database.pool, keys, describeKeySource(config));
   if (hasRole(config, 'runs')) await noteActiveKey(database.pool, keys);
-  const connection = connectionTo(direct_url ?? url, 'perdura events');
+  const connection = buildClientConfig(direct_url ?? url, 'perdura events');
   const bus = resources.hold(
     REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
     (it) => it.close(),
@@ -114,31 +114,31 @@ export async function openSharedServices(
     only_tools: onlyCallsTools(config),
     publish: (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }),
   });
-  const { parsers, judge } = parsersOf(config, resources);
+  const { parsers, judge } = openParsers(config, resources);
   const egress = openEgress(setting, resources);
   // The sandbox opens the way to it when it is set up.
-  await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
+  await mkdir(toWorkspacesPath(config), { recursive: true, mode: 0o711 });
   const tools = { egress_allow: egress.tools_allow, own_ports: egress.own_ports, log };
   const meters = createMeters();
-  const runner = measuredRunner(
+  const runner = measureRunner(
     resources.hold(await openToolRunner(config, tools), (it) => it.close()),
     meters,
   );
   const on_seen = (principal: KnownPrincipal) =>
     void store.principals.seen(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
   const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
-  const people = withBrowserSessions(cachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
+  const people = withBrowserSessions(createCachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
   const claimedRole = async (owner: string) =>
     config.OIDC_ROLE_CLAIM === undefined ? null : ((await store.principals.find(owner))?.claimed_role ?? null);
   const identify = withServiceKeys(people, { known: (key) => store.serviceKeys.known(key, noteFailure), claimedRole });
-  const knowledge = knowledgeOf({
+  const knowledge = openKnowledge({
     store,
     egress: egress.configuration,
     secrets,
     embeddings: setting.embeddings,
     embeddingFetch: egress.installation,
   });
-  const authorityOf = authorities(rolesOf(config));
+  const authorityOf = authorities(toRoleSettings(config));
   return {
     setting,
     database,
@@ -151,12 +151,12 @@ export async function openSharedServices(
     egress,
     parsers,
     judge,
-    quotas: quotasOf(store.quotas, config),
+    quotas: createQuotas(store.quotas, config),
     starts: startsInTurn(STARTS_AT_ONCE),
     knowledge,
     identify,
     authorityOf,
-    mayStart: laterStartsOf({ config, store, identify, authorityOf }),
+    mayStart: createLaterStarts({ config, store, identify, authorityOf }),
     meters,
     tracing,
     log,
@@ -197,12 +197,12 @@ export function openRunControl(
     starts,
     steps_here: eager && !role_queues,
     settle,
-    definitionOf: pinnedDefinition,
-    configOf,
+    pinDefinition: pinDefinition,
+    configOf: toVersionConfig,
     admitTask: quotas.admitTask,
-    refusalOf: promptRefusal(judge),
+    refusalOf: createPromptCheck(judge),
   });
-  const home = homeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
+  const home = createHomeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
   const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
   const schedules = createSchedules({ client, task_queue, public_url });
   return { client, engine, settle, dispatch, schedules, evaluations: createEvaluations(client, task_queue), epoch };
@@ -225,38 +225,38 @@ export async function openApi(
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify, authorityOf, mayStart } = core;
   const { config } = setting;
-  const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
+  const replies = resources.hold(createChatReplies(core), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
   resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
-    following: { bus, waiting: measuredBudget(countWaiting(), core.meters), log: withSharedPages(store.events) },
-    crowded: core.database.crowded,
+    following: { bus, waiting: measureBudget(countWaiting(), core.meters), log: withSharedPages(store.events) },
+    isCrowded: core.database.isCrowded,
     runner,
     ...driver,
     identify,
     authorityOf,
     mayStart,
-    sign_in: browserSignInOf(core),
-    audit: auditTrail({ store: auditSent(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
+    sign_in: createBrowserSignIn(core),
+    audit: auditTrail({ store: openAuditStore(core, resources), stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
     secrets: core.secrets,
-    models: modelListsOf(core),
-    checks: checksOf(core, driver),
+    models: createModelLists(core),
+    checks: createChecks(core, driver),
     metrics: [core.meters.text, stateSource(core, driver)],
     replies,
     stopReply(session_id: string) {
       replies.stop(session_id);
       bus.halt(session_id);
     },
-    guard: chatGuardOf(core),
+    guard: createChatGuard(core),
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,
-    knowledge: knowledgeServiceOf(core),
-    fireNow: (row: ScheduleRow, fire: Fire) => serve(firePortsOf(core, driver), row, fire),
-    mcp: mcpProbe(core),
-    mcpSignIns: mcpSignIns(core),
-    bundleOf: bundlesOf(core),
-    requestOf: stepRequestsOf(core),
+    knowledge: createKnowledgeService(core),
+    fireNow: (row: ScheduleRow, fire: Fire) => serve(createFirePorts(core, driver), row, fire),
+    mcp: createMcpProbe(core),
+    mcpSignIns: createMcpSignIns(core),
+    buildBundle: createBundleBuilder(core),
+    buildStepRequest: createStepRequestBuilder(core),
     isPriced,
     fitArguments: argumentFitter(core),
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
@@ -277,7 +277,7 @@ export async function openApi(
     log_to,
     tracing: core.tracing,
     dashboards,
-    limits: apiLimitsOf(config),
+    limits: getApiLimits(config),
   });
   app.addHook('onListen', async () => {
     for (const address of app.addresses()) if (typeof address === 'object') core.egress.own_ports.add(address.port);
@@ -286,10 +286,13 @@ export async function openApi(
 }
 
 /** Where entries of the audit are added; with a webhook they are sent from there. */
-function auditSent({ store, setting: { config }, egress, log }: SharedServices, resources: Resources): Pick<AuditStore, 'add'> {
+function openAuditStore(
+  { store, setting: { config }, egress, log }: SharedServices,
+  resources: Resources,
+): Pick<AuditStore, 'add'> {
   const { AUDIT_WEBHOOK_URL: url, AUDIT_WEBHOOK_SECRET: secret } = config;
   if (!url || !secret) return store.audit;
-  const sendWebhook = webhookSender({ fetch: egress.installation, secretsOf: async () => [secret] });
+  const sendWebhook = webhookSender({ fetch: egress.installation, listSecrets: async () => [secret] });
   const sender = resources.hold(auditSender({ queue: store.auditQueue, sendWebhook, url, log }), (it) => it.stop());
   return {
     async add(entries) {

@@ -1,14 +1,14 @@
 import type { KnowledgeService } from '../../api/ports.ts';
 import type { KnowledgeSource } from '../../contracts/knowledge.ts';
 import { sourceDestination } from '../../domain/destinations.ts';
-import { refusalIn } from '../../domain/errors.ts';
-import { outageOf } from '../../domain/outages.ts';
-import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
-import { answeringAddress } from '../../egress/dial.ts';
+import { formatRefusal } from '../../domain/errors.ts';
+import { findOutage } from '../../domain/outages.ts';
+import { fillTokens, listTokenNames, mapTexts } from '../../domain/secrets.ts';
+import { findAnsweringAddress } from '../../egress/dial.ts';
 import type { GuardedFetch } from '../../egress/guarded-fetch.ts';
-import { fileReader, readLimitsOf } from '../../knowledge/extract.ts';
+import { fileReader, toReadLimits } from '../../knowledge/extract.ts';
 import { createKnowledge, type Knowledge } from '../../knowledge/knowledge.ts';
-import { type EmbeddingsEndpoint, embedderOf } from '../../runtimes/embeddings.ts';
+import { createEmbedder, type EmbeddingsEndpoint } from '../../runtimes/embeddings.ts';
 import type { Store } from '../../store/index.ts';
 import type { SharedServices } from '../core.ts';
 import type { SecretScope } from './secret-scope.ts';
@@ -22,21 +22,21 @@ interface Parts {
   embeddingFetch: typeof globalThis.fetch;
 }
 
-export function knowledgeOf({ store, egress, secrets, embeddings, embeddingFetch }: Parts): Knowledge {
+export function openKnowledge({ store, egress, secrets, embeddings, embeddingFetch }: Parts): Knowledge {
   return createKnowledge({
-    embedder: embeddings && embedderOf(embeddings, embeddingFetch),
+    embedder: embeddings && createEmbedder(embeddings, embeddingFetch),
     fetch: egress.fetch,
     redact: () => secrets.redact,
-    addressOf: (hostname, port) => answeringAddress({ hostname, port }, egress.rules),
+    resolveAddress: (hostname, port) => findAnsweringAddress({ hostname, port }, egress.rules),
     find: store.knowledgeItems.search,
     async remoteSources({ source_ids, principal, task_id }) {
       const within = source_ids ? { id: { in: source_ids } } : { created_by: principal };
-      const sources = await store.knowledgeSources.openedAll({ ...within, source_type: { not: 'builtin' } });
+      const sources = await store.knowledgeSources.listOpened({ ...within, source_type: { not: 'builtin' } });
       return Promise.all(
         sources.map((source) =>
-          connected(store, source, { principal, task_id }).catch((error: Error) => {
-            if (outageOf(error)) throw error;
-            return { ...source, refusal: refusalIn(error) };
+          fillStoredTokens(store, source, { principal, task_id }).catch((error: Error) => {
+            if (findOutage(error)) throw error;
+            return { ...source, refusal: formatRefusal(error) };
           }),
         ),
       );
@@ -45,29 +45,29 @@ export function knowledgeOf({ store, egress, secrets, embeddings, embeddingFetch
 }
 
 /** The source with its stored tokens filled in; throws a sentence if one may not be used. */
-async function connected(
+async function fillStoredTokens(
   store: Store,
   source: KnowledgeSource,
   asking: { principal: string; task_id?: string | undefined },
 ): Promise<KnowledgeSource> {
   const values = new Map<string, string>();
   const destination = sourceDestination(source);
-  for (const name of tokensIn(source.connection_config))
+  for (const name of listTokenNames(source.connection_config))
     values.set(name, await store.tokens.open({ name, ...asking, destination }));
-  const connection_config = mapTexts(source.connection_config, (text) => filled(text, values)) as Record<string, unknown>;
+  const connection_config = mapTexts(source.connection_config, (text) => fillTokens(text, values)) as Record<string, unknown>;
   return { ...source, connection_config };
 }
 
-export const knowledgeServiceOf = ({
+export const createKnowledgeService = ({
   store,
   knowledge,
   parsers,
   setting,
 }: Pick<SharedServices, 'store' | 'knowledge' | 'parsers' | 'setting'>): KnowledgeService => ({
   ...knowledge,
-  extract: fileReader(parsers, readLimitsOf(setting.config)),
+  extract: fileReader(parsers, toReadLimits(setting.config)),
   async probe({ id }, caller) {
     const source = await store.knowledgeSources.opened(id);
-    if (source) await knowledge.probe(await connected(store, source, { principal: caller.key }));
+    if (source) await knowledge.probe(await fillStoredTokens(store, source, { principal: caller.key }));
   },
 });

@@ -11,10 +11,10 @@ interface Parts {
   authorityOf: AuthorityOf;
 }
 
-export const laterStartsOf = ({ config, store, identify, authorityOf }: Parts): LaterStarts =>
+export const createLaterStarts = ({ config, store, identify, authorityOf }: Parts): LaterStarts =>
   laterStarts({
     principal: store.principals.find,
-    keyOf: store.serviceKeys.valid,
+    findKey: store.serviceKeys.valid,
     identify,
     authorityOf,
     providers: config.IDENTITY_PROVIDERS,

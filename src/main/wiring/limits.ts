@@ -1,7 +1,7 @@
 import type { ApiLimits } from '../../api/app.ts';
 import type { Config } from '../config.ts';
 
-export const apiLimitsOf = (config: Config): ApiLimits => ({
+export const getApiLimits = (config: Config): ApiLimits => ({
   guardrail: {
     patterns: config.GUARDRAIL_PATTERNS,
     pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,

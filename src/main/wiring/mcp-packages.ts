@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { waitForLock } from '../../embedded/lock-file.ts';
 import type { PythonToolRunner } from '../../toolrunner/python-tool-runner.ts';
-import { type McpPackages, mcpPackages } from '../../tools/mcp/packages/cache.ts';
+import { createMcpPackages, type McpPackages } from '../../tools/mcp/packages/cache.ts';
 import type { Config } from '../config.ts';
 
 const MIB = 1024 * 1024;
@@ -12,7 +12,7 @@ export const packagesFolder = ({ PERDURA_HOME }: Pick<Config, 'PERDURA_HOME'>) =
 
 /** The packages of the MCP servers that `npx` and `uvx` start. */
 export const openMcpPackages = (config: Config, { startConfined, interpreter }: PythonToolRunner): McpPackages =>
-  mcpPackages({
+  createMcpPackages({
     startConfined,
     interpreter,
     folder: packagesFolder(config),

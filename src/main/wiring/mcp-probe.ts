@@ -3,7 +3,7 @@ import type { McpServer, McpToolList } from '../../contracts/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { personalFetch } from '../../tools/mcp/bearer.ts';
+import { createPersonalFetch } from '../../tools/mcp/bearer.ts';
 import type { McpTarget } from '../../tools/mcp/config.ts';
 import { type ProbeResult, probeMcp } from '../../tools/mcp/probe.ts';
 import type { SharedServices } from '../core.ts';
@@ -18,11 +18,11 @@ const INSTALL_MS = 25_000;
 type Needs = Pick<SharedServices, 'store' | 'setting' | 'runner' | 'mcp_packages' | 'egress' | 'secrets' | 'parsers'>;
 
 /** The result is stored with the server only if the caller made the server: for everybody else its secrets do not open. */
-export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: Needs): McpProbe {
+export function createMcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: Needs): McpProbe {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
   const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
-  const personal = personalFetch(egress.configuration.fetch, store.mcpSignIns);
+  const personal = createPersonalFetch(egress.configuration.fetch, store.mcpSignIns);
   const packages = { packages: mcp_packages, install_ms: INSTALL_MS };
   const ports = { startConfined, ...packages, ...counted, schemaFaults, version: setting.version };
 
@@ -32,15 +32,15 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
     const fetchFor = (target: McpTarget) => personal({ target, principal: caller.key });
-    const said = await probeMcp(server, { ...ports, openToken, fetchFor }, AbortSignal.timeout(PATIENCE_MS));
-    const result = secrets.redact.value(said);
+    const probe_result = await probeMcp(server, { ...ports, openToken, fetchFor }, AbortSignal.timeout(PATIENCE_MS));
+    const result = secrets.redact.value(probe_result);
     const { signed_in, tools } = result;
     if (result.success) await store.mcpListings.save({ server, principal: caller.key, signed_in, tools });
     if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
     return result;
   }
 
-  async function listed({ id, allowed_tools, status, last_error }: McpServer, caller: Caller): Promise<McpToolList> {
+  async function loadTools({ id, allowed_tools, status, last_error }: McpServer, caller: Caller): Promise<McpToolList> {
     const listing = (await store.mcpListings.of([id], caller.key)).get(id);
     const refresh = `POST /api/mcps/${id}/tools/refresh`;
     if (!listing && status === 'error')
@@ -61,8 +61,8 @@ export function mcpProbe({ store, setting, runner, mcp_packages, egress, secrets
     async refresh(server, caller) {
       const { success, error } = await probe(server, caller);
       if (!success) throw unavailable(error ?? 'The server cannot be reached');
-      return listed(server, caller);
+      return loadTools(server, caller);
     },
-    listed,
+    loadTools: loadTools,
   };
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { McpSignIns } from '../../api/ports.ts';
-import { shownSignIn } from '../../api/routes/mcps.ts';
+import { toSignIn } from '../../api/routes/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
-import { targetOf } from '../../tools/mcp/config.ts';
+import { resolveTarget } from '../../tools/mcp/config.ts';
 import { beginSignIn, finishSignIn } from '../../tools/mcp/sign-in.ts';
 import type { SharedServices } from '../core.ts';
 
@@ -11,13 +11,13 @@ const STATE_BYTES = 32;
 const ATTEMPT_MS = 10 * 60_000;
 
 /** Each server has its own: authorization servers send a code only to the address that they know the client of this server by. */
-const callbackOf = (server_id: string) => `/api/mcps/${server_id}/sign-in/callback`;
+const toCallbackPath = (server_id: string) => `/api/mcps/${server_id}/sign-in/callback`;
 
-export function mcpSignIns({ store, setting, egress }: Pick<SharedServices, 'store' | 'setting' | 'egress'>): McpSignIns {
+export function createMcpSignIns({ store, setting, egress }: Pick<SharedServices, 'store' | 'setting' | 'egress'>): McpSignIns {
   const { fetch } = egress.configuration;
   function redirectUrl(server_id: string): string {
     const public_url = setting.public_url();
-    if (public_url) return new URL(callbackOf(server_id), public_url).href;
+    if (public_url) return new URL(toCallbackPath(server_id), public_url).href;
     throw new AppError(
       'conflict',
       'The server has to send your browser back here: set PERDURA_PUBLIC_URL to the address of this installation',
@@ -34,7 +34,7 @@ export function mcpSignIns({ store, setting, egress }: Pick<SharedServices, 'sto
       const destination = mcpDestination(server);
       const open = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
       const state = randomBytes(STATE_BYTES).toString('base64url');
-      const target = await targetOf(server, open);
+      const target = await resolveTarget(server, open);
       const { authorization_url, origins, secrets } = await beginSignIn(target, { state, redirect_url, fetch });
       const expires_at = new Date(Date.now() + ATTEMPT_MS);
       const { key: principal, access_token: session } = caller;
@@ -57,7 +57,7 @@ export function mcpSignIns({ store, setting, egress }: Pick<SharedServices, 'sto
           code: 'mcp_sign_in_server',
         });
       const signed = await finishSignIn(secrets, { code, issuer, redirect_url: redirectUrl(server_id), fetch });
-      return { server_id, ...shownSignIn(await store.mcpSignIns.save({ server_id, principal }, signed)) };
+      return { server_id, ...toSignIn(await store.mcpSignIns.save({ server_id, principal }, signed)) };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { exactly, rounded } from '../../domain/exact-json.ts';
+import { exactly, toDoubles } from '../../domain/exact-json.ts';
 import { fitsPlainly } from '../../domain/plain-fit.ts';
 import { ParserFailure } from '../../parsers/failure.ts';
 import type { ParserPool } from '../../parsers/pool.ts';
@@ -60,7 +60,7 @@ export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parse
   return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
     if (fitsPlainly(schema, args)) return { arguments: args };
     try {
-      const fitted = await parsers.run('arguments', { schema, args: rounded(args) }, { owner, deadline_ms });
+      const fitted = await parsers.run('arguments', { schema, args: toDoubles(args) }, { owner, deadline_ms });
       if ('arguments' in fitted) return { arguments: exactly(fitted.arguments, args) };
       return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Correct them and call the tool again` };
     } catch (error) {

@@ -17,8 +17,8 @@ export async function registerPlugins({ store, runner, log }: Pick<SharedService
       network,
       env,
     } = await runner.inspect(name, source_code);
-    const known = await store.customTools.named(name);
-    if (!valid || (known && !known.is_plugin)) {
+    const existing = await store.customTools.named(name);
+    if (!valid || (existing && !existing.is_plugin)) {
       log(
         valid
           ? `The bundled tool ${name} is left out: a tool of this name exists`
@@ -34,8 +34,8 @@ export async function registerPlugins({ store, runner, log }: Pick<SharedService
       network: network ?? false,
       is_plugin: true,
     };
-    const env_config: CustomTool['env_config'] = withDeclared(known?.env_config ?? {}, env);
-    if (known) await store.customTools.update(known.id, { ...fields, env_config });
+    const env_config: CustomTool['env_config'] = withDeclared(existing?.env_config ?? {}, env);
+    if (existing) await store.customTools.update(existing.id, { ...fields, env_config });
     else await store.customTools.create({ ...fields, env_config, name, created_by: INSTALLATION }).catch(unlessTaken);
   }
 }

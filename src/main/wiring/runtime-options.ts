@@ -1,15 +1,15 @@
-import { contextWindowOf } from '../../domain/context-window.ts';
+import { resolveContextWindow } from '../../domain/context-window.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { deadlinesOf } from '../../runtimes/bounded.ts';
+import { toDeadlines } from '../../runtimes/bounded.ts';
 import type { RuntimeOptions } from '../../runtimes/select.ts';
 import type { SharedServices } from '../core.ts';
 
 /** What runs and chats of this installation select their runtimes with. */
-export const runtimeOptionsOf = ({ setting, egress }: Pick<SharedServices, 'setting' | 'egress'>): RuntimeOptions => ({
+export const getRuntimeOptions = ({ setting, egress }: Pick<SharedServices, 'setting' | 'egress'>): RuntimeOptions => ({
   default_runtime: setting.default_runtime,
   fetch: egress.providers.fetch,
   installationFetch: egress.installation,
-  deadlines: deadlinesOf(setting.config),
+  deadlines: toDeadlines(setting.config),
   vendor_url: setting.config.ANTHROPIC_API_URL,
 });
 
@@ -19,10 +19,10 @@ interface Windowed {
 }
 
 /** The context window of a run's or a chat's model, in tokens. */
-export const windowOf =
+export const getContextWindow =
   ({ setting }: Pick<SharedServices, 'setting'>) =>
   ({ model, provider }: Windowed): number =>
-    contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
+    resolveContextWindow(model ?? (provider ? null : setting.default_runtime.model), {
       set: provider?.context_window ?? null,
       fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
     });

@@ -8,32 +8,32 @@ import type { InstallationSettings } from '../installation-settings.ts';
  */
 export interface SecretScope {
   /** Records an opened secret. */
-  hear(value: string): void;
+  recordSecret(value: string): void;
   /** Redacts the secrets that the current work has opened, and the installation's own. */
   readonly redact: Redactor;
   /** A redactor that starts with the installation's secrets; work adds the ones it opens. */
-  book(): Redactor;
+  openRedactor(): Redactor;
   /** Does work and records the secrets it opens in `book`. */
-  within<T>(book: Redactor, work: () => T): T;
+  runInScope<T>(scope: Redactor, work: () => T): T;
   /** Does work in a new scope; an error thrown by it is redacted. */
-  fresh<T>(work: () => Promise<T>): Promise<T>;
+  runInNewScope<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function secretScope(installation: readonly string[]): SecretScope {
+export function createSecretScope(installation: readonly string[]): SecretScope {
   const ours = redactor(installation);
   const current = new AsyncLocalStorage<Redactor>();
-  const book = () => redactor([], ours);
-  const within = <T>(known: Redactor, work: () => T): T => current.run(known, work);
+  const openRedactor = () => redactor([], ours);
+  const runInScope = <T>(known: Redactor, work: () => T): T => current.run(known, work);
   return {
-    hear: (value) => current.getStore()?.know(value),
+    recordSecret: (value) => current.getStore()?.know(value),
     get redact() {
       return current.getStore() ?? ours;
     },
-    book,
-    within,
-    fresh: (work) => {
-      const known = book();
-      return within(known, work).catch((error: unknown) => Promise.reject(known.error(error)));
+    openRedactor: openRedactor,
+    runInScope: runInScope,
+    runInNewScope: (work) => {
+      const scope = openRedactor();
+      return runInScope(scope, work).catch((error: unknown) => Promise.reject(scope.error(error)));
     },
   };
 }
@@ -42,7 +42,7 @@ export function secretScope(installation: readonly string[]): SecretScope {
 const SHORTEST = 12;
 
 /** Secrets of the installation, which it sends only to its own servers. */
-export function secretsOfInstallation({ config, encryption_keys, webhook_secret, embeddings }: InstallationSettings): string[] {
+export function listInstallationSecrets({ config, encryption_keys, webhook_secret, embeddings }: InstallationSettings): string[] {
   const values = [
     ...encryption_keys.split(',').map((entry) => entry.split(':')[1]),
     webhook_secret,

@@ -1,24 +1,24 @@
-import type { StepRequestOf } from '../../api/ports.ts';
+import type { StepRequestBuilder } from '../../api/ports.ts';
 import { type Definition, usesVendorApi } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
-import { pinnedFields } from '../../domain/fork-changes.ts';
-import { dialectOf } from '../../domain/provider-presets.ts';
+import { toPinnedFields } from '../../domain/fork-changes.ts';
+import { getDialect } from '../../domain/provider-presets.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, type TranscriptMessage } from '../../domain/transcript.ts';
-import { exchangeAt } from '../../replay/exchange-at.ts';
+import { rebuildExchange } from '../../replay/exchange-at.ts';
 import { chatRequest } from '../../runtimes/chat-request.ts';
 import { messagesRequest } from '../../runtimes/messages-request.ts';
 import type { Exchange } from '../../runtimes/runtime.ts';
 import type { RunRecord } from '../../store/runs/inspection.ts';
 import type { SharedServices } from '../core.ts';
-import { recordedBundle } from './bundles.ts';
+import { loadBundle } from './bundles.ts';
 
 /** What the models of runs were sent, built again from the record. */
-export function stepRequestsOf(core: SharedServices): StepRequestOf {
+export function createStepRequestBuilder(core: SharedServices): StepRequestBuilder {
   return async (task, step, caller) => {
-    const { bundle, definition, record } = await recordedBundle(core, task, caller);
+    const { bundle, definition, record } = await loadBundle(core, task, caller);
     const recorded = bundle.steps.find((known) => known.step === step);
     if (!recorded) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
-    const exchange = await exchangeAt(bundle, step);
+    const exchange = await rebuildExchange(bundle, step);
     const model = exchange.model ?? definition.provider?.default_model ?? recorded.model;
     const { keeps_context } = bundle.runtime;
     return {
@@ -36,9 +36,9 @@ export function stepRequestsOf(core: SharedServices): StepRequestOf {
         })),
         ...exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
       ],
-      parameters: keeps_context ? {} : parametersOf(exchange, { model: model ?? '', definition }),
-      changeable: { ...pinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
-      not_rebuilt: notRebuilt(definition, {
+      parameters: keeps_context ? {} : toParameters(exchange, { model: model ?? '', definition }),
+      changeable: { ...toPinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
+      not_rebuilt: describeLimits(definition, {
         copied_otherwise: recorded.copied && wasChanged(record),
         keeps_context,
         has_toolset: record.task.toolset !== null,
@@ -49,11 +49,11 @@ export function stepRequestsOf(core: SharedServices): StepRequestOf {
 
 const ranThere = (type: string) => `Run by the provider: ${type}`;
 
-function parametersOf(exchange: Exchange, { model, definition: { provider } }: { model: string; definition: Definition }) {
+function toParameters(exchange: Exchange, { model, definition: { provider } }: { model: string; definition: Definition }) {
   const request =
     provider && usesVendorApi(provider)
       ? { ...messagesRequest(exchange, model), stream: true }
-      : chatRequest(exchange, model, dialectOf(provider, model));
+      : chatRequest(exchange, model, getDialect(provider, model));
   const { model: _model, messages: _messages, tools: _tools, ...parameters } = request;
   if ('system' in parameters) delete parameters.system;
   return parameters as Record<string, unknown>;
@@ -70,14 +70,14 @@ const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
 const wasChanged = ({ events }: RunRecord) =>
   events.some(({ data }) => (data as { event: string; changes?: string[] }).event === 'forked' && 'changes' in (data as object));
 
-interface Doubts {
+interface RebuildLimits {
   /** The step was copied into a fork that has changes. */
   copied_otherwise: boolean;
   keeps_context: boolean;
   has_toolset: boolean;
 }
 
-function notRebuilt(definition: Definition, { copied_otherwise, keeps_context, has_toolset }: Doubts) {
+function describeLimits(definition: Definition, { copied_otherwise, keeps_context, has_toolset }: RebuildLimits) {
   const { tools, mcp_servers = [], provider } = definition;
   const sentences: string[] = [];
   if (copied_otherwise)

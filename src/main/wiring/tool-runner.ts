@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NoInterpreter, runnerWithoutPython, startToolRunner } from '../../toolrunner/index.ts';
 import type { ToolRunnerOptions } from '../../toolrunner/options.ts';
 import type { PythonToolRunner } from '../../toolrunner/python-tool-runner.ts';
-import { workspacesOf } from '../../tools/workspaces.ts';
+import { toWorkspacesPath } from '../../tools/workspaces.ts';
 import type { Config } from '../config.ts';
 
 type Surroundings = Pick<ToolRunnerOptions, 'egress_allow' | 'own_ports'> & { log(message: string): void };
@@ -16,7 +16,7 @@ export async function openToolRunner(config: Config, surroundings: Surroundings)
       python: await toolsPython(config),
       preload: config.TOOLRUNNER_PRELOAD,
       isolation: config.TOOL_ISOLATION,
-      workspaces: workspacesOf(config),
+      workspaces: toWorkspacesPath(config),
       host_paths: { allow: config.MCP_PATHS, closed: [config.PERDURA_HOME] },
     });
   } catch (error) {
@@ -29,9 +29,9 @@ export async function openToolRunner(config: Config, surroundings: Surroundings)
 /** The interpreter of custom tools: the configured one, else the environment made by `perdura tools install`, else python3. */
 export async function toolsPython({ TOOLRUNNER_PYTHON, PERDURA_HOME }: Config): Promise<string> {
   const own = join(PERDURA_HOME, 'tools-venv/bin/python');
-  const made = await access(own).then(
+  const has_own = await access(own).then(
     () => true,
     () => false,
   );
-  return TOOLRUNNER_PYTHON ?? (made ? own : 'python3');
+  return TOOLRUNNER_PYTHON ?? (has_own ? own : 'python3');
 }

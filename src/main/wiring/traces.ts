@@ -7,7 +7,7 @@ import type { Resources } from '../resources.ts';
 import type { SecretScope } from './secret-scope.ts';
 
 /** Where a line of the log comes from: the run whose activity writes it, and its trace. */
-export function originOf(tracing: Tracing | null): LogIds {
+export function getLogOrigin(tracing: Tracing | null): LogIds {
   const [task_id, trace_id] = [currentTask(), tracing?.ids().trace_id];
   return { ...(task_id ? { task_id } : {}), ...(trace_id ? { trace_id } : {}) };
 }
@@ -19,7 +19,7 @@ interface TracedInstallation {
 }
 
 /** OpenTelemetry's packages are loaded only if its variables turn traces on. */
-export async function tracingOf(
+export async function startTracing(
   { setting: { config, version }, secrets, write }: TracedInstallation,
   resources: Resources,
 ): Promise<Tracing | null> {

@@ -1,7 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { patternOf } from './patterns.ts';
-import { remembered } from './remembered.ts';
+import { compilePattern } from './patterns.ts';
+import { memoize } from './remembered.ts';
 
 export interface ArgumentsOrder {
   schema: Record<string, unknown>;
@@ -20,7 +20,7 @@ const MOST_FAULTS = 10;
 const regExp = Object.assign(
   (source: string) => {
     try {
-      const pattern = patternOf(source);
+      const pattern = compilePattern(source);
       return { test: (text: string) => pattern.matcher(text).find(), toString: () => source };
     } catch {
       return { test: () => true, toString: () => source };
@@ -30,7 +30,7 @@ const regExp = Object.assign(
 );
 
 /** Null if it is not a schema: then only the tool itself checks the arguments. */
-const checkOf = remembered(50, (source: string): ValidateFunction | null => {
+const compileSchema = memoize(50, (source: string): ValidateFunction | null => {
   const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
   try {
     const rules = { strict: false, logger: false, coerceTypes: true, allErrors: true, validateFormats: false } as const;
@@ -41,16 +41,16 @@ const checkOf = remembered(50, (source: string): ValidateFunction | null => {
 });
 
 export function fitArguments({ schema, args }: ArgumentsOrder): Fitted {
-  const check = checkOf(JSON.stringify(schema));
+  const check = compileSchema(JSON.stringify(schema));
   if (!check) return { arguments: args };
-  const nulls = nullsIn(schema, args);
+  const nulls = dropOptionalNulls(schema, args);
   if (nulls.length === 0 && check(args)) return { arguments: args };
-  const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(sentenceOf);
+  const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(formatFault);
   return { faults: [...new Set(faults)].slice(0, MOST_FAULTS) };
 }
 
 /** Leaves out a null for an optional parameter; coercion would turn it into zero or an empty text. */
-function nullsIn({ properties, required }: Record<string, unknown>, args: Record<string, unknown>): string[] {
+function dropOptionalNulls({ properties, required }: Record<string, unknown>, args: Record<string, unknown>): string[] {
   const known = (properties ?? {}) as Record<string, Record<string, unknown> | boolean>;
   const wrong: string[] = [];
   for (const [name, value] of Object.entries(args)) {
@@ -62,12 +62,12 @@ function nullsIn({ properties, required }: Record<string, unknown>, args: Record
   return wrong;
 }
 
-function sentenceOf({ instancePath, keyword, message, params }: ErrorObject): string {
+function formatFault({ instancePath, keyword, message, params }: ErrorObject): string {
   const field = instancePath.slice(1).replaceAll('/', '.');
-  const within = (name: string) => [field, name].filter(Boolean).join('.');
-  if (keyword === 'required') return `\`${within(params.missingProperty as string)}\` is required`;
+  const joinPath = (name: string) => [field, name].filter(Boolean).join('.');
+  if (keyword === 'required') return `\`${joinPath(params.missingProperty as string)}\` is required`;
   if (keyword === 'additionalProperties')
-    return `\`${within(params.additionalProperty as string)}\` is not a parameter of this tool`;
+    return `\`${joinPath(params.additionalProperty as string)}\` is not a parameter of this tool`;
   if (keyword === 'enum') return `\`${field}\` must be one of ${JSON.stringify(params.allowedValues)}`;
   return `\`${field || 'arguments'}\` ${message ?? 'is not valid'}`;
 }

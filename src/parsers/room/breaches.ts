@@ -1,5 +1,5 @@
-import { matchesOf, patternOf, redacted, type Span } from './patterns.ts';
-import { personalDataIn } from './pii.ts';
+import { compilePattern, findMatches, redactSpans, type Span } from './patterns.ts';
+import { findPersonalData } from './pii.ts';
 import { schemaCheck } from './schema.ts';
 
 /** The configurations of all kinds of guardrail, each field optional. */
@@ -20,41 +20,44 @@ interface Order {
 }
 
 /** The objections of a prompt guardrail to a text, without quoting it. */
-export const promptReasons = ({ config, text }: Order): string[] => breaches(config, text).reasons;
+export const checkPrompt = ({ config, text }: Order): string[] => findBreaches(config, text).reasons;
 
 /** The objections of a request guardrail to a text. */
-export function requestReasons({ config, text }: Order): string[] {
-  const value = jsonOf(text);
+export function checkRequest({ config, text }: Order): string[] {
+  const value = tryParseJson(text);
   if (value === undefined) return ['it is not JSON'];
   const fault = schemaCheck(config.json_schema ?? {})(value);
   return fault ? [fault] : [];
 }
 
 /** The objections of an output guardrail to an answer, and the redacted answer if that is its action. */
-export function answerBreaches({ config, text }: Order): { reasons: string[]; redacted: string | null } {
-  const { reasons, spans } = breaches(config, text);
+export function checkAnswer({ config, text }: Order): { reasons: string[]; redacted: string | null } {
+  const { reasons, spans } = findBreaches(config, text);
   if (config.pii_detection) {
-    const personal = personalDataIn(text);
+    const personal = findPersonalData(text);
     // Not `push(...personal)`: a call takes only so many arguments.
     for (const span of personal) spans.push(span);
     const kinds = [...new Set(personal.map(({ kind }) => kind))];
     if (kinds.length > 0) reasons.push(`it holds personal data (${kinds.join(', ')})`);
   }
-  if (config.must_be_valid_json && jsonOf(text) === undefined) reasons.push('it is not valid JSON');
+  if (config.must_be_valid_json && tryParseJson(text) === undefined) reasons.push('it is not valid JSON');
   const redacts = config.action === 'redact' && reasons.length > 0;
-  return { reasons, redacted: redacts ? shortened(redacted(text, spans), config.max_length) : null };
+  return { reasons, redacted: redacts ? truncate(redactSpans(text, spans), config.max_length) : null };
 }
 
-function breaches({ forbidden_patterns = [], required_patterns = [], min_length, max_length }: GuardrailConfig, text: string) {
+function findBreaches(
+  { forbidden_patterns = [], required_patterns = [], min_length, max_length }: GuardrailConfig,
+  text: string,
+) {
   const reasons: string[] = [];
   const spans: Span[] = [];
   for (const source of forbidden_patterns) {
     let found = 0;
-    for (const span of matchesOf(patternOf(source), text)) found = spans.push(span);
+    for (const span of findMatches(compilePattern(source), text)) found = spans.push(span);
     if (found > 0) reasons.push(`it matches the forbidden pattern ${source}`);
   }
   for (const source of required_patterns) {
-    if (!patternOf(source).matcher(text).find()) reasons.push(`it does not match the required pattern ${source}`);
+    if (!compilePattern(source).matcher(text).find()) reasons.push(`it does not match the required pattern ${source}`);
   }
   const length = [...text].length;
   if (typeof min_length === 'number' && length < min_length)
@@ -64,10 +67,10 @@ function breaches({ forbidden_patterns = [], required_patterns = [], min_length,
   return { reasons, spans };
 }
 
-const shortened = (text: string, max: number | null | undefined) =>
+const truncate = (text: string, max: number | null | undefined) =>
   typeof max === 'number' ? [...text].slice(0, max).join('') : text;
 
-function jsonOf(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -76,7 +79,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** What is wrong with a guardrail's patterns and schema, by field. */
-export function faultsOf(config: GuardrailConfig): { path: string; message: string }[] {
+export function listConfigFaults(config: GuardrailConfig): { path: string; message: string }[] {
   const faults: { path: string; message: string }[] = [];
   const attempt = (path: string, work: () => unknown) => {
     try {
@@ -87,7 +90,7 @@ export function faultsOf(config: GuardrailConfig): { path: string; message: stri
   };
   for (const field of ['forbidden_patterns', 'required_patterns'] as const) {
     const patterns = config[field] ?? [];
-    for (const [index, source] of patterns.entries()) attempt(`config.${field}.${index}`, () => patternOf(source));
+    for (const [index, source] of patterns.entries()) attempt(`config.${field}.${index}`, () => compilePattern(source));
   }
   const { json_schema } = config;
   if (json_schema) attempt('config.json_schema', () => schemaCheck(json_schema));

@@ -8,7 +8,7 @@ const LARGEST_UNPACKED = 100 * 1024 * 1024;
 
 export type Reader = 'pdf' | 'docx' | 'html' | 'json' | 'text';
 
-const decoded = (content: Uint8Array): string => {
+const decodeUtf8 = (content: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(content);
   } catch {
@@ -23,12 +23,12 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
     return text.join('\n\n');
   },
   async docx(content) {
-    const { value } = await mammoth.extractRawText({ buffer: Buffer.from(boundedZip(content)) });
+    const { value } = await mammoth.extractRawText({ buffer: Buffer.from(repackZip(content)) });
     return value;
   },
-  html: async (content) => documentText(decoded(content)),
+  html: async (content) => documentText(decodeUtf8(content)),
   async json(content) {
-    const text = decoded(content);
+    const text = decodeUtf8(content);
     try {
       JSON.parse(text);
     } catch {
@@ -36,7 +36,7 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
     }
     return text;
   },
-  text: async (content) => decoded(content),
+  text: async (content) => decodeUtf8(content),
 };
 
 export interface DocumentOrder {
@@ -60,7 +60,7 @@ const readable = (error: Error): Error =>
   NATIVE.some((kind) => error instanceof kind) ? new Error('it is damaged; save it again and upload it') : error;
 
 /** The same archive uncompressed: each part takes at most the space that its entry declares. */
-function boundedZip(content: Uint8Array): Uint8Array {
+function repackZip(content: Uint8Array): Uint8Array {
   let total = 0;
   const parts = unzipSync(content, {
     filter({ name, originalSize }) {

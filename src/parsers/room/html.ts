@@ -1,6 +1,6 @@
 import { convert } from 'html-to-text';
 
-const skipped = (selectors: readonly string[]) => selectors.map((selector) => ({ selector, format: 'skip' }));
+const skipElements = (selectors: readonly string[]) => selectors.map((selector) => ({ selector, format: 'skip' }));
 
 /** Deeper elements are left out. */
 const limits = { maxDepth: 200 };
@@ -8,12 +8,12 @@ const limits = { maxDepth: 200 };
 /** The text of a page without navigation and forms; link addresses are kept. */
 export function pageText(html: string): string {
   const links = { selector: 'a', options: { hideLinkHrefIfSameAsText: true } };
-  const selectors = [...skipped(['script', 'style', 'nav', 'svg', 'img', 'form', 'noscript']), links];
+  const selectors = [...skipElements(['script', 'style', 'nav', 'svg', 'img', 'form', 'noscript']), links];
   return convert(html, { wordwrap: false, selectors, limits });
 }
 
 /** The text of an uploaded file. */
 export function documentText(html: string): string {
   const links = { selector: 'a', options: { ignoreHref: true } };
-  return convert(html, { wordwrap: false, selectors: [...skipped(['img', 'nav', 'script', 'style']), links], limits });
+  return convert(html, { wordwrap: false, selectors: [...skipElements(['img', 'nav', 'script', 'style']), links], limits });
 }

@@ -5,10 +5,10 @@ import type { OutputOrder } from './output.ts';
 
 /** All jobs of the room, by name. A process loads a library when it first needs it. */
 export const jobs = {
-  prompt: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).promptReasons(order),
-  request: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).requestReasons(order),
-  answer: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).answerBreaches(order),
-  config: async (config: Record<string, unknown>) => (await import('./breaches.ts')).faultsOf(config),
+  prompt: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).checkPrompt(order),
+  request: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).checkRequest(order),
+  answer: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).checkAnswer(order),
+  config: async (config: Record<string, unknown>) => (await import('./breaches.ts')).listConfigFaults(config),
   output: async (order: OutputOrder) => (await import('./output.ts')).outputFaults(order),
   outputSchema: async (schema: Record<string, unknown>) => (await import('./output.ts')).outputSchemaFault(schema),
   schemas: async (schemas: readonly unknown[]) => (await import('./schema.ts')).schemaFaults(schemas),

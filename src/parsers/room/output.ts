@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { remembered } from './remembered.ts';
+import { memoize } from './remembered.ts';
 import { regExp } from './schema.ts';
 
 export interface OutputOrder {
@@ -13,7 +13,7 @@ const MOST_FAULTS = 5;
 const LONGEST_FAULT = 200;
 
 /** Throws if it is not a schema of draft 2020-12. Clients send their own `$schema` and `$id`, which decide nothing here. */
-const checkOf = remembered(50, (source: string): ValidateFunction => {
+const compileSchema = memoize(50, (source: string): ValidateFunction => {
   const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
   const rules = { strict: false, logger: false, allErrors: true, validateFormats: false } as const;
   const check = new Ajv2020({ ...rules, code: { regExp } }).compile(schema);
@@ -25,7 +25,7 @@ const checkOf = remembered(50, (source: string): ValidateFunction => {
 /** Why a schema cannot be applied; null if it can. */
 export function outputSchemaFault(schema: Record<string, unknown>): string | null {
   try {
-    checkOf(JSON.stringify(schema));
+    compileSchema(JSON.stringify(schema));
     return null;
   } catch (error) {
     return `Not a JSON Schema of draft 2020-12: ${(error as Error).message}`;
@@ -40,15 +40,15 @@ export function outputFaults({ schema, text }: OutputOrder): string[] {
   } catch {
     return ['it is not one JSON value'];
   }
-  const check = checkOf(JSON.stringify(schema));
+  const check = compileSchema(JSON.stringify(schema));
   if (check(value)) return [];
-  const faults = new Set((check.errors ?? []).map(sentenceOf));
+  const faults = new Set((check.errors ?? []).map(formatFault));
   const [...first] = faults;
   const more = first.length > MOST_FAULTS ? [`and ${first.length - MOST_FAULTS} more`] : [];
   return [...first.slice(0, MOST_FAULTS), ...more];
 }
 
-function sentenceOf({ instancePath, message = 'is not valid', params }: ErrorObject): string {
+function formatFault({ instancePath, message = 'is not valid', params }: ErrorObject): string {
   const named = params.additionalProperty ?? params.unevaluatedProperty;
   const which = named === undefined ? '' : ` (\`${named}\`)`;
   const allowed = params.allowedValues === undefined ? '' : `: ${JSON.stringify(params.allowedValues)}`;

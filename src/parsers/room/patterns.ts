@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import { remembered } from './remembered.ts';
+import { memoize } from './remembered.ts';
 
 /** A stretch of a text, end exclusive. */
 export interface Span {
@@ -8,7 +8,7 @@ export interface Span {
 }
 
 /** RE2 matches in time linear in the text, whatever the pattern. Throws a sentence when it is not one. */
-export const patternOf = remembered(200, (source: string): RE2JS => {
+export const compilePattern = memoize(200, (source: string): RE2JS => {
   try {
     return RE2JS.compile(source);
   } catch (error) {
@@ -17,7 +17,7 @@ export const patternOf = remembered(200, (source: string): RE2JS => {
   }
 });
 
-export function* matchesOf(pattern: RE2JS, text: string): Generator<Span> {
+export function* findMatches(pattern: RE2JS, text: string): Generator<Span> {
   const matcher = pattern.matcher(text);
   while (matcher.find()) {
     // An empty match redacts nothing.
@@ -28,7 +28,7 @@ export function* matchesOf(pattern: RE2JS, text: string): Generator<Span> {
 const REDACTED = '[REDACTED]';
 
 /** The text with every stretch replaced; stretches that touch become one. */
-export function redacted(text: string, spans: readonly Span[]): string {
+export function redactSpans(text: string, spans: readonly Span[]): string {
   let out = '';
   let at = 0;
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {

@@ -1,7 +1,7 @@
 import { isValidPhoneNumber } from 'libphonenumber-js/min';
 import { RE2JS } from 're2js';
 import validator from 'validator';
-import { matchesOf, type Span } from './patterns.ts';
+import { findMatches, type Span } from './patterns.ts';
 
 interface PersonalData extends Span {
   kind: string;
@@ -52,19 +52,19 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** Personal data in a text, by kind. What is found is taken out for the kinds that follow, so that it cannot be part of their candidates. */
-export function personalDataIn(text: string): PersonalData[] {
+export function findPersonalData(text: string): PersonalData[] {
   const found: PersonalData[] = [];
   let rest = text;
   for (const { kind, candidate, confirm } of KINDS) {
-    const spans = [...matchesOf(candidate, rest)].filter(({ start, end }) => confirm(rest.slice(start, end)));
+    const spans = [...findMatches(candidate, rest)].filter(({ start, end }) => confirm(rest.slice(start, end)));
     for (const span of spans) found.push({ kind, ...span });
-    rest = blanked(rest, spans);
+    rest = blankSpans(rest, spans);
   }
   return found;
 }
 
 /** No candidate holds a line break. */
-function blanked(text: string, spans: readonly Span[]): string {
+function blankSpans(text: string, spans: readonly Span[]): string {
   let out = '';
   for (const { start, end } of spans) out += text.slice(out.length, start) + '\n'.repeat(end - start);
   return out + text.slice(out.length);

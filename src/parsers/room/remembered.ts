@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** Caches the results for the latest `most` sources. Failures are not cached. */
-export function remembered<T>(most: number, make: (source: string) => T): (source: string) => T {
+export function memoize<T>(most: number, make: (source: string) => T): (source: string) => T {
   const kept = new LRUCache<string, { value: T }>({ max: most });
   return (source) => {
     const known = kept.get(source);

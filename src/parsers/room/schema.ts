@@ -1,13 +1,13 @@
 import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { Ajv, type ValidateFunction } from 'ajv';
-import { patternOf } from './patterns.ts';
-import { remembered } from './remembered.ts';
+import { compilePattern } from './patterns.ts';
+import { memoize } from './remembered.ts';
 
 /** Patterns inside schemas run in linear time too. A validator distinguishes patterns by their text: without one, all would be the first. */
 export const regExp = Object.assign(
   (source: string) => {
-    const pattern = patternOf(source);
+    const pattern = compilePattern(source);
     return { test: (text: string) => pattern.matcher(text).find(), toString: () => source };
   },
   { code: 'linear' },
@@ -17,10 +17,10 @@ type Check = (value: unknown) => string | null;
 
 /** A check of JSON values. Throws a sentence if the schema is not valid. */
 export function schemaCheck(json_schema: Record<string, unknown>): Check {
-  return checkOf(JSON.stringify(json_schema));
+  return compileSchema(JSON.stringify(json_schema));
 }
 
-const checkOf = remembered(50, (source: string): Check => {
+const compileSchema = memoize(50, (source: string): Check => {
   const ajv = new Ajv({ strict: false, validateFormats: false, code: { regExp } });
   let validate: ValidateFunction;
   try {

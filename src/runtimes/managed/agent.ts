@@ -26,23 +26,23 @@ export interface Vendor {
 }
 
 /** The session of a task: the existing one, from any worker, or a new one. */
-export async function vendorSession(
+export async function findOrCreateSession(
   vendor: Vendor,
   input: Exchange,
   { model, hosted }: { model: string; hosted: Hosted },
 ): Promise<string> {
   const { client, signal } = vendor;
-  const agent = await agentOf(vendor, agentParams(input, model, hosted));
+  const agent = await findOrCreateAgent(vendor, agentParams(input, model, hosted));
   const opened = client.beta.sessions.list({ agent_id: agent, include_archived: true, limit: PAGE }, { signal });
   for await (const { id, metadata } of entriesOf(opened, 'sessions')) if (metadata[TASK] === input.task_id) return id;
-  const environment_id = await environmentOf(vendor);
+  const environment_id = await findOrCreateEnvironment(vendor);
   const title = `Perdura task ${input.task_id}`;
   const created = { agent, environment_id, title, metadata: { [TASK]: input.task_id } };
   return (await client.beta.sessions.create(created, { signal })).id;
 }
 
 /** Finds the session of an ended task whose replies do not name it; ignores archived ones. */
-export async function openSessionOf(
+export async function findOpenSession(
   { client, signal }: Vendor,
   { task_id, since }: { task_id: string; since: Date },
 ): Promise<string | null> {
@@ -52,14 +52,14 @@ export async function openSessionOf(
 }
 
 /** Agents are identified by a hash of their configuration, so that equal ones are created once. */
-async function agentOf({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
+async function findOrCreateAgent({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
   const made = client.beta.agents.list({ limit: PAGE }, { signal });
   for await (const { id, metadata } of entriesOf(made, 'agents')) if (metadata[HASH] === hash) return id;
   return (await client.beta.agents.create({ ...params, metadata: { [HASH]: hash } }, { signal })).id;
 }
 
-async function environmentOf({ client, signal }: Vendor): Promise<string> {
+async function findOrCreateEnvironment({ client, signal }: Vendor): Promise<string> {
   const known = client.beta.environments.list({ limit: PAGE }, { signal });
   for await (const { id, metadata } of entriesOf(known, 'environments'))
     if (metadata[ENVIRONMENT] === ENVIRONMENT_VERSION) return id;

@@ -1,7 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import { ModelFailure } from '../../domain/model-failure.ts';
-import { reasonOf } from '../../domain/reason.ts';
-import { ADVICE, refusedFailure, retryAfter } from '../failures.ts';
+import { getReason } from '../../domain/reason.ts';
+import { ADVICE, findRefusedFailure, parseRetryAfter } from '../failures.ts';
 
 const CODES: Record<number, string> = {
   401: 'model_unauthorized',
@@ -11,13 +11,13 @@ const CODES: Record<number, string> = {
 };
 
 /** Turns an error of the vendor's client into a ModelFailure with its message. */
-export function vendorFailureOf(error: unknown): unknown {
-  const refused = refusedFailure(error);
+export function toVendorFailure(error: unknown): unknown {
+  const refused = findRefusedFailure(error);
   if (refused) return refused;
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The provider did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError)
-    return new ModelFailure(`The provider cannot be reached: ${reasonOf(error)}`, {
+    return new ModelFailure(`The provider cannot be reached: ${getReason(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
     });
@@ -29,7 +29,7 @@ export function vendorFailureOf(error: unknown): unknown {
     return new ModelFailure(`The provider answered: ${message}${advice}`, {
       code,
       recoverable,
-      retry_after_ms: retryAfter(headers),
+      retry_after_ms: parseRetryAfter(headers),
       status,
     });
   }

@@ -8,9 +8,9 @@ import { ModelFailure } from '../../domain/model-failure.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
 import { noModel } from '../failures.ts';
 import type { Exchange, ModelReply, ModelRuntime } from '../runtime.ts';
-import { type Hosted, openSessionOf, vendorSession } from './agent.ts';
+import { findOpenSession, findOrCreateSession, type Hosted } from './agent.ts';
 import { archive, endSession, isHaltReason, stop } from './end.ts';
-import { vendorFailureOf } from './failures.ts';
+import { toVendorFailure } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
 import { entriesOf } from './pages.ts';
 
@@ -44,7 +44,7 @@ const PATIENCE = 3;
  * The vendor's managed agent sessions: one session per task. The session's event list is the record, so another worker resumes an
  * interrupted exchange by reading it: nothing is sent twice, and no answer is requested twice.
  */
-export function managedSession({ client, default_model, hosted, idle_ms = IDLE_MS }: ManagedSessionOptions): ModelRuntime {
+export function createManagedRuntime({ client, default_model, hosted, idle_ms = IDLE_MS }: ManagedSessionOptions): ModelRuntime {
   return {
     async exchange(input, emit, outer) {
       const model = input.model ?? default_model;
@@ -55,7 +55,7 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
       const cursor = input.cursor as SessionCursor | null;
       let session_id = cursor?.session_id;
       try {
-        session_id ??= await vendorSession({ client, signal }, input, { model, hosted });
+        session_id ??= await findOrCreateSession({ client, signal }, input, { model, hosted });
         const place: Place = { client, session_id, seen: cursor?.seen ?? null, signal, touch: () => void timer.refresh() };
         return await converse(place, input, { emit, model });
       } catch (error) {
@@ -66,7 +66,7 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
             code: 'model_timeout',
             recoverable: true,
           });
-        throw vendorFailureOf(error);
+        throw toVendorFailure(error);
       } finally {
         clearTimeout(timer);
       }
@@ -75,7 +75,7 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
       const known = cursor as Partial<SessionCursor> | null;
       if (known?.archived) return;
       const since = new Date((started_at?.getTime() ?? 0) - CLOCKS_APART_MS);
-      const session_id = known?.session_id ?? (await openSessionOf({ client, signal }, { task_id, since }));
+      const session_id = known?.session_id ?? (await findOpenSession({ client, signal }, { task_id, since }));
       if (session_id) await endSession({ client, signal }, session_id);
     },
   };
@@ -98,7 +98,7 @@ async function converse(
   // Subscribe before reading the past events, so that none is missed.
   const stream = await client.beta.sessions.events.stream(session_id, { event_deltas: ['agent.message'] }, { signal });
   const past = await history(place);
-  const fresh = past.slice(firstAfter(past, place.seen));
+  const fresh = past.slice(findFirstUnseen(past, place.seen));
   const due = dueEvents(input, fresh);
   const answered = new Set(
     [...past, ...due].flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])),
@@ -110,7 +110,7 @@ async function converse(
   for (let patience = PATIENCE; ; patience -= 1) {
     rest ??= await untilRest(events, fold, place);
     if (rest.kind === 'answered' || input.tools.length > 0 || patience === 0) break;
-    const denials = rest.calls.map(({ id }): Sent => resultOf(id, NO_TOOLS, true));
+    const denials = rest.calls.map(({ id }): Sent => toResultEvent(id, NO_TOOLS, true));
     for (const { id } of rest.calls) answered.add(id);
     await client.beta.sessions.events.send(session_id, { events: denials }, { signal });
     rest = null;
@@ -147,7 +147,7 @@ function replay(fresh: ListedEvent[], fold: ReturnType<typeof foldEvents>, waiti
   return rest;
 }
 
-const firstAfter = (past: ListedEvent[], seen: string | null) => (seen ? past.findIndex(({ id }) => id === seen) + 1 : 0);
+const findFirstUnseen = (past: ListedEvent[], seen: string | null) => (seen ? past.findIndex(({ id }) => id === seen) + 1 : 0);
 
 async function untilRest(
   events: AsyncIterator<SessionEvent>,
@@ -173,7 +173,7 @@ function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
   return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
     if (role === 'tool') {
       const id = idOf.get(call_id ?? '');
-      return id && !answered.has(id) ? [resultOf(id, content, kind === 'denial')] : [];
+      return id && !answered.has(id) ? [toResultEvent(id, content, kind === 'denial')] : [];
     }
     if ((role !== 'user' && role !== 'system') || kind === 'summary' || texts.includes(content)) return [];
     return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];
@@ -182,7 +182,7 @@ function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
 
 const blockText = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text ?? '').join('');
 
-const resultOf = (custom_tool_use_id: string, text: string, is_error: boolean): Sent => ({
+const toResultEvent = (custom_tool_use_id: string, text: string, is_error: boolean): Sent => ({
   type: 'user.custom_tool_result',
   custom_tool_use_id,
   is_error,

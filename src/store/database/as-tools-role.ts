@@ -7,13 +7,13 @@ export type IsToolsRole = () => Promise<boolean>;
 /** Asked once, and only in workers that only call tools: a worker of all roles reads everything. */
 export function toolsRole(pool: Queryable, only_tools: boolean): IsToolsRole {
   if (!only_tools) return async () => false;
-  let known: Promise<boolean> | undefined;
+  let answer: Promise<boolean> | undefined;
   const ask = async () => (await row<{ restricted: boolean }>(pool, restrictedRole()))?.restricted ?? false;
   return () => {
-    known ??= ask().catch((error: unknown) => {
-      known = undefined;
+    answer ??= ask().catch((error: unknown) => {
+      answer = undefined;
       throw error;
     });
-    return known;
+    return answer;
   };
 }

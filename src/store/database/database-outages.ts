@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { type Outage, OutageError, outageOf } from '../../domain/outages.ts';
+import { findOutage, type Outage, OutageError } from '../../domain/outages.ts';
 
 const unavailable = (sentence: string): Outage => ({ code: 'database_unavailable', sentence });
 
@@ -60,8 +60,8 @@ const ALSO: Record<string, Outage> = {
 function ofState(state: string): Outage | null {
   if (Object.hasOwn(ALSO, state)) return ALSO[state] as Outage;
   if (OF_STATEMENTS.has(state.slice(0, 2))) return null;
-  const known = [state, state.slice(0, 3), state.slice(0, 2)].find((name) => Object.hasOwn(SENTENCES, name));
-  return known ? (SENTENCES[known] as Outage) : unavailable(`The database does not serve now (SQLSTATE ${state})`);
+  const code = [state, state.slice(0, 3), state.slice(0, 2)].find((name) => Object.hasOwn(SENTENCES, name));
+  return code ? (SENTENCES[code] as Outage) : unavailable(`The database does not serve now (SQLSTATE ${state})`);
 }
 
 /** How to call a failed connection, by the code or the message of Node and `pg`. Any other is an outage as well. */
@@ -92,9 +92,9 @@ export function connectionOutage(error: unknown): OutageError {
     return new OutageError(outage === RIGHTS ? REFUSED : outage, error);
   }
   const { code = '', message = '' } = (first ?? {}) as { code?: string; message?: string };
-  const own = outageOf(error);
-  const known = CONNECTING.find(([pattern]) => pattern.test(code) || pattern.test(message));
-  return new OutageError(own ?? known?.[1](message) ?? UNREACHABLE, error);
+  const own = findOutage(error);
+  const match = CONNECTING.find(([pattern]) => pattern.test(code) || pattern.test(message));
+  return new OutageError(own ?? match?.[1](message) ?? UNREACHABLE, error);
 }
 
 /** `pg` gives it no code. */

@@ -10,7 +10,7 @@ export interface Database {
   pool: pg.Pool;
   prisma: PrismaClient;
   /** Whether as many statements wait for a connection as can be served in time. */
-  crowded(): boolean;
+  isCrowded(): boolean;
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export const LONG_STATEMENT_MS = 60_000;
 const IDLE_IN_TRANSACTION_MS = 5_000;
 
 /** How every connection to the database is opened: one that is silent is noticed within seconds. */
-export const connectionTo = (url: string, name: string): pg.ClientConfig => ({
+export const buildClientConfig = (url: string, name: string): pg.ClientConfig => ({
   connectionString: url,
   application_name: name,
   connectionTimeoutMillis: CONNECT_MS,
@@ -54,7 +54,7 @@ export const SESSION = {
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, max_connections = 20, pooled = false, on_error = () => {} } = options;
   const pool = new OutagePool({
-    ...connectionTo(url, 'perdura'),
+    ...buildClientConfig(url, 'perdura'),
     Client: PooledClient as never,
     max: max_connections,
     connectionTimeoutMillis: POOL_WAIT_MS,
@@ -62,12 +62,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(pooled ? { unnamed: true } : SESSION),
   } as pg.PoolConfig);
   pool.on('error', on_error);
-  const end = replaceSilent(pool, connectionTo(url, 'perdura probe'));
+  const end = replaceSilent(pool, buildClientConfig(url, 'perdura probe'));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     pool,
     prisma,
-    crowded: () => pool.waitingCount >= max_connections * WAITING_PER_CONNECTION,
+    isCrowded: () => pool.waitingCount >= max_connections * WAITING_PER_CONNECTION,
     async close() {
       await prisma.$disconnect();
       await end();
@@ -81,14 +81,14 @@ export interface Queryable {
 }
 
 /** The same pool, with another time limit per statement. */
-export const within = (pool: Queryable, query_timeout: number): Queryable => ({
+export const withTimeLimit = (pool: Queryable, query_timeout: number): Queryable => ({
   query: (statement) => pool.query({ ...statement, query_timeout } as pg.QueryConfig),
 });
 
 /** The rows of a prepared statement. */
 export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R[]> {
-  const { rows: found } = await pool.query(query);
-  return found as R[];
+  const { rows: result } = await pool.query(query);
+  return result as R[];
 }
 
 export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R | undefined> {
@@ -99,7 +99,7 @@ export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R 
  * Reads whose statements are planned for their values, for filters that find few rows or most of them. The embedded server plans once
  * for any value, which is right for statements that find rows by their keys.
  */
-export const plannedForValues = <T>(pool: pg.Pool, read: (connection: Queryable) => Promise<T>): Promise<T> =>
+export const withCustomPlans = <T>(pool: pg.Pool, read: (connection: Queryable) => Promise<T>): Promise<T> =>
   inTransaction(pool, async (connection) => {
     await connection.query(planForValues());
     return read(connection);
@@ -109,23 +109,23 @@ export const plannedForValues = <T>(pool: pg.Pool, read: (connection: Queryable)
 export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
   const connection = await pool.connect();
   let broken: Error | undefined;
-  const lost = (error: Error) => {
+  const markBroken = (error: Error) => {
     broken = error;
   };
   // The pool handles errors of idle connections only; without this listener a lost connection would end the process.
-  connection.on('error', lost);
+  connection.on('error', markBroken);
   try {
     await connection.query('BEGIN');
     const done = await work(connection);
     await connection.query('COMMIT');
     return done;
   } catch (error) {
-    await connection.query('ROLLBACK').catch(lost);
+    await connection.query('ROLLBACK').catch(markBroken);
     // The session of this connection may lack what others have, such as its prepared statements.
     if (error instanceof OutageError) broken ??= error;
     throw error;
   } finally {
-    connection.off('error', lost);
+    connection.off('error', markBroken);
     connection.release(broken);
   }
 }

@@ -40,7 +40,7 @@ export type IdempotencyStore = ReturnType<typeof idempotencyStore>;
 
 export function idempotencyStore(prisma: PrismaClient) {
   const where = ({ principal, key }: KeyOf) => ({ principal_key: { principal, key } });
-  const unanswered = ({ principal, key }: KeyOf) => ({ principal, key, reply: { equals: Prisma.DbNull } });
+  const buildUnansweredFilter = ({ principal, key }: KeyOf) => ({ principal, key, reply: { equals: Prisma.DbNull } });
   return {
     async claim({ principal, key }: KeyOf, request_hash: string): Promise<Claim> {
       const now = Date.now();
@@ -49,16 +49,16 @@ export function idempotencyStore(prisma: PrismaClient) {
       const data = [{ principal, key, request_hash, reserved_id }];
       const { count } = await prisma.idempotencyKey.createMany({ data, skipDuplicates: true });
       if (count === 1) return { kind: 'new', reserved_id, repeated: false };
-      const known = await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) });
-      if (known && known.request_hash !== request_hash) return { kind: 'mismatch' };
-      if (!known || isWithdrawn(known.reply)) return { kind: 'busy' };
-      if (known.reply !== null) return { kind: 'replay', reply: known.reply };
+      const entry = await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) });
+      if (entry && entry.request_hash !== request_hash) return { kind: 'mismatch' };
+      if (!entry || isWithdrawn(entry.reply)) return { kind: 'busy' };
+      if (entry.reply !== null) return { kind: 'replay', reply: entry.reply };
       // A time that is further ahead was written before the clock was set back.
       const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
-      const seen = { principal, key, created_at: known.created_at };
+      const seen = { principal, key, created_at: entry.created_at };
       const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
-      return taken.count === 1 && known.reserved_id
-        ? { kind: 'new', reserved_id: known.reserved_id, repeated: true }
+      return taken.count === 1 && entry.reserved_id
+        ? { kind: 'new', reserved_id: entry.reserved_id, repeated: true }
         : { kind: 'busy' };
     },
     /** The id reserved for the request's record; null if the key is unused. */
@@ -68,11 +68,11 @@ export function idempotencyStore(prisma: PrismaClient) {
     /** Stores the reply of a request, unless it already has one. */
     async keep(key: KeyOf, reply: unknown): Promise<Kept> {
       const data = { reply: reply as Prisma.InputJsonValue };
-      const { count } = await prisma.idempotencyKey.updateMany({ where: unanswered(key), data });
+      const { count } = await prisma.idempotencyKey.updateMany({ where: buildUnansweredFilter(key), data });
       if (count === 1) return { kind: 'kept' };
-      const known = await prisma.idempotencyKey.findUnique({ where: where(key) });
-      if (!known || known.reply === null) return { kind: 'kept' };
-      return isWithdrawn(known.reply) ? { kind: 'withdrawn' } : { kind: 'answered', reply: known.reply };
+      const entry = await prisma.idempotencyKey.findUnique({ where: where(key) });
+      if (!entry || entry.reply === null) return { kind: 'kept' };
+      return isWithdrawn(entry.reply) ? { kind: 'withdrawn' } : { kind: 'answered', reply: entry.reply };
     },
     /** Marks a request in progress as cancelled by its sender; false if it already has a reply. */
     async withdraw(key: KeyOf): Promise<boolean> {
@@ -84,10 +84,10 @@ export function idempotencyStore(prisma: PrismaClient) {
      */
     async failed(key: KeyOf, error: unknown, { repeated }: { repeated: boolean }): Promise<void> {
       if (!repeated && error instanceof AppError && !UNCERTAIN.includes(error.kind))
-        await prisma.idempotencyKey.deleteMany({ where: unanswered(key) });
+        await prisma.idempotencyKey.deleteMany({ where: buildUnansweredFilter(key) });
       else
         await prisma.idempotencyKey.updateMany({
-          where: unanswered(key),
+          where: buildUnansweredFilter(key),
           data: { created_at: new Date(Date.now() - LOST_MS - 1) },
         });
     },

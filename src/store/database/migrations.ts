@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import { connectTo } from './reachable.ts';
+import { openConnection } from './reachable.ts';
 
 /** The lock id of Prisma's own engine, so that the two never migrate at once. */
 const ADVISORY_LOCK = 72707369;
@@ -40,15 +40,15 @@ interface Migration {
  * If killed at any moment, it leaves each migration either applied and recorded, or neither.
  */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {
-  const client = await connectTo(url, 'perdura migrations');
+  const client = await openConnection(url, 'perdura migrations');
   try {
     await client.query(`SELECT pg_advisory_lock(${ADVISORY_LOCK})`);
     await client.query(BOOKKEEPING);
-    const { rows: known } = await client.query<Applied>(KNOWN);
-    const migrations = await migrationsIn(folder);
-    refuseNewer(known, migrations);
+    const { rows: history } = await client.query<Applied>(KNOWN);
+    const migrations = await loadMigrations(folder);
+    refuseNewer(history, migrations);
     const fresh: string[] = [];
-    for (const migration of migrations) if (await apply(client, migration, known)) fresh.push(migration.name);
+    for (const migration of migrations) if (await apply(client, migration, history)) fresh.push(migration.name);
     return fresh;
   } finally {
     await client.end();
@@ -60,10 +60,10 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
  * migrations this code has.
  */
 export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder: string): Promise<number> {
-  const migrations = await migrationsIn(folder);
-  const known = await appliedMigrations(database);
-  refuseNewer(known, migrations);
-  const applied = new Set(known.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
+  const migrations = await loadMigrations(folder);
+  const history = await listAppliedMigrations(database);
+  refuseNewer(history, migrations);
+  const applied = new Set(history.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
   const missing = migrations.filter(({ name }) => !applied.has(name));
   if (missing.length === 0) return migrations.length;
   throw new Error(
@@ -72,36 +72,36 @@ export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder:
 }
 
 /** As the database notes them; none in an empty database. */
-export async function appliedMigrations(database: Pick<pg.Pool, 'query'>): Promise<Applied[]> {
+export async function listAppliedMigrations(database: Pick<pg.Pool, 'query'>): Promise<Applied[]> {
   const { rows } = await database.query<{ present: boolean }>(HAS_BOOKKEEPING);
   return rows[0]?.present ? (await database.query<Applied>(KNOWN)).rows : [];
 }
 
 /** Throws a sentence if this code does not work on a database with these migrations, because it is older. */
-export async function refuseNewerSchema(known: Noted[], folder: string): Promise<void> {
-  refuseNewer(known, await migrationsIn(folder));
+export async function refuseNewerSchema(history: Noted[], folder: string): Promise<void> {
+  refuseNewer(history, await loadMigrations(folder));
 }
 
-function refuseNewer(known: Noted[], migrations: Migration[]): void {
-  refuseUnreleased(known, migrations[0]?.name ?? '');
+function refuseNewer(history: Noted[], migrations: Migration[]): void {
+  refuseUnreleased(history, migrations[0]?.name ?? '');
   const ours = new Set(migrations.map(({ name }) => name));
   const newest = migrations.at(-1)?.name ?? '';
-  const foreign = known.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
+  const foreign = history.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
   if (!foreign) return;
   throw new Error(
     `The database schema is newer than this version of Perdura, which does not work with its migration ${foreign.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
   );
 }
 
-function refuseUnreleased(known: Noted[], first: string): void {
-  if (!known.some(({ migration_name }) => migration_name < first)) return;
+function refuseUnreleased(history: Noted[], first: string): void {
+  if (!history.some(({ migration_name }) => migration_name < first)) return;
   throw new Error(
     'This database was made by a version before 0.1.0, which cannot be upgraded. Start that version once more and run `perdura export --output installation.json`; ' +
       'then start this version with another PERDURA_HOME or DATABASE_URL and run `perdura import installation.json`.',
   );
 }
 
-async function migrationsIn(folder: string): Promise<Migration[]> {
+async function loadMigrations(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   return Promise.all(
@@ -112,8 +112,8 @@ async function migrationsIn(folder: string): Promise<Migration[]> {
   );
 }
 
-async function apply(client: pg.Client, { name, sql, checksum }: Migration, known: Applied[]): Promise<boolean> {
-  const before = known.find(({ migration_name }) => migration_name === name);
+async function apply(client: pg.Client, { name, sql, checksum }: Migration, history: Applied[]): Promise<boolean> {
+  const before = history.find(({ migration_name }) => migration_name === name);
   if (before?.finished_at && before.checksum !== checksum)
     throw new Error(`The migration ${name} was edited after it was applied`);
   if (before?.finished_at) return false;

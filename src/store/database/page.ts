@@ -14,9 +14,9 @@ export interface Paging {
 }
 
 /** Ids grow with time, so the last id of a page is where the next begins. */
-export const cursorOf = (id: string) => Buffer.from(id, 'utf8').toString('base64url');
+export const toCursor = (id: string) => Buffer.from(id, 'utf8').toString('base64url');
 
-export function idOfCursor(cursor: string | undefined): string | undefined {
+export function parseCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString('utf8');
   if (!isUuid(id)) throw badCursor();
@@ -35,9 +35,9 @@ interface Cut<T> {
 }
 
 /** Cuts a page from rows, of which one more than `limit` was queried. */
-export function pageOf<T>(found: T[], { total, limit, cursorAt }: Cut<T>): RowPage<T> {
-  const items = found.slice(0, limit);
-  return { items, total, next: found.length > limit ? cursorAt(items.at(-1)!) : null };
+export function cutPage<T>(rows: T[], { total, limit, cursorAt }: Cut<T>): RowPage<T> {
+  const items = rows.slice(0, limit);
+  return { items, total, next: rows.length > limit ? cursorAt(items.at(-1)!) : null };
 }
 
 /** The part of a Prisma model that a list needs. */
@@ -56,13 +56,13 @@ interface Listing<Row, T, By extends string> {
 }
 
 /** A page of a table's matching rows, newest first, each mapped by `shown`. */
-export async function listed<Row, T extends { [column in By]: string }, By extends string = 'id'>(
+export async function listPage<Row, T extends { [column in By]: string }, By extends string = 'id'>(
   model: unknown,
   { where, paging: { limit, cursor }, shown, more, by = 'id' as By }: Listing<Row, T, By>,
 ): Promise<RowPage<T>> {
   const table = model as Listed<Row>;
-  const after = idOfCursor(cursor);
-  const [found, total] = await Promise.all([
+  const after = parseCursor(cursor);
+  const [rows, total] = await Promise.all([
     table.findMany({
       where: { AND: [where, after ? { [by]: { lt: after } } : {}] },
       orderBy: { [by]: 'desc' },
@@ -71,7 +71,7 @@ export async function listed<Row, T extends { [column in By]: string }, By exten
     }),
     table.count({ where }),
   ]);
-  return pageOf(found.map(shown), { total, limit, cursorAt: (last) => cursorOf(last[by]) });
+  return cutPage(rows.map(shown), { total, limit, cursorAt: (last) => toCursor(last[by]) });
 }
 
 /** The wire format of rows: dates as ISO 8601 in UTC. */

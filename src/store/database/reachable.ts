@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionTo, SESSION } from './database.ts';
+import { buildClientConfig, SESSION } from './database.ts';
 
 /** Postgres does not take connections from here: a sentence with its address and what it answered. */
 export class DatabaseUnreachable extends Error {}
@@ -11,29 +11,31 @@ interface Connecting {
 }
 
 /** Opens a connection that is ready for statements, and throws `DatabaseUnreachable` if it cannot. */
-export async function connectTo(
+export async function openConnection(
   url: string,
   name: string,
   { setting = 'DATABASE_URL', session = {} }: Connecting = {},
 ): Promise<pg.Client> {
   try {
-    const client = new pg.Client({ ...connectionTo(url, name), ...session });
+    const client = new pg.Client({ ...buildClientConfig(url, name), ...session });
     // An error after a failed attempt says nothing new.
     client.on('error', () => {});
     await client.connect();
     return client;
   } catch (error) {
-    throw new DatabaseUnreachable(`Postgres at ${placeOf(url)} cannot be used (${setting}): ${reasonOf(error)}`);
+    throw new DatabaseUnreachable(
+      `Postgres at ${describeAddress(url)} cannot be used (${setting}): ${describeConnectionError(error)}`,
+    );
   }
 }
 
 /** Throws `DatabaseUnreachable` if the database does not take connections, or not those of the pool. */
 export async function requireReachable({ database_url, direct_database_url }: Addresses): Promise<void> {
   const session = direct_database_url === null ? SESSION : {};
-  const client = await connectTo(database_url, 'perdura start', { session });
+  const client = await openConnection(database_url, 'perdura start', { session });
   await client.end();
   if (direct_database_url === null) return;
-  const direct = await connectTo(direct_database_url, 'perdura start', { setting: 'DATABASE_DIRECT_URL' });
+  const direct = await openConnection(direct_database_url, 'perdura start', { setting: 'DATABASE_DIRECT_URL' });
   await direct.end();
 }
 
@@ -42,14 +44,14 @@ interface Addresses {
   direct_database_url: string | null;
 }
 
-function placeOf(text: string): string {
+function describeAddress(text: string): string {
   if (!URL.canParse(text)) return 'its socket';
   const url = new URL(text);
   return `${url.searchParams.get('host') ?? url.hostname}:${url.port || 5432}, database ${url.pathname.slice(1)},`;
 }
 
 /** An attempt at several addresses fails with all of their errors and no message. */
-function reasonOf(error: unknown): string {
+function describeConnectionError(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(({ message }: Error) => message).join('; ');
   const { code, message } = error as NodeJS.ErrnoException;
   if (/unsupported startup parameter/.test(message)) return `${message}; ${POOLER}`;

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { AppError, conflict, one } from '../../domain/errors.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import { listed, type RowPage, wire } from './page.ts';
+import { listPage, type RowPage, wire } from './page.ts';
 
 /** The part of a Prisma model that a resource needs. */
 interface Table {
@@ -46,18 +46,18 @@ export function resource<R extends { id: string }>(
   { noun, tagged = true, searched = ['name', 'description'] }: ResourceFacts,
 ): Resource<R> {
   const table = model as Table;
-  const wired = (row: unknown) => wire(row as object) as R;
+  const toRecord = (row: unknown) => wire(row as object) as R;
   return {
     list: (filter, where = {}) =>
-      listed(table, { where: { AND: [where, ...conditions(filter, { tagged, searched })] }, paging: filter, shown: wired }),
+      listPage(table, { where: { AND: [where, ...conditions(filter, { tagged, searched })] }, paging: filter, shown: toRecord }),
     async find(id) {
-      const found = await table.findUnique({ where: { id } });
-      return found ? wired(found) : null;
+      const record = await table.findUnique({ where: { id } });
+      return record ? toRecord(record) : null;
     },
-    create: async (values) => wired(await refused(noun, table.create({ data: { id: uuid(), ...values } }))),
-    update: async (id, values) => wired(await refused(noun, table.update({ where: { id }, data: values }))),
+    create: async (values) => toRecord(await translateConstraintErrors(noun, table.create({ data: { id: uuid(), ...values } }))),
+    update: async (id, values) => toRecord(await translateConstraintErrors(noun, table.update({ where: { id }, data: values }))),
     async remove(id) {
-      await refused(noun, table.delete({ where: { id } }));
+      await translateConstraintErrors(noun, table.delete({ where: { id } }));
     },
   };
 }
@@ -75,7 +75,7 @@ export function conditions(
 }
 
 /** Turns the database's constraint errors into readable ones. */
-export async function refused<T>(noun: string, work: Promise<T>): Promise<T> {
+export async function translateConstraintErrors<T>(noun: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -48,16 +48,16 @@ export class PooledClient extends pg.Client {
     // The pool listens while it has the connection, and not any more while it closes it.
     this.on('error', () => {});
     const query = this.query.bind(this) as (...args: unknown[]) => unknown;
-    const failed = (error: unknown) => {
+    const toStatementError = (error: unknown) => {
       if (error instanceof Error && isSilent(error)) void this.end();
       return statementError(error, this.broken);
     };
     this.query = ((...args: unknown[]) => {
       const given = config.unnamed ? withoutName(args) : args;
       const callback = given.at(-1);
-      if (typeof callback !== 'function') return answerOf(query(...given), failed);
-      const answered: Answered = (error, result) => callback(error && failed(error), result);
-      return query(...given.slice(0, -1), answered);
+      if (typeof callback !== 'function') return mapRejection(query(...given), toStatementError);
+      const onAnswer: Answered = (error, result) => callback(error && toStatementError(error), result);
+      return query(...given.slice(0, -1), onAnswer);
     }) as typeof this.query;
   }
 
@@ -91,7 +91,7 @@ export class PooledClient extends pg.Client {
   }
 }
 
-function answerOf(answer: unknown, failed: (error: unknown) => unknown): unknown {
+function mapRejection(answer: unknown, failed: (error: unknown) => unknown): unknown {
   if (!(answer instanceof Promise)) return answer;
   return answer.catch((error: unknown) => {
     throw failed(error);
@@ -125,9 +125,9 @@ interface Wait {
  * Returns a function that closes the pool.
  */
 export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Promise<void> {
-  const { busy, dropIdle, all } = connectionsOf(pool);
+  const { busy, dropIdle, all } = trackConnections(pool);
   let asking = false;
-  async function look(): Promise<void> {
+  async function replaceLostConnections(): Promise<void> {
     const doubted = [...busy].filter(([client, wait]) => isDoubted(client, wait));
     if (asking || doubted.length === 0) return;
     asking = true;
@@ -144,7 +144,7 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
     busy.set(client, statement ? { statement, since: now, ask_at: now + DOUBT_MS, denied: false } : null);
     return false;
   }
-  const watch = setInterval(() => void look(), LOOK_MS).unref();
+  const watch = setInterval(() => void replaceLostConnections(), LOOK_MS).unref();
   return async () => {
     clearInterval(watch);
     const open = all();
@@ -155,7 +155,7 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
 }
 
 /** The connections of a pool that are in use. One that came to its time limit takes those that are idle with it. */
-function connectionsOf(pool: pg.Pool) {
+function trackConnections(pool: pg.Pool) {
   const idle = new Set<PooledClient>();
   const busy = new Map<PooledClient, Wait | null>();
   const dropIdle = () => {

@@ -41,7 +41,7 @@ const PRIVATE = {
 type Words = Pick<(typeof PRIVATE)[keyof typeof PRIVATE], 'one' | 'many'>;
 
 /** What refers to a record, as `agent name` or `workflow title`. Other users' workflows and evaluations are only counted. */
-export async function usersOf(
+export async function listReferrers(
   prisma: PrismaClient,
   { table, id }: { table: Used; id: string },
   viewer: string,
@@ -51,11 +51,14 @@ export async function usersOf(
   for (const use of USES[table]) {
     const where = whereUsed(use, id);
     const model = prisma[use.by] as unknown as Counted;
-    const kept = use.by === 'agent' ? null : PRIVATE[use.by];
-    const own = kept ? { ...where, [kept.owner]: viewer } : where;
-    const found = await model.findMany({ where: own, orderBy: { id: 'asc' }, take: MOST });
-    users.push(...found.map((user) => `${use.by} ${user.name ?? user.title ?? user.id}${use.by === 'evaluation' ? ENDS : ''}`));
-    if (kept) others.push(...countOfOthers(await model.count({ where: { ...where, [kept.owner]: { not: viewer } } }), kept));
+    const privacy = use.by === 'agent' ? null : PRIVATE[use.by];
+    const own = privacy ? { ...where, [privacy.owner]: viewer } : where;
+    const referrers = await model.findMany({ where: own, orderBy: { id: 'asc' }, take: MOST });
+    users.push(
+      ...referrers.map((user) => `${use.by} ${user.name ?? user.title ?? user.id}${use.by === 'evaluation' ? ENDS : ''}`),
+    );
+    if (privacy)
+      others.push(...countOfOthers(await model.count({ where: { ...where, [privacy.owner]: { not: viewer } } }), privacy));
   }
   return [...[...new Set(users)].slice(0, MOST), ...others];
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AuditEntry, AuditQuery } from '../../contracts/audit.ts';
 import type { PrismaClient, AuditEntry as Row } from '../../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
-import { listed, wireAs } from '../database/page.ts';
+import { listPage, wireAs } from '../database/page.ts';
 import { addAudit, takeAuditTurn } from './audit.sql.ts';
 
 /** An entry before it is written; the database gives it its time. */
@@ -16,7 +16,7 @@ export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaCl
       await rows(pool, addAudit({ entries: JSON.stringify(entries), queued }));
     },
     list: ({ limit, cursor, since, until, resource_id, ...exact }: AuditQuery) =>
-      listed(prisma.auditEntry, {
+      listPage(prisma.auditEntry, {
         where: {
           AND: [
             exact,
@@ -43,8 +43,8 @@ export function auditQueueStore({ pool, prisma }: { pool: pg.Pool; prisma: Prism
         if (!(await row<{ taken: boolean }>(connection, takeAuditTurn()))?.taken) return null;
         const queued = await prisma.auditQueueEntry.findMany({ orderBy: { seq: 'asc' }, take: most });
         if (queued.length === 0) return 0;
-        const found = await prisma.auditEntry.findMany({ where: { id: { in: queued.map(({ entry_id }) => entry_id) } } });
-        const entries = queued.flatMap(({ entry_id }) => found.find(({ id }) => id === entry_id) ?? []).map(entryOfRow);
+        const entry_rows = await prisma.auditEntry.findMany({ where: { id: { in: queued.map(({ entry_id }) => entry_id) } } });
+        const entries = queued.flatMap(({ entry_id }) => entry_rows.find(({ id }) => id === entry_id) ?? []).map(entryOfRow);
         if (entries.length > 0 && !(await send(entries))) return 0;
         await prisma.auditQueueEntry.deleteMany({ where: { seq: { in: queued.map(({ seq }) => seq) } } });
         return queued.length;

@@ -10,7 +10,7 @@ export interface BrowserSession extends Principal {
   expires_at: Date;
 }
 
-const hashOf = (session: string) => new Uint8Array(createHash('sha256').update(session).digest());
+const hashSession = (session: string) => new Uint8Array(createHash('sha256').update(session).digest());
 
 export function browserSessionStore(prisma: PrismaClient) {
   const table = prisma.browserSession;
@@ -18,15 +18,15 @@ export function browserSessionStore(prisma: PrismaClient) {
     /** Returns the id of the session, which only the browser keeps. */
     async create({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Promise<string> {
       const session = `ps_${randomBytes(OWN_TOKEN_BYTES).toString('base64url')}`;
-      await table.create({ data: { hash: hashOf(session), provider, subject, login, claimed_role, expires_at } });
+      await table.create({ data: { hash: hashSession(session), provider, subject, login, claimed_role, expires_at } });
       return session;
     },
     async known(session: string): Promise<BrowserSession | null> {
-      const found = await table.findFirst({ where: { hash: hashOf(session), expires_at: { gt: new Date() } } });
-      return found && { ...found, claimed_role: found.claimed_role as CallerRole | null };
+      const record = await table.findFirst({ where: { hash: hashSession(session), expires_at: { gt: new Date() } } });
+      return record && { ...record, claimed_role: record.claimed_role as CallerRole | null };
     },
     async remove(session: string): Promise<void> {
-      await table.deleteMany({ where: { hash: hashOf(session) } });
+      await table.deleteMany({ where: { hash: hashSession(session) } });
     },
   };
 }

@@ -5,13 +5,13 @@ const DEFAULTS: PersonSettings = { views: [] };
 
 /** What people have set for themselves; the defaults until they have. */
 export function personSettings({ personSettings: table }: PrismaClient) {
-  const settingsOf = (row: { views: unknown } | null) =>
+  const toSettings = (row: { views: unknown } | null) =>
     row === null ? DEFAULTS : { views: row.views as PersonSettings['views'] };
   return {
-    read: async (owner: string): Promise<PersonSettings> => settingsOf(await table.findUnique({ where: { owner } })),
+    read: async (owner: string): Promise<PersonSettings> => toSettings(await table.findUnique({ where: { owner } })),
     async change(owner: string, { views }: { views?: PersonSettings['views'] | undefined }): Promise<PersonSettings> {
       const set = views === undefined ? {} : { views };
-      return settingsOf(await table.upsert({ where: { owner }, create: { owner, ...set }, update: set }));
+      return toSettings(await table.upsert({ where: { owner }, create: { owner, ...set }, update: set }));
     },
   };
 }

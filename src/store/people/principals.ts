@@ -23,8 +23,8 @@ export function principalStore(prisma: PrismaClient) {
       await table.upsert({ where: { id }, create: { id, ...data }, update: data });
     },
     async find(id: string): Promise<KnownPrincipal | null> {
-      const found = await table.findUnique({ where: { id } });
-      return found && { ...found, claimed_role: found.claimed_role as CallerRole | null };
+      const principal = await table.findUnique({ where: { id } });
+      return principal && { ...principal, claimed_role: principal.claimed_role as CallerRole | null };
     },
   };
 }

@@ -20,20 +20,20 @@ interface QuotaSettings {
   RUNNING_TASKS_PER_PRINCIPAL: number;
 }
 
-export function quotasOf(store: QuotaStore, config: QuotaSettings): Quotas {
+export function createQuotas(store: QuotaStore, config: QuotaSettings): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
   /** The tasks that are being made, by owner. */
   const making = new Map<string, Set<Promise<unknown>>>();
 
-  function counted<T>(owner: string, made: Promise<T>): Promise<T> {
+  function trackTask<T>(owner: string, task: Promise<T>): Promise<T> {
     const all = making.get(owner) ?? new Set();
     making.set(owner, all);
-    const ended: Promise<unknown> = Promise.allSettled([made]).then(() => {
+    const ended: Promise<unknown> = Promise.allSettled([task]).then(() => {
       all.delete(ended);
       if (all.size === 0 && making.get(owner) === all) making.delete(owner);
     });
     all.add(ended);
-    return made;
+    return task;
   }
 
   return {
@@ -54,8 +54,8 @@ export function quotasOf(store: QuotaStore, config: QuotaSettings): Quotas {
         // The count may or may not see the tasks that are being made now.
         const others = [...(making.get(owner) ?? [])];
         const room = most_tasks - others.length;
-        const made = room > 0 ? await counted(owner, make(room)) : FULL;
-        if (made !== FULL) return made;
+        const task = room > 0 ? await trackTask(owner, make(room)) : FULL;
+        if (task !== FULL) return task;
         if (others.length === 0 || (await store.openTasks(owner, most_tasks)) >= most_tasks) throw tasksLimit(most_tasks);
         await Promise.race(others);
       }

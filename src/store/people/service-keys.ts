@@ -5,8 +5,8 @@ import type { CallerRole, Scope } from '../../domain/access.ts';
 import { OWN_TOKEN_BYTES } from '../../domain/access.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Prisma, PrismaClient, ServiceKey as Row } from '../../generated/prisma/client.ts';
-import { listed, type Paging, wireAs } from '../database/page.ts';
-import { refused } from '../database/resource.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { translateConstraintErrors } from '../database/resource.ts';
 
 const NOUN = 'service key';
 const USE_NOTED_MS = 60_000;
@@ -39,20 +39,20 @@ export interface PresentedKey {
 }
 
 /** Keys have so many random bits that a plain hash cannot be searched. */
-const hashOf = (key: string) => new Uint8Array(createHash('sha256').update(key).digest());
+const hashKey = (key: string) => new Uint8Array(createHash('sha256').update(key).digest());
 
 function freshKey() {
   const key = `pk_${randomBytes(OWN_TOKEN_BYTES).toString('base64url')}`;
-  return { key, hash: hashOf(key), hint: `${key.slice(0, SHOWN_START)}…${key.slice(-SHOWN_END)}` };
+  return { key, hash: hashKey(key), hint: `${key.slice(0, SHOWN_START)}…${key.slice(-SHOWN_END)}` };
 }
 
 type Transaction = Prisma.TransactionClient;
 
 /** A rotation or deletion at the same time is before or after this one: processes know for seconds what a key was. */
 async function requirePresent(on: Transaction, { id, key }: PresentedKey): Promise<void> {
-  const found = await on.$queryRaw<object[]>`
-    SELECT FROM service_keys WHERE id = ${id}::uuid AND hash = ${hashOf(key)} AND (expires_at IS NULL OR expires_at > now()) FOR UPDATE`;
-  if (found.length === 0) throw new AppError('forbidden', 'This service key was replaced, or has ended', { code: 'key_ended' });
+  const matches = await on.$queryRaw<object[]>`
+    SELECT FROM service_keys WHERE id = ${id}::uuid AND hash = ${hashKey(key)} AND (expires_at IS NULL OR expires_at > now()) FOR UPDATE`;
+  if (matches.length === 0) throw new AppError('forbidden', 'This service key was replaced, or has ended', { code: 'key_ended' });
 }
 
 /** Limits the life of the keys made with a key, directly or not. Locks them oldest first, as every rotation does. */
@@ -70,8 +70,8 @@ async function endMade(on: Transaction, id: string, until: Date): Promise<Ending
 }
 
 const earliest = (...times: (Date | null)[]): Date | null => {
-  const known = times.filter((time) => time !== null).map((time) => time.getTime());
-  return known.length === 0 ? null : new Date(Math.min(...known));
+  const ends = times.filter((time) => time !== null).map((time) => time.getTime());
+  return ends.length === 0 ? null : new Date(Math.min(...ends));
 };
 
 export function serviceKeyStore(prisma: PrismaClient) {
@@ -79,39 +79,41 @@ export function serviceKeyStore(prisma: PrismaClient) {
 
   /** When the first of the keys that a key was made with ends, directly or not. */
   async function endOfMakers(made_with: string): Promise<Date | null> {
-    const [found] = await prisma.$queryRaw<{ ends: Date | null }[]>`
+    const [result] = await prisma.$queryRaw<{ ends: Date | null }[]>`
       WITH RECURSIVE makers AS (
         SELECT made_with, expires_at FROM service_keys WHERE id = ${made_with}::uuid
         UNION ALL SELECT k.made_with, k.expires_at FROM service_keys k JOIN makers m ON k.id = m.made_with)
       SELECT min(expires_at) AS ends FROM makers`;
-    return found?.ends ?? null;
+    return result?.ends ?? null;
   }
 
   return {
     async find(id: string): Promise<ServiceKey | null> {
-      const found = await table.findUnique({ where: { id } });
-      return found && keyOfRow(found);
+      const service_key = await table.findUnique({ where: { id } });
+      return service_key && keyOfRow(service_key);
     },
     list: ({ owner, q, ...paging }: Paging & { owner: string | null; q?: string | undefined }) =>
-      listed(table, {
+      listPage(table, {
         where: { ...(owner === null ? {} : { owner }), ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) },
         paging,
         shown: keyOfRow,
       }),
     /** The key with an id, if it is valid now. */
     async valid(id: string): Promise<KnownKey | null> {
-      const found = await table.findFirst({ where: { id, OR: [{ expires_at: null }, { expires_at: { gt: new Date() } }] } });
-      return found && { ...found, role: found.role as CallerRole, scopes: found.scopes as Scope[] };
+      const service_key = await table.findFirst({
+        where: { id, OR: [{ expires_at: null }, { expires_at: { gt: new Date() } }] },
+      });
+      return service_key && { ...service_key, role: service_key.role as CallerRole, scopes: service_key.scopes as Scope[] };
     },
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
     /** Whether a key was made with another one, directly or not. */
     async wasMadeWith({ made_with }: Pick<ServiceKey, 'made_with'>, id: string): Promise<boolean> {
-      const found = await prisma.$queryRaw<object[]>`
+      const makers = await prisma.$queryRaw<object[]>`
         WITH RECURSIVE makers AS (
           SELECT id, made_with FROM service_keys WHERE id = ${made_with}::uuid
           UNION ALL SELECT k.id, k.made_with FROM service_keys k JOIN makers m ON k.id = m.made_with)
         SELECT FROM makers WHERE id = ${id}::uuid`;
-      return found.length > 0;
+      return makers.length > 0;
     },
     async create({ scopes, ...values }: NewKey, by: PresentedKey | null): Promise<ServiceKey & { key: string }> {
       const { key, ...kept } = freshKey();
@@ -120,7 +122,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
         if (by) await requirePresent(on, by);
         return on.serviceKey.create({ data });
       });
-      return { ...keyOfRow(await refused(NOUN, making)), key };
+      return { ...keyOfRow(await translateConstraintErrors(NOUN, making)), key };
     },
     /** The key that was valid until now stays so until a time, and so do the keys made with it; one before it ends. */
     async rotate(id: string, previous_until: Date, by: PresentedKey | null): Promise<RotatedServiceKey> {
@@ -132,16 +134,16 @@ export function serviceKeyStore(prisma: PrismaClient) {
         const replaced = await on.serviceKey.update({ where: { id, hash }, data });
         return { ...keyOfRow(replaced), ending_keys: await endMade(on, id, previous_until) };
       });
-      return { ...(await refused(NOUN, replacing)), key };
+      return { ...(await translateConstraintErrors(NOUN, replacing)), key };
     },
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
     /** The key as it was presented, if it is valid now. Its use is noted by the minute; nothing waits for that. */
     async known(key: string, onFailure: (error: Error) => void): Promise<KnownKey | null> {
-      const hash = hashOf(key);
+      const hash = hashKey(key);
       const now = new Date();
-      const found = await table.findFirst({
+      const service_key = await table.findFirst({
         where: {
           AND: [
             { OR: [{ hash }, { previous_hash: hash, previous_until: { gt: now } }] },
@@ -149,17 +151,17 @@ export function serviceKeyStore(prisma: PrismaClient) {
           ],
         },
       });
-      if (!found) return null;
-      const { id, last_used_at, made_with } = found;
-      const was_replaced = Buffer.compare(found.hash, hash) !== 0;
+      if (!service_key) return null;
+      const { id, last_used_at, made_with } = service_key;
+      const was_replaced = Buffer.compare(service_key.hash, hash) !== 0;
       const ends_with = made_with === null ? null : await endOfMakers(made_with);
-      const expires_at = earliest(found.expires_at, ends_with, was_replaced ? found.previous_until : null);
+      const expires_at = earliest(service_key.expires_at, ends_with, was_replaced ? service_key.previous_until : null);
       if (expires_at && expires_at <= now) return null;
       if (!last_used_at || now.getTime() - last_used_at.getTime() > USE_NOTED_MS)
         table.updateMany({ where: { id }, data: { last_used_at: now } }).catch(onFailure);
       // A key that was replaced makes nothing that would outlive it.
-      const scopes = (found.scopes as Scope[]).filter((scope) => !(was_replaced && scope === 'keys'));
-      return { ...found, role: found.role as CallerRole, scopes, expires_at };
+      const scopes = (service_key.scopes as Scope[]).filter((scope) => !(was_replaced && scope === 'keys'));
+      return { ...service_key, role: service_key.role as CallerRole, scopes, expires_at };
     },
   };
 }

@@ -3,16 +3,16 @@ import { isHosted } from '../../domain/hosted-tools.ts';
 import {
   type AgentTool,
   type ApprovalGuard,
-  guardedBy,
-  guardsOf,
+  listGuardedTools,
+  listGuardNames,
+  listGuards,
   type PinnedGuards,
   PREFIXES,
   type PresentNames,
   pinGuards,
+  resolveTools,
   type StoredGuards,
-  shownGuards,
   toolIdentity,
-  toolsBehind,
 } from '../../domain/tool-guards.ts';
 import { modelName } from '../../domain/tool-names.ts';
 import { isUuid } from '../../domain/uuid.ts';
@@ -48,25 +48,38 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   const table = resource<StoredAgent>(prisma.agent, { noun: 'agent', tagged: false });
 
   async function presentNames(guards: readonly ApprovalGuard[]): Promise<PresentNames> {
-    const idsOf = (kind: string) =>
-      guardedBy(guards).flatMap((tool) => (tool.startsWith(`${kind}:`) ? (tool.split(':')[1] ?? []) : []));
-    const named = async (ids: string[], model: { findMany(args: object): Promise<{ id: string; name: string }[]> }) => {
-      const found = ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true, name: true } }) : [];
-      return new Map(found.map(({ id, name }) => [id, name]));
+    const listToolIds = (kind: string) =>
+      listGuardedTools(guards).flatMap((tool) => (tool.startsWith(`${kind}:`) ? (tool.split(':')[1] ?? []) : []));
+    const loadNames = async (ids: string[], model: { findMany(args: object): Promise<{ id: string; name: string }[]> }) => {
+      const records =
+        ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true, name: true } }) : [];
+      return new Map(records.map(({ id, name }) => [id, name]));
     };
-    return { custom: await named(idsOf('custom'), prisma.customTool), mcp: await named(idsOf('mcp'), prisma.mcpServer) };
+    return {
+      custom: await loadNames(listToolIds('custom'), prisma.customTool),
+      mcp: await loadNames(listToolIds('mcp'), prisma.mcpServer),
+    };
   }
 
   /** Records whose guards are listed by the present names of the tools. */
-  async function shown<R extends StoredGuards>(records: readonly R[]): Promise<R[]> {
-    const names = await presentNames(records.flatMap(guardsOf));
+  async function withPresentNames<R extends StoredGuards>(records: readonly R[]): Promise<R[]> {
+    const names = await presentNames(records.flatMap(listGuards));
     return records.map((record) => {
-      const guards = guardsOf(record);
-      return { ...record, approval_tools: shownGuards(guards, toolsBehind(guardedBy(guards), names)), approval_guards: guards };
+      const guards = listGuards(record);
+      return {
+        ...record,
+        approval_tools: listGuardNames(guards, resolveTools(listGuardedTools(guards), names)),
+        approval_guards: guards,
+      };
     });
   }
 
-  async function serversOf({ mcp_server_ids = [], required_mcp_servers = [], mcp_server_tags = [], created_by }: Partial<Agent>) {
+  async function listServers({
+    mcp_server_ids = [],
+    required_mcp_servers = [],
+    mcp_server_tags = [],
+    created_by,
+  }: Partial<Agent>) {
     const ids = [...mcp_server_ids, ...required_mcp_servers].filter(isUuid);
     if (ids.length + mcp_server_tags.length === 0) return [];
     const joining = { tags: { hasSome: mcp_server_tags }, created_by: { in: [...admins, ...(created_by ? [created_by] : [])] } };
@@ -77,10 +90,10 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   }
 
   /** The tools of an agent that are known now. `by`: who asks, since listings of MCP servers may be personal. */
-  async function toolsOf(agent: Partial<Agent>, by: string): Promise<{ tools: AgentTool[]; unlisted: string[] }> {
+  async function listTools(agent: Partial<Agent>, by: string): Promise<{ tools: AgentTool[]; unlisted: string[] }> {
     const { custom_tool_ids = [], builtin_tools = [], tool_definitions = [], mcp_server_tags = [] } = agent;
     const { mcp_server_ids = [], required_mcp_servers = [] } = agent;
-    const servers = await serversOf({ created_by: by, ...agent });
+    const servers = await listServers({ created_by: by, ...agent });
     const [custom, listed] = await Promise.all([
       prisma.customTool.findMany({ where: { id: { in: custom_tool_ids.filter(isUuid) } }, select: { id: true, name: true } }),
       listings.of(
@@ -124,30 +137,34 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   async function judgeGuards(agent: Partial<StoredAgent>, by: string): Promise<JudgedGuards> {
     const { approval_tools = [], approval_guards = [] } = agent;
     if (approval_tools.length === 0) return { guards: [], unfit: [], added: [], known: [], unlisted: [] };
-    const { tools, unlisted } = await toolsOf(agent, by);
-    const known = toolsBehind(guardedBy(approval_guards), await presentNames(approval_guards));
-    const pinned = pinGuards(approval_tools, { before: approval_guards, tools, known });
+    const { tools, unlisted } = await listTools(agent, by);
+    const tool_names = resolveTools(listGuardedTools(approval_guards), await presentNames(approval_guards));
+    const pinned = pinGuards(approval_tools, { before: approval_guards, tools, known: tool_names });
     return { ...pinned, known: [...new Set(tools.map(({ own }) => own))], unlisted };
   }
 
-  const listedNames = (guards: readonly ApprovalGuard[]) => [...new Set(guards.map(({ name }) => name))];
-  const one = async (agent: StoredAgent): Promise<StoredAgent> => (await shown([agent]))[0] as StoredAgent;
+  const getGuardNames = (guards: readonly ApprovalGuard[]) => [...new Set(guards.map(({ name }) => name))];
+  const one = async (agent: StoredAgent): Promise<StoredAgent> => (await withPresentNames([agent]))[0] as StoredAgent;
 
   /**
    * What is written for a change. A change that does not send `approval_tools` leaves the listed names as they are, so that it cannot
    * undo one that is made at the same time: a name without a pin is still a guard.
    */
-  async function written(values: Partial<StoredAgent>, before: StoredAgent | null, by: string | undefined): Promise<object> {
+  async function withPinnedGuards(
+    values: Partial<StoredAgent>,
+    before: StoredAgent | null,
+    by: string | undefined,
+  ): Promise<object> {
     if (!DECIDING.some((field) => field in values)) return values;
     const whole = { ...before, ...values };
     const { guards } = await judgeGuards(whole, by ?? whole.created_by ?? '');
-    const names = values.approval_tools ? { approval_tools: listedNames(guards) } : {};
+    const names = values.approval_tools ? { approval_tools: getGuardNames(guards) } : {};
     return { ...values, ...names, approval_guards: guards };
   }
 
   async function find(id: string): Promise<StoredAgent | null> {
-    const found = await table.find(id);
-    return found && one(found);
+    const agent = await table.find(id);
+    return agent && one(agent);
   }
 
   const stored: Resource<StoredAgent> = {
@@ -155,10 +172,15 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     find,
     async list(filter, where) {
       const page = await table.list(filter, where);
-      return { ...page, items: await shown(page.items) };
+      return { ...page, items: await withPresentNames(page.items) };
     },
-    create: async (values, by) => one(await table.create(await written(values, null, by))),
-    update: async (id, values, by) => one(await table.update(id, await written(values, await find(id), by))),
+    create: async (values, by) => one(await table.create(await withPinnedGuards(values, null, by))),
+    update: async (id, values, by) => one(await table.update(id, await withPinnedGuards(values, await find(id), by))),
   };
-  return { ...stored, shown, shownRows: (rows: readonly object[]) => shown(rows as readonly StoredAgent[]), judgeGuards };
+  return {
+    ...stored,
+    shown: withPresentNames,
+    shownRows: (rows: readonly object[]) => withPresentNames(rows as readonly StoredAgent[]),
+    judgeGuards,
+  };
 }

@@ -5,8 +5,8 @@ import { type Alert, type AlertCreate, type AlertEvent, type AlertUpdate, KEPT_A
 import { alertChange, type MeasuredAlert } from '../../domain/alerts.ts';
 import type { Prisma, PrismaClient, Alert as Row } from '../../generated/prisma/client.ts';
 import { inTransaction, LONG_STATEMENT_MS, row, rows } from '../database/database.ts';
-import { listed, type Paging, wireAs } from '../database/page.ts';
-import { refused } from '../database/resource.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { translateConstraintErrors } from '../database/resource.ts';
 import * as sql from './alerts.sql.ts';
 
 const NOUN = 'alert';
@@ -24,30 +24,30 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
   const table = prisma.alert;
   return {
     async find(id: string): Promise<StoredAlert | null> {
-      const found = await table.findUnique({ where: { id } });
-      return found && alertOfRow(found);
+      const alert = await table.findUnique({ where: { id } });
+      return alert && alertOfRow(alert);
     },
     list: ({ owner, q, ...paging }: Paging & { owner: string; q?: string | undefined }) =>
-      listed(table, {
+      listPage(table, {
         where: { owner, ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) },
         paging,
         shown: alertOfRow,
       }),
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
     async create({ id = uuid(), ...values }: NewAlert): Promise<StoredAlert> {
-      return alertOfRow(await refused(NOUN, table.create({ data: { id, ...values } })));
+      return alertOfRow(await translateConstraintErrors(NOUN, table.create({ data: { id, ...values } })));
     },
     /** An alert that is disabled fires no longer. */
     async update(id: string, values: z.output<typeof AlertUpdate>): Promise<StoredAlert> {
       const ends = values.enabled === false ? { state: 'ok', state_since: new Date() } : {};
       const data = { ...values, ...ends } as Prisma.AlertUncheckedUpdateInput;
-      return alertOfRow(await refused(NOUN, table.update({ where: { id }, data })));
+      return alertOfRow(await translateConstraintErrors(NOUN, table.update({ where: { id }, data })));
     },
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
     eventsOf: (alert_id: string, paging: Paging) =>
-      listed(prisma.alertEvent, {
+      listPage(prisma.alertEvent, {
         where: { alert_id },
         paging,
         shown: eventOfRow,

@@ -21,7 +21,7 @@ export interface Question {
 const REPLYING_SECONDS = 15;
 
 const TITLE_CHARACTERS = 80;
-const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim();
+const toTitle = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim();
 
 export type ChatStore = ReturnType<typeof chatStore>;
 
@@ -31,51 +31,57 @@ export function chatStore(prisma: PrismaClient) {
     const { _max } = await prisma.chatMessage.aggregate({ where: { session_id }, _max: { created_at: true } });
     return new Date(Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1));
   };
-  const begun = (id: string) => prisma.$executeRaw`UPDATE chat_messages
+  const startReplying = (id: string) => prisma.$executeRaw`UPDATE chat_messages
     SET reply_until = now() + make_interval(secs => ${REPLYING_SECONDS}) WHERE id = ${id}::uuid`;
-  const ended = (id: string) => prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null } });
+  const endReplying = (id: string) => prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null } });
   const append = async (session_id: string, message: NewMessage) => {
     const { usage, ...rest } = message;
     const created_at = await nextTime(session_id);
     return prisma.$transaction([
       prisma.chatMessage.create({ data: { ...rest, ...usage, session_id, created_at } }),
-      message.question_id ? ended(message.question_id) : begun(message.id),
+      message.question_id ? endReplying(message.question_id) : startReplying(message.id),
       prisma.chatSession.update({ where: { id: session_id }, data: { message_count: { increment: 1 } } }),
     ]);
   };
   return {
     async find(id: string) {
-      const found = await prisma.chatSession.findUnique({ where: { id } });
-      return found && wire(found);
+      const session = await prisma.chatSession.findUnique({ where: { id } });
+      return session && wire(session);
     },
     async list({ owner, agent_id, skip, limit }: { owner: string; agent_id: string; skip: number; limit: number }) {
       const where = { owner, agent_id };
-      const [found, total] = await Promise.all([
+      const [sessions, total] = await Promise.all([
         prisma.chatSession.findMany({ where, orderBy: { id: 'desc' }, skip, take: limit }),
         prisma.chatSession.count({ where }),
       ]);
-      return { items: found.map(wire), total, next: null };
+      return { items: sessions.map(wire), total, next: null };
     },
     /** Oldest first, each reply after its question. */
     async messages(session_id: string) {
-      const found = await prisma.chatMessage.findMany({ where: { session_id }, orderBy: [{ created_at: 'asc' }, { id: 'asc' }] });
-      return inTurns(found).map(wiredMessage);
+      const messages = await prisma.chatMessage.findMany({
+        where: { session_id },
+        orderBy: [{ created_at: 'asc' }, { id: 'asc' }],
+      });
+      return inTurns(messages).map(toChatMessage);
     },
     async message(id: string) {
-      const found = await prisma.chatMessage.findUnique({ where: { id } });
-      return found && wiredMessage(found);
+      const message = await prisma.chatMessage.findUnique({ where: { id } });
+      return message && toChatMessage(message);
     },
     /** Stores a message, once per id, and returns its session. Without a session, creates one titled by the message's beginning. */
     async ask({ id = uuid(), session_id, agent_id, owner, content }: Question): Promise<string> {
-      const known = await prisma.chatMessage.findUnique({ where: { id }, select: { session_id: true } });
-      if (known) return known.session_id;
+      const existing = await prisma.chatMessage.findUnique({ where: { id }, select: { session_id: true } });
+      if (existing) return existing.session_id;
       const message = { id, role: 'user', content };
       if (session_id !== undefined) {
         await append(session_id, message);
         return session_id;
       }
-      const session = { id: uuid(), agent_id, owner, title: titleOf(content), message_count: 1 };
-      await prisma.$transaction([prisma.chatSession.create({ data: { ...session, messages: { create: message } } }), begun(id)]);
+      const session = { id: uuid(), agent_id, owner, title: toTitle(content), message_count: 1 };
+      await prisma.$transaction([
+        prisma.chatSession.create({ data: { ...session, messages: { create: message } } }),
+        startReplying(id),
+      ]);
       return session.id;
     },
     async answer(
@@ -91,14 +97,14 @@ export function chatStore(prisma: PrismaClient) {
     },
     /** A question gets no reply. */
     async endReplying(id: string): Promise<void> {
-      await ended(id);
+      await endReplying(id);
     },
     /** Whether an earlier question of the session is still being replied to. */
     async isBehindAnother(session_id: string, question_id: string): Promise<boolean> {
-      const [found] = await prisma.$queryRaw<{ behind: boolean }[]>`SELECT EXISTS (
+      const [result] = await prisma.$queryRaw<{ behind: boolean }[]>`SELECT EXISTS (
         SELECT 1 FROM chat_messages q JOIN chat_messages mine ON mine.id = ${question_id}::uuid
         WHERE q.session_id = ${session_id}::uuid AND q.reply_until > now() AND (q.created_at, q.id) < (mine.created_at, mine.id)) AS behind`;
-      return found?.behind ?? false;
+      return result?.behind ?? false;
     },
     /** Records that a person stopped the reply of a session. */
     async noteStop(id: string): Promise<void> {
@@ -106,8 +112,8 @@ export function chatStore(prisma: PrismaClient) {
     },
     /** How often the replies of sessions were stopped; deleted sessions are missing. */
     async stops(ids: string[]): Promise<Map<string, number>> {
-      const found = await prisma.chatSession.findMany({ where: { id: { in: ids } }, select: { id: true, stops: true } });
-      return new Map(found.map(({ id, stops }) => [id, stops]));
+      const sessions = await prisma.chatSession.findMany({ where: { id: { in: ids } }, select: { id: true, stops: true } });
+      return new Map(sessions.map(({ id, stops }) => [id, stops]));
     },
     async remove(id: string): Promise<void> {
       await prisma.chatSession.deleteMany({ where: { id } });
@@ -125,13 +131,13 @@ interface NewMessage {
 
 /** Two questions may have been asked at once, so that the reply to the first was stored after the second. */
 function inTurns(messages: MessageRow[]): MessageRow[] {
-  const known = new Set(messages.map(({ id }) => id));
-  const isReply = ({ question_id }: MessageRow) => question_id !== null && known.has(question_id);
+  const ids = new Set(messages.map(({ id }) => id));
+  const isReply = ({ question_id }: MessageRow) => question_id !== null && ids.has(question_id);
   const replies = Map.groupBy(messages.filter(isReply), ({ question_id }) => question_id);
   return messages.filter((message) => !isReply(message)).flatMap((message) => [message, ...(replies.get(message.id) ?? [])]);
 }
 
-function wiredMessage({ prompt_tokens, completion_tokens, ...row }: MessageRow) {
+function toChatMessage({ prompt_tokens, completion_tokens, ...row }: MessageRow) {
   const usage =
     row.role === 'assistant' ? { prompt_tokens: prompt_tokens ?? 0, completion_tokens: completion_tokens ?? 0 } : null;
   return { ...wireAs<ChatMessage>()(row), usage };

@@ -9,26 +9,26 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
   return {
     ...table,
     async named(name: string): Promise<CustomTool | null> {
-      const found = await prisma.customTool.findUnique({ where: { name } });
-      return found && (wire(found) as CustomTool);
+      const tool = await prisma.customTool.findUnique({ where: { name } });
+      return tool && (wire(tool) as CustomTool);
     },
     /** Enabled tools that declare environment variables. */
     async declaring(ids: string[]): Promise<Pick<CustomTool, 'id' | 'name' | 'env_config'>[]> {
-      const found = await prisma.customTool.findMany({
+      const tools = await prisma.customTool.findMany({
         where: { id: { in: ids.filter(isUuid) }, is_enabled: true, NOT: { env_config: { equals: {} } } },
         select: { id: true, name: true, env_config: true },
         orderBy: { name: 'asc' },
       });
-      return found as Pick<CustomTool, 'id' | 'name' | 'env_config'>[];
+      return tools as Pick<CustomTool, 'id' | 'name' | 'env_config'>[];
     },
     /** Environment variables that the custom tools of an agent declare. */
     async variablesOf(agent_id: string): Promise<string[]> {
       const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
-      const found = await prisma.customTool.findMany({
+      const tools = await prisma.customTool.findMany({
         where: { id: { in: agent?.custom_tool_ids ?? [] } },
         select: { env_config: true },
       });
-      return [...new Set(found.flatMap(({ env_config }) => Object.keys(env_config as object)))].sort();
+      return [...new Set(tools.flatMap(({ env_config }) => Object.keys(env_config as object)))].sort();
     },
   };
 }

@@ -4,8 +4,8 @@ import { conflict } from '../../domain/errors.ts';
 import { OUTCOME_UNKNOWN } from '../../domain/transcript.ts';
 import type { Dataset as DatasetRow, DatasetItem as ItemRow, Prisma } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
-import { listed, type Paging, wireAs } from '../database/page.ts';
-import { conditions, refused } from '../database/resource.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { conditions, translateConstraintErrors } from '../database/resource.ts';
 import * as sql from '../runs/evaluations.sql.ts';
 
 const NOUN = 'dataset';
@@ -24,40 +24,47 @@ interface NewItem {
 }
 
 type Counted = DatasetRow & { _count: { items: number } };
-const wired = ({ _count, ...dataset }: Counted): Dataset => ({ ...wireAs<Dataset>()(dataset), item_count: _count.items });
-const wiredItem = (item: ItemRow) => wireAs<DatasetItem>()(item);
+const toDataset = ({ _count, ...dataset }: Counted): Dataset => ({ ...wireAs<Dataset>()(dataset), item_count: _count.items });
+const toDatasetItem = (item: ItemRow) => wireAs<DatasetItem>()(item);
 
 /** Datasets and their items. Who may see them is the caller's to check. */
 export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   return {
     list({ q, ...paging }: Paging & { q?: string | undefined }, created_by: string) {
       const searched = conditions({ ...paging, q }, { tagged: false, searched: ['name', 'description'] });
-      return listed(prisma.dataset, { where: { AND: [{ created_by }, ...searched] }, paging, shown: wired, more: COUNTED });
+      return listPage(prisma.dataset, { where: { AND: [{ created_by }, ...searched] }, paging, shown: toDataset, more: COUNTED });
     },
     async find(id: string): Promise<Dataset | null> {
-      const found = await prisma.dataset.findUnique({ where: { id }, ...COUNTED });
-      return found && wired(found);
+      const dataset = await prisma.dataset.findUnique({ where: { id }, ...COUNTED });
+      return dataset && toDataset(dataset);
     },
     create: async (values: DatasetValues & { id?: string; created_by: string }): Promise<Dataset> =>
-      wired(await refused(NOUN, prisma.dataset.create({ data: { id: uuid(), ...values }, ...COUNTED }))),
+      toDataset(await translateConstraintErrors(NOUN, prisma.dataset.create({ data: { id: uuid(), ...values }, ...COUNTED }))),
     update: async (id: string, data: { name?: string | undefined; description?: string | undefined }): Promise<Dataset> =>
-      wired(await refused(NOUN, prisma.dataset.update({ where: { id }, data: data as Prisma.DatasetUpdateInput, ...COUNTED }))),
+      toDataset(
+        await translateConstraintErrors(
+          NOUN,
+          prisma.dataset.update({ where: { id }, data: data as Prisma.DatasetUpdateInput, ...COUNTED }),
+        ),
+      ),
     /** Refuses while an evaluation of it is running. */
     async remove(id: string): Promise<void> {
       const { count } = await prisma.dataset.deleteMany({ where: { id, evaluations: { none: { status: 'running' } } } });
       if (count === 0) throw conflict(IN_USE, 'evaluation_running');
     },
     items: (dataset_id: string, paging: Paging) =>
-      listed(prisma.datasetItem, { where: { dataset_id }, paging, shown: wiredItem }),
+      listPage(prisma.datasetItem, { where: { dataset_id }, paging, shown: toDatasetItem }),
     async findItem(id: string) {
-      const found = await prisma.datasetItem.findUnique({ where: { id } });
-      return found && wiredItem(found);
+      const item = await prisma.datasetItem.findUnique({ where: { id } });
+      return item && toDatasetItem(item);
     },
     async addItem({ expected, calls, ...values }: NewItem) {
       if ((await prisma.datasetItem.count({ where: { dataset_id: values.dataset_id } })) >= MOST_ITEMS)
         throw conflict(`A dataset holds at most ${MOST_ITEMS} items; start another one`, 'dataset_full');
       const json = { calls: calls as object[], ...(expected === null ? {} : { expected: expected as Prisma.InputJsonValue }) };
-      return wiredItem(await refused(NOUN, prisma.datasetItem.create({ data: { id: uuid(), ...values, ...json } })));
+      return toDatasetItem(
+        await translateConstraintErrors(NOUN, prisma.datasetItem.create({ data: { id: uuid(), ...values, ...json } })),
+      );
     },
     /** False if the dataset has no such item. Refuses while an evaluation of the dataset is running. */
     async removeItem(dataset_id: string, id: string): Promise<boolean> {

@@ -10,7 +10,7 @@ import { effortsOfDefinitions, findCallDefinition, findDefinition } from './defi
 const KEPT = 500;
 const KEPT_EFFORTS = 10_000;
 
-export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');
+export const hashDefinition = (body: string) => createHash('sha256').update(body).digest('hex');
 
 const REFERRING = ['tasks_definition_hash_fkey', 'workflow_versions_definition_hash_fkey'];
 
@@ -24,16 +24,16 @@ export const withDefinition = <T>(attempt: () => Promise<T>): Promise<T> =>
   );
 
 export function definitionStore(pool: Queryable, isToolsRole: IsToolsRole) {
-  const kept = new LRUCache<string, Definition>({ max: KEPT });
+  const cache = new LRUCache<string, Definition>({ max: KEPT });
   const efforts = new LRUCache<string, { effort: string | null }>({ max: KEPT_EFFORTS });
   async function find(hash: string): Promise<Definition | null> {
-    const known = kept.get(hash);
-    if (known) return known;
+    const hit = cache.get(hash);
+    if (hit) return hit;
     const finding = (await isToolsRole()) ? findCallDefinition : findDefinition;
-    const found = await row<{ body: Definition | null }>(pool, finding({ hash }));
-    if (!found?.body) return null;
-    kept.set(hash, found.body);
-    return found.body;
+    const definition_row = await row<{ body: Definition | null }>(pool, finding({ hash }));
+    if (!definition_row?.body) return null;
+    cache.set(hash, definition_row.body);
+    return definition_row.body;
   }
   return {
     /** Null: it is not on record, because the record was restored from an older one. */
@@ -42,17 +42,17 @@ export function definitionStore(pool: Queryable, isToolsRole: IsToolsRole) {
     async efforts(hashes: readonly string[]): Promise<Map<string, string | null>> {
       const wanted = [...new Set(hashes)];
       const unknown = wanted.filter((hash) => !efforts.has(hash));
-      const found =
+      const effort_rows =
         unknown.length > 0
           ? await rows<{ hash: string; effort: string | null }>(pool, effortsOfDefinitions({ hashes: unknown }))
           : [];
-      for (const { hash, effort } of found) efforts.set(hash, { effort });
+      for (const { hash, effort } of effort_rows) efforts.set(hash, { effort });
       return new Map(wanted.map((hash) => [hash, efforts.get(hash)?.effort ?? null]));
     },
     async get(hash: string): Promise<Definition> {
-      const found = await find(hash);
-      if (!found) throw new Error(`The definition ${hash} is missing from the database`);
-      return found;
+      const definition = await find(hash);
+      if (!definition) throw new Error(`The definition ${hash} is missing from the database`);
+      return definition;
     },
   };
 }

@@ -41,7 +41,7 @@ export const newestKnowledge = statement(
  * Only vectors of `embedder` are compared. A chunk's word score is relative to the best one, so that it can be
  * added to its vector similarity.
  */
-const searchBy = (resemblance: string) => `
+const buildSearch = (resemblance: string) => `
   WITH words AS (
       SELECT c.item_id, c.position, ts_rank(c.search, q, 33)::float8 AS score
       FROM to_tsquery('simple', :words) q, knowledge_chunks c JOIN knowledge_items i ON i.id = c.item_id
@@ -65,12 +65,12 @@ const searchBy = (resemblance: string) => `
 export const searchPassages = statement(
   'search_passages',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],
-  searchBy('(SELECT sum(a * b)::float8 FROM unnest(c.embedding, :vector::real[]) AS v (a, b))'),
+  buildSearch('(SELECT sum(a * b)::float8 FROM unnest(c.embedding, :vector::real[]) AS v (a, b))'),
 );
 
 /** Uses the extension if it is installed: the same scores, faster. */
 export const searchPassagesExtended = statement(
   'search_passages_extended',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],
-  searchBy('1 - (c.embedding::vector <=> (:vector::real[])::vector)'),
+  buildSearch('1 - (c.embedding::vector <=> (:vector::real[])::vector)'),
 );

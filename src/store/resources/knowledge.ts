@@ -4,8 +4,8 @@ import type { KnowledgeItem } from '../../contracts/knowledge.ts';
 import type { Passage } from '../../domain/knowledge.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { inTransaction, row, rows } from '../database/database.ts';
-import { listed, wire } from '../database/page.ts';
-import { conditions, type RowFilter, refused } from '../database/resource.ts';
+import { listPage, wire } from '../database/page.ts';
+import { conditions, type RowFilter, translateConstraintErrors } from '../database/resource.ts';
 import * as sql from './knowledge.sql.ts';
 
 export interface ItemValues {
@@ -64,15 +64,15 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   };
 
   const find = async (id: string) => {
-    const found = await prisma.knowledgeItem.findUnique({ where: { id }, ...SHOWN });
-    return found && itemOfRow(found);
+    const item = await prisma.knowledgeItem.findUnique({ where: { id }, ...SHOWN });
+    return item && itemOfRow(item);
   };
 
   return {
     list({ source_id, content_type, ...filter }: ItemFilter) {
       const same = { ...(source_id ? { source_id } : {}), ...(content_type ? { content_type } : {}) };
       const where = { AND: [same, ...conditions(filter, { tagged: true, searched: ['name', 'description'] })] };
-      return listed(prisma.knowledgeItem, { where, paging: filter, shown: itemOfRow, more: SHOWN });
+      return listPage(prisma.knowledgeItem, { where, paging: filter, shown: itemOfRow, more: SHOWN });
     },
     find,
     content: (id: string) =>
@@ -92,10 +92,12 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     },
     /** Changes the fields that are not indexed. */
     async describe(id: string, values: object): Promise<KnowledgeItem> {
-      return itemOfRow(await refused('knowledge item', prisma.knowledgeItem.update({ where: { id }, data: values, ...SHOWN })));
+      return itemOfRow(
+        await translateConstraintErrors('knowledge item', prisma.knowledgeItem.update({ where: { id }, data: values, ...SHOWN })),
+      );
     },
     async remove(id: string): Promise<void> {
-      await refused('knowledge item', prisma.knowledgeItem.delete({ where: { id } }));
+      await translateConstraintErrors('knowledge item', prisma.knowledgeItem.delete({ where: { id } }));
     },
     count: (source_id: string) => prisma.knowledgeItem.count({ where: { source_id } }),
 

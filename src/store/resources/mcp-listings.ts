@@ -1,7 +1,7 @@
 import type { McpServer } from '../../contracts/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
-import { tokensIn } from '../../domain/secrets.ts';
+import { listTokenNames } from '../../domain/secrets.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { type Database, row } from '../database/database.ts';
 import type { GrantKeys } from '../secrets/grant-keys.ts';
@@ -34,33 +34,33 @@ interface Parts extends Pick<Database, 'pool'> {
   prisma: PrismaClient;
   fingerprints: GrantKeys;
   /** Servers with their secrets opened. */
-  openedAll(where: object): Promise<McpServer[]>;
+  listOpened(where: object): Promise<McpServer[]>;
 }
 
 /**
  * What MCP servers listed last. A listing belongs to the connection that was asked: when the server is changed, it counts as none.
  * What was obtained with stored tokens or with a person's sign-in is read by that person alone.
  */
-export function mcpListingStore({ pool, prisma, fingerprints, openedAll }: Parts) {
-  const connectionOf = (server: NewMcpListing['server']) => fingerprints.fingerprint(mcpDestination(server));
+export function mcpListingStore({ pool, prisma, fingerprints, listOpened }: Parts) {
+  const fingerprintConnection = (server: NewMcpListing['server']) => fingerprints.fingerprint(mcpDestination(server));
 
-  async function connectionsOf(ids: readonly string[]): Promise<Map<string, string>> {
-    const servers = await openedAll({ id: { in: [...ids] } });
-    return new Map(await Promise.all(servers.map(async (server) => [server.id, await connectionOf(server)] as const)));
+  async function fingerprintConnections(ids: readonly string[]): Promise<Map<string, string>> {
+    const servers = await listOpened({ id: { in: [...ids] } });
+    return new Map(await Promise.all(servers.map(async (server) => [server.id, await fingerprintConnection(server)] as const)));
   }
 
   return {
     /** The newest listing of each server that the principal may read, by the server's id. A server without one is absent. */
     async of(ids: readonly string[], principal: string): Promise<Map<string, McpListing>> {
-      const connections = await connectionsOf(ids);
-      const asked = [...connections].map(([server_id, connection]) => ({ server_id, connection }));
-      if (asked.length === 0) return new Map();
-      const found = await prisma.mcpListing.findMany({
-        where: { AND: [{ OR: asked }, { OR: [{ principal }, { personal: false }] }] },
+      const connections = await fingerprintConnections(ids);
+      const keys = [...connections].map(([server_id, connection]) => ({ server_id, connection }));
+      if (keys.length === 0) return new Map();
+      const listings = await prisma.mcpListing.findMany({
+        where: { AND: [{ OR: keys }, { OR: [{ principal }, { personal: false }] }] },
         orderBy: { listed_at: 'asc' },
       });
       return new Map(
-        found.map(({ server_id, tools, listed_at }) => [
+        listings.map(({ server_id, tools, listed_at }) => [
           server_id,
           { tools: tools as unknown as McpListedTool[], listed_at: listed_at.toISOString() },
         ]),
@@ -68,9 +68,9 @@ export function mcpListingStore({ pool, prisma, fingerprints, openedAll }: Parts
     },
     /** Writes nothing if the server has been changed since it was asked. */
     async save({ server, principal, signed_in, tools }: NewMcpListing): Promise<void> {
-      const connection = await connectionOf(server);
-      if ((await connectionsOf([server.id])).get(server.id) !== connection) return;
-      const personal = signed_in || tokensIn(server.connection_config).length > 0;
+      const connection = await fingerprintConnection(server);
+      if ((await fingerprintConnections([server.id])).get(server.id) !== connection) return;
+      const personal = signed_in || listTokenNames(server.connection_config).length > 0;
       await row(pool, saveMcpListing({ server_id: server.id, principal, personal, connection, tools: JSON.stringify(tools) }));
     },
   };

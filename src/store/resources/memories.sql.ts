@@ -2,7 +2,7 @@ import { NEWEST } from '../../domain/memory.ts';
 import { statement } from '../database/statement.ts';
 
 /** The home of an owner's memories: a UUID, as the home of a session memory is one. */
-const homeOf = (owner: string) => `overlay(overlay(md5(${owner}) placing '8' from 13) placing '8' from 17)::uuid::text`;
+const buildOwnerHome = (owner: string) => `overlay(overlay(md5(${owner}) placing '8' from 13) placing '8' from 17)::uuid::text`;
 
 /**
  * A write also deletes the agent's expired memories. If someone else owns the key, nothing is written or returned. A workflow's
@@ -11,7 +11,7 @@ const homeOf = (owner: string) => `overlay(overlay(md5(${owner}) placing '8' fro
 export const upsertMemory = statement(
   'upsert_memory',
   ['id', 'agent_id', 'scope', 'key', 'workflow_id', 'owner', 'value', 'metadata', 'ttl', 'task_id', 'created_by'],
-  `WITH home AS (SELECT coalesce(${homeOf(':owner::text')}, :workflow_id::text) AS id),
+  `WITH home AS (SELECT coalesce(${buildOwnerHome(':owner::text')}, :workflow_id::text) AS id),
     expired AS (
       DELETE FROM memories m USING home WHERE m.agent_id = :agent_id AND m.ttl <= now()
         AND NOT (m.scope = :scope AND m.key = :key AND m.workflow_id = home.id))
@@ -27,7 +27,7 @@ export const upsertMemory = statement(
  * What runs of the agent see of the memories `m`: those for all agents, the agent's, and their workflow's; NULL: any of the viewer's.
  * Never those of other owners.
  */
-const seenBy = ({ agent_id, workflow_id, viewer }: { agent_id: string; workflow_id: string; viewer: string }) =>
+const buildVisibleCondition = ({ agent_id, workflow_id, viewer }: { agent_id: string; workflow_id: string; viewer: string }) =>
   `(m.ttl IS NULL OR m.ttl > now()) AND (m.owner IS NULL OR m.owner = ${viewer}) AND (m.scope = 'global' OR m.agent_id = ${agent_id} AND (m.scope = 'agent'
   OR (${workflow_id}::text IS NULL OR m.workflow_id = ${workflow_id}::text)
     AND m.workflow_id IN (SELECT id::text FROM workflows WHERE owner = ${viewer})))`;
@@ -35,7 +35,7 @@ const NEWEST_FIRST = 'm.updated_at DESC, m.id DESC';
 
 /** The newest ones that a first step of the task `t` may be given, as JSON. */
 export const NEWEST_OF_TASK = `(SELECT coalesce(json_agg(json_build_object('key', m.key, 'value', m.value) ORDER BY ${NEWEST_FIRST}), '[]')
-  FROM (SELECT * FROM memories m WHERE ${seenBy({ agent_id: 't.agent_id', workflow_id: 't.workflow_id', viewer: 't.owner' })}
+  FROM (SELECT * FROM memories m WHERE ${buildVisibleCondition({ agent_id: 't.agent_id', workflow_id: 't.workflow_id', viewer: 't.owner' })}
     ORDER BY ${NEWEST_FIRST} LIMIT ${NEWEST}) m)`;
 
 export const searchMemories = statement(
@@ -43,13 +43,13 @@ export const searchMemories = statement(
   ['agent_id', 'workflow_id', 'viewer', 'words', 'scope', 'limit'],
   `SELECT m.*, ts_rank(to_tsvector('simple', m.key || ' ' || m.value), q, 32)::float8 AS score
     FROM memories m, to_tsquery('simple', :words) q
-    WHERE ${seenBy({ agent_id: ':agent_id', workflow_id: ':workflow_id', viewer: ':viewer' })} AND (:scope::text IS NULL OR m.scope = :scope) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
+    WHERE ${buildVisibleCondition({ agent_id: ':agent_id', workflow_id: ':workflow_id', viewer: ':viewer' })} AND (:scope::text IS NULL OR m.scope = :scope) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
     ORDER BY score DESC, m.updated_at DESC LIMIT :limit`,
 );
 
 export const newestMemories = statement(
   'newest_memories',
   ['agent_id', 'viewer', 'limit'],
-  `SELECT m.* FROM memories m WHERE ${seenBy({ agent_id: ':agent_id', workflow_id: 'NULL', viewer: ':viewer' })}
+  `SELECT m.* FROM memories m WHERE ${buildVisibleCondition({ agent_id: ':agent_id', workflow_id: 'NULL', viewer: ':viewer' })}
     ORDER BY ${NEWEST_FIRST} LIMIT :limit`,
 );

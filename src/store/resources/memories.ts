@@ -42,21 +42,21 @@ interface Viewer {
 }
 
 /** A Postgres text query that matches any word of the text; empty if it has no words. */
-const anyWordOf = (text: string) =>
+const toAnyWordQuery = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
     .slice(0, 64)
     .map((word) => `'${word}'`)
     .join(' | ');
 
-const memoryOfRow = <M extends object>(found: M) => ({
-  ...wire(found),
-  workflow_id: (found as { scope?: string }).scope === 'session' ? (found as { workflow_id?: string }).workflow_id : null,
+const toMemory = <M extends object>(record: M) => ({
+  ...wire(record),
+  workflow_id: (record as { scope?: string }).scope === 'session' ? (record as { workflow_id?: string }).workflow_id : null,
 });
 
 export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   const table = resource<Memory>(prisma.memory, { noun: 'memory', tagged: false, searched: ['key', 'value'] });
   const alive = () => ({ OR: [{ ttl: null }, { ttl: { gt: new Date() } }] });
-  const expired = ({ ttl }: Memory) => ttl !== null && Date.parse(ttl) <= Date.now();
+  const isExpired = ({ ttl }: Memory) => ttl !== null && Date.parse(ttl) <= Date.now();
 
   async function upsert({ id = uuid(), workflow_id, metadata, ttl, task_id, owner, ...memory }: NewMemory): Promise<Memory> {
     const { agent_id, scope, key, value, created_by } = memory;
@@ -69,7 +69,7 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
         `Someone else keeps a memory under the key ${key} in the scope ${scope}; choose another key`,
         'memory_of_another',
       );
-    return memoryOfRow(written) as Memory;
+    return toMemory(written) as Memory;
   }
 
   const ownWorkflows = async (owner: string) =>
@@ -81,14 +81,14 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
       const shared = viewer.is_admin ? {} : { OR: [{ owner: null }, { owner: viewer.key }] };
       const seen = { OR: [{ scope: { not: 'session' }, ...shared }, { workflow_id: { in: await ownWorkflows(viewer.key) } }] };
       const page = await table.list(filter, { AND: [alive(), seen, agent_id ? { agent_id } : {}, scope ? { scope } : {}] });
-      return { ...page, items: page.items.map(memoryOfRow) as Memory[] };
+      return { ...page, items: page.items.map(toMemory) as Memory[] };
     },
     async find(id) {
-      const found = await table.find(id);
-      return found && !expired(found) ? (memoryOfRow(found) as Memory) : null;
+      const memory = await table.find(id);
+      return memory && !isExpired(memory) ? (toMemory(memory) as Memory) : null;
     },
     create: (values) => upsert(values as NewMemory),
-    update: async (id, values) => memoryOfRow(await table.update(id, values)) as Memory,
+    update: async (id, values) => toMemory(await table.update(id, values)) as Memory,
     remove: table.remove,
   };
 
@@ -97,15 +97,15 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
     upsert,
     /** Best first. */
     async search({ agent_id, query, scope, workflow_id, viewer, limit }: MemoryQuery) {
-      const words = anyWordOf(query);
+      const words = toAnyWordQuery(query);
       if (!words) return [];
       const place = { agent_id, workflow_id: workflow_id ?? null, viewer };
-      const found = await rows<object>(pool, sql.searchMemories({ ...place, words, scope: scope ?? null, limit }));
-      return found.map(memoryOfRow) as (Memory & { score: number })[];
+      const memories = await rows<object>(pool, sql.searchMemories({ ...place, words, scope: scope ?? null, limit }));
+      return memories.map(toMemory) as (Memory & { score: number })[];
     },
     /** The latest ones that runs of an agent see, in all workflows of the viewer. */
     async newest(agent_id: string, { viewer, limit }: Pick<MemoryQuery, 'viewer' | 'limit'>): Promise<Memory[]> {
-      return (await rows<object>(pool, sql.newestMemories({ agent_id, viewer, limit }))).map(memoryOfRow) as Memory[];
+      return (await rows<object>(pool, sql.newestMemories({ agent_id, viewer, limit }))).map(toMemory) as Memory[];
     },
     async forgetAgent(agent_id: string): Promise<void> {
       await prisma.memory.deleteMany({ where: { agent_id } });

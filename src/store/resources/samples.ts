@@ -19,9 +19,9 @@ const DEMO_MODEL_URL = 'demo_model_url';
 const ADDRESS = /^http:\/\/127\.0\.0\.1:\d+\/v1$/;
 
 export function sampleStore(prisma: PrismaClient) {
-  const factOf = async (name: string) => (await prisma.installationFact.findUnique({ where: { name } }))?.value;
+  const findFact = async (name: string) => (await prisma.installationFact.findUnique({ where: { name } }))?.value;
   return {
-    isSettled: async () => (await factOf(SAMPLE)) !== undefined,
+    isSettled: async () => (await findFact(SAMPLE)) !== undefined,
     /** Adds the sample to an empty installation. Decides once: a deleted sample does not come back. */
     async plant({ provider, tool, agent, workflow }: Sample, { key: created_by, login }: Owner): Promise<boolean> {
       return prisma.$transaction(async (tx) => {
@@ -45,13 +45,13 @@ export function sampleStore(prisma: PrismaClient) {
      * key is not changed, so that no key is sent to an address that its owner has not seen.
      */
     async moveDemoModel(url: string, { name, model }: { name: string; model: string }): Promise<void> {
-      const before = await factOf(DEMO_MODEL_URL);
+      const before = await findFact(DEMO_MODEL_URL);
       if (before !== url) {
         // Older installations did not store the address; the demo's names identify its providers there.
         const unwritten = { name: { equals: name, mode: 'insensitive' as const }, default_model: model };
         const where = { api_key_token_name: null, ...(before ? { base_url: before } : unwritten) };
-        const found = await prisma.provider.findMany({ where, select: { id: true, base_url: true } });
-        const stale = found.filter(({ base_url }) => base_url && ADDRESS.test(base_url)).map(({ id }) => id);
+        const providers = await prisma.provider.findMany({ where, select: { id: true, base_url: true } });
+        const stale = providers.filter(({ base_url }) => base_url && ADDRESS.test(base_url)).map(({ id }) => id);
         await prisma.provider.updateMany({ where: { id: { in: stale } }, data: { base_url: url } });
       }
       const fact = { value: url };

@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { ScheduleFire, ScheduledAgent as Wired } from '../../contracts/scheduled-agents.ts';
-import { cadenceOf, dueBetween, nextDue } from '../../domain/cadence.ts';
+import { findNextDue, listDueTimes, parseStoredCadence } from '../../domain/cadence.ts';
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import type { ScheduleFire as Fire, Prisma, PrismaClient, ScheduledAgent as Row } from '../../generated/prisma/client.ts';
 import { row, rows } from '../database/database.ts';
 import { findFact } from '../database/installation.sql.ts';
-import { cursorOf, idOfCursor, type Paging, pageOf, wire, wireAs } from '../database/page.ts';
-import { refused } from '../database/resource.ts';
+import { cutPage, type Paging, parseCursor, toCursor, wire, wireAs } from '../database/page.ts';
+import { translateConstraintErrors } from '../database/resource.ts';
 import type { KeyRing, Sealed } from '../secrets/key-ring.ts';
 import { pauseFailingSchedules, settleFire, waitingTaskOfSchedule } from './schedules.sql.ts';
 
@@ -61,14 +61,14 @@ export type ScheduleStore = ReturnType<typeof scheduleStore>;
 
 export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: PrismaClient; keys: KeyRing }) {
   const table = prisma.scheduledAgent;
-  const sealed = (id: string, access_token: string | null) => {
+  const sealToken = (id: string, access_token: string | null) => {
     if (access_token === null) return { caller_token: null, caller_key_id: null };
     const { sealed: caller_token, key_id: caller_key_id } = keys.seal(access_token, context(id));
     return { caller_token, caller_key_id };
   };
   return {
     ...fires({ pool, prisma }),
-    shown: (row: Row): Wired => scheduleOfRow(row, Date.now()),
+    shown: (row: Row): Wired => toSchedule(row, Date.now()),
     async list({
       limit,
       cursor,
@@ -76,27 +76,31 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
       ...same
     }: Paging & { owner: string; workflow_id?: string | undefined; q?: string | undefined }) {
       const where: Prisma.ScheduledAgentWhereInput = { ...same, ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
+      const after = parseCursor(cursor);
+      const [schedules, total] = await Promise.all([
         table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1 }),
         table.count({ where }),
       ]);
-      const page = pageOf(found, { total, limit, cursorAt: ({ id }) => cursorOf(id) });
-      return { ...page, items: page.items.map((row) => scheduleOfRow(row, Date.now())) };
+      const page = cutPage(schedules, { total, limit, cursorAt: ({ id }) => toCursor(id) });
+      return { ...page, items: page.items.map((row) => toSchedule(row, Date.now())) };
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
     all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
     create: ({ id = uuid(), ...values }: NewSchedule, { access_token, service_key_id }: KeptOfCaller): Promise<Row> => {
-      const data = { id, ...scheduleColumns(values), ...sealed(id, access_token), service_key_id };
-      return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
+      const data = { id, ...scheduleColumns(values), ...sealToken(id, access_token), service_key_id };
+      return translateConstraintErrors(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
     /** Changes a schedule and replaces what was kept of the person who saved it. */
     update: (id: string, values: ScheduleValues, { access_token, service_key_id }: KeptOfCaller): Promise<Row> =>
-      refused(
+      translateConstraintErrors(
         NOUN,
         table.update({
           where: { id },
-          data: { ...scheduleColumns(values), ...sealed(id, access_token), service_key_id } as Prisma.ScheduledAgentUpdateInput,
+          data: {
+            ...scheduleColumns(values),
+            ...sealToken(id, access_token),
+            service_key_id,
+          } as Prisma.ScheduledAgentUpdateInput,
         }),
       ),
     /** Disables a schedule unless it has changed within that time. False if it has, or is disabled already. */
@@ -117,7 +121,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     },
     /** Deletes the access token of a schedule whose runs do not need one. */
     async forgetToken({ id, updated_at }: Row): Promise<void> {
-      await table.updateMany({ where: { id, updated_at }, data: { ...sealed(id, null), updated_at } });
+      await table.updateMany({ where: { id, updated_at }, data: { ...sealToken(id, null), updated_at } });
     },
     /** The access token kept for the default runtime; null if there is none. */
     tokenOf({ id, caller_token, caller_key_id }: Row): string | null {
@@ -129,7 +133,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
       const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
       for (const row of stale) {
         const token = keys.open({ sealed: row.caller_token, key_id: row.caller_key_id } as Sealed, context(row.id));
-        await table.update({ where: { id: row.id }, data: { ...sealed(row.id, token), updated_at: row.updated_at } });
+        await table.update({ where: { id: row.id }, data: { ...sealToken(row.id, token), updated_at: row.updated_at } });
       }
       return stale.length;
     },
@@ -138,11 +142,11 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
 
 /** The outcome of each due time of a schedule. */
 function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
-  async function withStatuses(found: Fire[]): Promise<ScheduleFire[]> {
-    const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
+  async function withStatuses(fire_rows: Fire[]): Promise<ScheduleFire[]> {
+    const ids = fire_rows.flatMap(({ task_id }) => (task_id ? [task_id] : []));
     const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
     const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
-    return found.map((fire) => ({ ...wireAs<ScheduleFire>()(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
+    return fire_rows.map((fire) => ({ ...wireAs<ScheduleFire>()(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
   }
   const place = (scheduled_agent_id: string, due_at: Date) => ({ scheduled_agent_id_due_at: { scheduled_agent_id, due_at } });
   return {
@@ -179,11 +183,11 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
     /** A run of this schedule that has not ended. */
     async openTask(scheduled_agent_id: string, except: string): Promise<string | null> {
       const open = { in: [...LIVE_STATUSES] };
-      const found = await prisma.task.findFirst({
+      const task = await prisma.task.findFirst({
         where: { scheduled_agent_id, status: open, id: { not: except } },
         select: { id: true },
       });
-      return found?.id ?? null;
+      return task?.id ?? null;
     },
     /** A run of this schedule that waits for its turn in its workflow. */
     async waitingTask(scheduled_agent_id: string, except: string): Promise<string | null> {
@@ -193,29 +197,29 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
     async noteMissed(schedule: Row, now: number): Promise<void> {
       if (!schedule.enabled) return;
       const until = now - (schedule.catchup_window_seconds + schedule.jitter_seconds) * 1000 - GRACE_MS;
-      const due = dueBetween(cadenceOf(schedule), { after: schedule.updated_at.getTime(), until, limit: MOST_MISSED });
+      const due = listDueTimes(parseStoredCadence(schedule), { after: schedule.updated_at.getTime(), until, limit: MOST_MISSED });
       if (due.length === 0) return;
       const span = { gte: new Date(due[0]!), lte: new Date(until) };
       const served = await prisma.scheduleFire.findMany({
         where: { scheduled_agent_id: schedule.id, due_at: span },
         select: { due_at: true },
       });
-      const known = new Set(served.map(({ due_at }) => due_at.getTime()));
+      const due_times = new Set(served.map(({ due_at }) => due_at.getTime()));
       // Read after the due times that were served: whichever of them were removed before, are covered.
       const removed_until = Date.parse((await row<{ value: string }>(pool, findFact({ name: FIRES_REMOVED })))?.value ?? '') || 0;
       const detail = 'The service was down at the due time, for longer than the catch-up window';
       const data = due
-        .filter((time) => !known.has(time) && time > removed_until)
+        .filter((time) => !due_times.has(time) && time > removed_until)
         .map((time) => ({ scheduled_agent_id: schedule.id, due_at: new Date(time), outcome: 'missed', detail }));
       if (data.length > 0) await prisma.scheduleFire.createMany({ data, skipDuplicates: true });
     },
     async runsOf(scheduled_agent_id: string, { limit, before }: { limit: number; before?: string | undefined }) {
       const where = { scheduled_agent_id, ...(before ? { due_at: { lt: new Date(before) } } : {}) };
-      const [found, total] = await Promise.all([
+      const [fire_rows, total] = await Promise.all([
         prisma.scheduleFire.findMany({ where, orderBy: { due_at: 'desc' }, take: limit }),
         prisma.scheduleFire.count({ where: { scheduled_agent_id } }),
       ]);
-      return { items: await withStatuses(found), total, next: null };
+      return { items: await withStatuses(fire_rows), total, next: null };
     },
     /** The due times that are on record, of these, oldest first. */
     async firesAt(scheduled_agent_id: string, due: readonly number[]): Promise<ScheduleFire[]> {
@@ -226,9 +230,9 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
 }
 
 /** The wire format. The next time is computed with the engine's algorithm, so it is correct even if the engine is unreachable. */
-export function scheduleOfRow(row: Row, now: number): Wired {
+export function toSchedule(row: Row, now: number): Wired {
   const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, service_key_id: _saver, ...rest } = row;
-  const next = row.enabled ? nextDue(cadenceOf(row), now) : null;
+  const next = row.enabled ? findNextDue(parseStoredCadence(row), now) : null;
   const interval = row.cron === null ? {} : { interval_value: null, interval_unit: null };
   return { ...wire(rest), ...interval, next_run_at: next === null ? null : new Date(next).toISOString() } as Wired;
 }

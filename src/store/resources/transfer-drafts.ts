@@ -1,4 +1,4 @@
-import { NO_RECORD, unresolved } from '../../contracts/agents.ts';
+import { listReferenceWarnings, NO_RECORD } from '../../contracts/agents.ts';
 import { SOURCE_TYPES } from '../../contracts/knowledge.ts';
 import { MASK } from '../../contracts/mcps.ts';
 import type { FullImport } from '../../contracts/transfer.ts';
@@ -76,7 +76,7 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
         const wrong = remoteAddressRefusal(source_type, connection_config.url, MASK);
         if (wrong !== null) return refusal(item.name, `connection_config.url: ${wrong}`);
         const values = { ...item, source_type, connection_config: sealer.seal(connection_config), created_by };
-        return draft(item.name, values, maskedIn(connection_config));
+        return draft(item.name, values, listMaskedPaths(connection_config));
       });
     },
     async guardrails(items: Items<'guardrails'>) {
@@ -88,15 +88,15 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
     },
     async agents(given: Items<'agents'>) {
       const { items, dropped } = withoutForeignIds(given, AGENT_REFERENCES);
-      const absent = await absentIn(tx, items.map(withoutStandIns), AGENT_REFERENCES);
+      const absent = await listMissingReferences(tx, items.map(withoutStandIns), AGENT_REFERENCES);
       return items.map(({ id: _, ...item }, index) => {
         const fault = faultOf(given[index] as object);
         if (fault) return refusal(item.name, fault);
         const foreign = dropped[index] ?? [];
         const warnings = [
           ...(absent[index] ?? []),
-          ...droppedWarning(foreign),
-          ...unresolved(item).map(({ message }) => message),
+          ...warnAboutDroppedIds(foreign),
+          ...listReferenceWarnings(item).map(({ message }) => message),
         ];
         return draft(item.name, { ...item, created_by }, warnings, foreign);
       });
@@ -106,19 +106,19 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
       const { items, masked } = withoutMaskedWebhooks(named);
       const agents = await agentsNamed(tx, items);
       const tokens = await ownTokens(tx, created_by);
-      const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
+      const absent = await listMissingReferences(tx, items, WORKFLOW_REFERENCES);
       return items.map(({ id: _, ...item }, index) => {
         const fault = faultOf(given[index] as object);
         if (fault) return refusal(item.title, fault);
         const lacks = agents.get(item.agent_id);
         if (!lacks) return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
-        const unknown = tokensOf(item).filter((name) => !tokens.has(name));
+        const unknown = listTokenNames(item).filter((name) => !tokens.has(name));
         const warnings = [
           ...unknown.map((name) => `You have no stored token named ${name} here yet`),
           ...masked[index]!.map((field) => `${field} was masked in the bundle; set its value again`),
         ];
         const foreign = dropped[index] ?? [];
-        const unsafe = [...droppedWarning(foreign), ...(absent[index] ?? []), ...lacks];
+        const unsafe = [...warnAboutDroppedIds(foreign), ...(absent[index] ?? []), ...lacks];
         // Without its guardrails or skills it would not do what its author meant.
         const off = unsafe.length > 0 ? { status: 'inactive' } : {};
         if (unsafe.length > 0)
@@ -157,7 +157,7 @@ function withoutMaskedWebhooks(items: Items<'workflows'>) {
   };
 }
 
-const tokensOf = ({
+const listTokenNames = ({
   repo_token_name,
   credential_overrides,
 }: Pick<Items<'workflows'>[number], 'repo_token_name' | 'credential_overrides'>) => [
@@ -165,7 +165,7 @@ const tokensOf = ({
   ...Object.values(credential_overrides),
 ];
 
-function maskedIn(config: unknown): string[] {
+function listMaskedPaths(config: unknown): string[] {
   const paths: string[] = [];
   mapTexts(config, (text, { path }) => {
     if (text === MASK) paths.push(path);
@@ -178,28 +178,28 @@ function maskedIn(config: unknown): string[] {
 async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<Map<string, string[]>> {
   const ids = [...new Set(items.map(({ agent_id }) => agent_id).filter(isUuid))];
   const select = { id: true, name: true, required_mcp_servers: true };
-  const found = await tx.agent.findMany({ where: { id: { in: ids } }, select });
-  const absent = await absentIn(tx, found, { required_mcp_servers: 'mcpServer' });
-  return new Map(found.map(({ id, name }, index) => [id, (absent[index] ?? []).map((lack) => `Of its agent ${name}, ${lack}`)]));
+  const agents = await tx.agent.findMany({ where: { id: { in: ids } }, select });
+  const absent = await listMissingReferences(tx, agents, { required_mcp_servers: 'mcpServer' });
+  return new Map(agents.map(({ id, name }, index) => [id, (absent[index] ?? []).map((lack) => `Of its agent ${name}, ${lack}`)]));
 }
 
 const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
   new Set((await tx.storedToken.findMany({ where: { created_by }, select: { name: true } })).map(({ name }) => name));
 
 /** The references of each item that are missing from this installation, as sentences; one query per table. */
-async function absentIn(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
+async function listMissingReferences(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
   const sentences: string[][] = items.map(() => []);
   for (const [field, table] of Object.entries(references)) {
     const named = items.map((item) => [(item as Record<string, unknown>)[field] ?? []].flat() as string[]);
     const ids = [...new Set(named.flat())].filter(isUuid);
     const model = tx[table] as unknown as { findMany(args: object): Promise<{ id: string }[]> };
-    const found = new Set(
+    const existing_ids = new Set(
       (ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true } }) : []).map(({ id }) => id),
     );
-    for (const [index, asked] of named.entries())
+    for (const [index, item_references] of named.entries())
       sentences[index]?.push(
-        ...summed(
-          asked.filter((one) => !found.has(one)),
+        ...describeIds(
+          item_references.filter((one) => !existing_ids.has(one)),
           (id) => `${field}: ${id === NO_RECORD ? 'one' : id} is not in this installation`,
         ),
       );
@@ -211,7 +211,7 @@ const MOST_SENTENCES = 20;
 const LONGEST_ID = 80;
 
 /** A sentence for each id, and one for those beyond a number of them. */
-function summed(ids: readonly string[], sentence: (id: string) => string): string[] {
+function describeIds(ids: readonly string[], sentence: (id: string) => string): string[] {
   const first = ids.slice(0, MOST_SENTENCES).map((id) => sentence(id.slice(0, LONGEST_ID)));
   return ids.length > MOST_SENTENCES ? [...first, `${ids.length - MOST_SENTENCES} more like these`] : first;
 }
@@ -232,7 +232,7 @@ function withoutForeignIds<T extends object>(
   references: Record<string, Referred>,
 ): { items: T[]; dropped: string[][] } {
   const dropped: string[][] = [];
-  const kept = items.map((item) => {
+  const own_items = items.map((item) => {
     const sentences: string[] = [];
     const changed: Record<string, unknown> = {};
     for (const field of Object.keys(references)) {
@@ -247,7 +247,7 @@ function withoutForeignIds<T extends object>(
     dropped.push(sentences);
     return { ...item, ...changed };
   });
-  return { items: kept, dropped };
+  return { items: own_items, dropped };
 }
 
 /** `unresolved` warns about the others. */
@@ -257,7 +257,7 @@ const withoutStandIns = ({ provider_id, required_mcp_servers, ...item }: Items<'
   required_mcp_servers: required_mcp_servers.filter((id) => id !== NO_RECORD),
 });
 
-const droppedWarning = ({ length }: string[]) =>
+const warnAboutDroppedIds = ({ length }: string[]) =>
   length > 0 ? ['It was created without references that cannot be ids here; `errors` names them'] : [];
 
 const AGENT_REFERENCES: Record<string, Referred> = {

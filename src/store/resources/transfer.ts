@@ -2,14 +2,14 @@ import { v7 as uuid } from 'uuid';
 import { MASK } from '../../contracts/mcps.ts';
 import type { ImportResult, ResourceType } from '../../contracts/transfer.ts';
 import { one } from '../../domain/errors.ts';
-import { maskedWebhook } from '../../domain/secrets.ts';
+import { maskWebhook } from '../../domain/secrets.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from '../secrets/connections.ts';
 import type { Granting } from '../secrets/granting.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import { configSealer } from '../secrets/sealed-config.ts';
-import { type ScheduleRow, scheduleOfRow } from './scheduled-agents.ts';
+import { type ScheduleRow, toSchedule } from './scheduled-agents.ts';
 import {
   type Draft,
   type DraftMaker,
@@ -56,7 +56,7 @@ const BATCH = 200;
 const TIMEOUT_MS = 60_000;
 
 const WEBHOOKS = ['webhook_url', 'error_webhook_url'];
-const webhooksIn = (record: object) =>
+const listWebhooks = (record: object) =>
   Object.entries(record).filter(
     (entry): entry is [string, string] => WEBHOOKS.includes(entry[0]) && typeof entry[1] === 'string',
   );
@@ -83,10 +83,10 @@ export function transferStore({ prisma, keys, granting }: Stores) {
 
     /** The readable form: secrets of a connection and keys in addresses of webhooks are masked. */
     masked(record: object): object {
-      if ('caller_token' in record) return scheduleOfRow(record as ScheduleRow, Date.now());
+      if ('caller_token' in record) return toSchedule(record as ScheduleRow, Date.now());
       const masked = {
         ...record,
-        ...Object.fromEntries(webhooksIn(record).map(([field, url]) => [field, maskedWebhook(url, MASK)])),
+        ...Object.fromEntries(listWebhooks(record).map(([field, url]) => [field, maskWebhook(url, MASK)])),
       };
       return 'connection_config' in record ? { ...masked, connection_config: sealer.mask(record.connection_config) } : masked;
     },
@@ -177,7 +177,7 @@ async function createAll(tx: Tables, { name, noun, model }: Part, { items, maker
   const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
   if (items.length === 0) return result;
   const table = tx[model] as unknown as Table;
-  const taken = await idsIn(table, items);
+  const taken = await findTakenIds(table, items);
   const drafts = (await maker(items)).map((draft, index): Draft & { label: string; id: string } => {
     const wanted = items[index]?.id;
     const id = wanted && isUuid(wanted) && !taken.has(wanted) ? wanted : uuid();
@@ -213,7 +213,7 @@ async function insert(table: Table, drafts: { id: string; values: object | null 
   return created;
 }
 
-async function idsIn(table: Table, items: { id?: string | undefined }[]): Promise<Set<string>> {
+async function findTakenIds(table: Table, items: { id?: string | undefined }[]): Promise<Set<string>> {
   const ids = items.flatMap(({ id }) => (id && isUuid(id) ? [id] : []));
   if (ids.length === 0) return new Set();
   return new Set((await table.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));

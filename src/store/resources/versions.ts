@@ -7,11 +7,11 @@ import type { Definition } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { WorkflowVersion as Row } from '../../generated/prisma/client.ts';
 import { type Database, row, rows } from '../database/database.ts';
-import { listed, type Paging, wireAs } from '../database/page.ts';
-import { pinnedDefinition, type Snapshot } from '../runs/pin.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { pinDefinition, type Snapshot } from '../runs/pin.ts';
 import type { ConfigSealer } from '../secrets/sealed-config.ts';
 import type { StoredAgent } from './agents.ts';
-import { hashOf, withDefinition } from './definitions.ts';
+import { hashDefinition, withDefinition } from './definitions.ts';
 import * as sql from './versions.sql.ts';
 
 /** What a workflow and its agent were set to. The definition has the agent's prompt; its description affects no run. */
@@ -26,15 +26,15 @@ const AGENT_FIELDS = [...Object.keys(AgentCreate.shape), 'approval_guards'].filt
   (name) => name !== 'description' && name !== 'system_prompt',
 );
 
-const picked = (record: object, names: readonly string[]) =>
+const pickFields = (record: object, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, (record as Record<string, unknown>)[name] ?? null]));
 
-const agentSettings = (agent: object) => picked(agent, AGENT_FIELDS) as unknown as AgentSettings;
+const agentSettings = (agent: object) => pickFields(agent, AGENT_FIELDS) as unknown as AgentSettings;
 
 /** The settings behind a definition, the settings of its prompt included. */
-export const configOf = ({ workflow, agent }: Snapshot, { settings }: Definition): VersionConfig => ({
+export const toVersionConfig = ({ workflow, agent }: Snapshot, { settings }: Definition): VersionConfig => ({
   workflow: {
-    ...(picked(workflow, WORKFLOW_FIELDS) as unknown as WorkflowSettings),
+    ...(pickFields(workflow, WORKFLOW_FIELDS) as unknown as WorkflowSettings),
     reasoning_effort: settings.reasoning_effort as WorkflowSettings['reasoning_effort'],
   },
   agent: agentSettings(agent),
@@ -64,7 +64,7 @@ interface VersionRecord {
   completed_at: Date;
 }
 
-function recordOf(record: Omit<VersionRecord, 'hash'> | undefined): Pick<WorkflowVersion, 'runs' | 'last_evaluation'> {
+function summarizeRecord(record: Omit<VersionRecord, 'hash'> | undefined): Pick<WorkflowVersion, 'runs' | 'last_evaluation'> {
   if (!record) return { runs: 0, last_evaluation: null };
   const { runs, id, dataset_id, pass_rate, completed_at } = record;
   return { runs, last_evaluation: id === null ? null : { id, dataset_id, pass_rate, completed_at: completed_at.toISOString() } };
@@ -78,10 +78,14 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
 export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
   /** Throws `conflict` if the agent's provider does not exist. */
   async function current(workflow_id: string): Promise<CurrentDefinition | null> {
-    const found = await snapshot(workflow_id);
-    if (!found) return null;
-    const definition = pinnedDefinition(found);
-    return { definition, hash: hashOf(JSON.stringify(definition)), config: configOf(found, definition) };
+    const current_snapshot = await snapshot(workflow_id);
+    if (!current_snapshot) return null;
+    const definition = pinDefinition(current_snapshot);
+    return {
+      definition,
+      hash: hashDefinition(JSON.stringify(definition)),
+      config: toVersionConfig(current_snapshot, definition),
+    };
   }
 
   const currentIfValid = (workflow_id: string) =>
@@ -89,14 +93,14 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
 
   async function withRecord<V extends StoredVersion>(versions: V[], workflow_id: string): Promise<(V & WorkflowVersion)[]> {
     const definition_hashes = versions.map(({ definition_hash }) => definition_hash);
-    const [found, now] = await Promise.all([
+    const [record_rows, now] = await Promise.all([
       rows<VersionRecord>(pool, sql.recordOfVersions({ workflow_id, definition_hashes })),
       currentIfValid(workflow_id),
     ]);
-    const records = new Map(found.map(({ hash, ...record }) => [hash, record]));
+    const records = new Map(record_rows.map(({ hash, ...record }) => [hash, record]));
     return versions.map((version) => ({
       ...version,
-      ...recordOf(records.get(version.definition_hash)),
+      ...summarizeRecord(records.get(version.definition_hash)),
       current: version.definition_hash === now?.hash,
     }));
   }
@@ -125,23 +129,22 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
       if (recorded) await row(pool, sql.dropUnrunVersions({ workflow_id }));
     },
     async list(workflow_id: string, paging: Paging) {
-      const page = await listed(prisma.workflowVersion, { where: { workflow_id }, paging, shown: wired });
+      const page = await listPage(prisma.workflowVersion, { where: { workflow_id }, paging, shown: toStoredVersion });
       return { ...page, items: await withRecord(page.items, workflow_id) };
     },
     async find(workflow_id: string, number: number): Promise<(StoredVersion & { definition: Definition }) | null> {
       const where = { workflow_id_number: { workflow_id, number } };
-      const found = await prisma.workflowVersion.findUnique({ where, include: { definition: true } });
-      if (!found) return null;
-      const { definition, ...version } = found;
-      return { ...wired(version), definition: definition.body as unknown as Definition };
+      const version_row = await prisma.workflowVersion.findUnique({ where, include: { definition: true } });
+      if (!version_row) return null;
+      const { definition, ...version } = version_row;
+      return { ...toStoredVersion(version), definition: definition.body as unknown as Definition };
     },
-    async numberOf(workflow_id: string, definition_hash: string): Promise<number | null> {
+    async findNumber(workflow_id: string, definition_hash: string): Promise<number | null> {
       const where = { workflow_id_definition_hash: { workflow_id, definition_hash } };
       return (await prisma.workflowVersion.findUnique({ where, select: { number: true } }))?.number ?? null;
     },
     /** For readers: secrets of MCP servers masked. */
-    masked: (definition: Definition) =>
-      ({ ...definition, ...maskedServers(definition) }) as object as VersionDetail['definition'],
+    masked: (definition: Definition) => ({ ...definition, ...maskServers(definition) }) as object as VersionDetail['definition'],
     maskedChange: ({ before, after, ...change }: FieldChange): FieldChange => ({
       ...change,
       ...(before === undefined ? {} : { before: sealer.mask(before) }),
@@ -149,7 +152,7 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
     }),
   };
 
-  function maskedServers({ mcp_servers }: Definition): Pick<Definition, 'mcp_servers'> {
+  function maskServers({ mcp_servers }: Definition): Pick<Definition, 'mcp_servers'> {
     const mask = (config: unknown) => sealer.mask(config);
     return mcp_servers
       ? { mcp_servers: mcp_servers.map((server) => ({ ...server, connection_config: mask(server.connection_config) })) }
@@ -157,7 +160,7 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
   }
 }
 
-const wired = ({ config, created_by: _key, created_login, ...rest }: Row): StoredVersion => ({
+const toStoredVersion = ({ config, created_by: _key, created_login, ...rest }: Row): StoredVersion => ({
   ...wireAs<WorkflowVersion>()(rest),
   created_by: created_login,
   restorable: config !== null,

@@ -3,8 +3,8 @@ import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } fro
 import { conflict } from '../../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
-import { listed, type Paging, wireAs } from '../database/page.ts';
-import { refused } from '../database/resource.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { translateConstraintErrors } from '../database/resource.ts';
 import { removeEventsOfWorkflow } from '../runs/event-partitions.sql.ts';
 import type { Granting } from '../secrets/granting.ts';
 import * as sql from './workflows.sql.ts';
@@ -42,8 +42,8 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
   /** The workflows with the usage of their last runs. */
   async function withUsage<W extends WiredWorkflow>(workflows: W[]) {
     const ids = workflows.flatMap(({ last_task_id }) => last_task_id ?? []);
-    const found = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, ...USAGE } });
-    const usages = new Map(found.map((task) => [task.id, usageOf(task)]));
+    const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, ...USAGE } });
+    const usages = new Map(tasks.map((task) => [task.id, toUsage(task)]));
     return workflows.map((workflow) => ({ ...workflow, usage: usages.get(workflow.last_task_id ?? '') ?? NO_USAGE }));
   }
 
@@ -62,21 +62,27 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
         evaluation_id: null,
         ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}),
       };
-      const page = await listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
+      const page = await listPage(prisma.workflow, { where, paging: { limit, cursor }, shown: toWorkflow });
       return { ...page, items: await withUsage(page.items) };
     },
     async find(id: string) {
-      const found = await prisma.workflow.findUnique({ where: { id } });
-      return found && wired(found);
+      const workflow = await prisma.workflow.findUnique({ where: { id } });
+      return workflow && toWorkflow(workflow);
     },
     /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
     async create(values: NewWorkflow, by?: string) {
       const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
-      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
+      return toWorkflow(
+        await granting.saving('workflow', by, (on) => translateConstraintErrors(NOUN, on.workflow.create({ data }))),
+      );
     },
     async update(id: string, values: Partial<WorkflowSettings>, by?: string) {
       const data = values as Prisma.WorkflowUncheckedUpdateInput;
-      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update({ where: { id }, data }))));
+      return toWorkflow(
+        await granting.saving('workflow', by, (on) =>
+          translateConstraintErrors(NOUN, on.workflow.update({ where: { id }, data })),
+        ),
+      );
     },
     /** Switches off or on. A run in progress continues; its status shows again once the workflow is on. */
     async switch(id: string, status: 'active' | 'inactive') {
@@ -106,7 +112,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       return {
         messages: messages.map(wireAs<TranscriptEntry>()),
         logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
-        usage: task ? usageOf(task) : NO_USAGE,
+        usage: task ? toUsage(task) : NO_USAGE,
       };
     },
   };
@@ -123,14 +129,14 @@ const USAGE = {
   cache_write: true,
   premium_requests: true,
 };
-const usageOf = <T extends { usage_estimated: boolean }>(task: T) => ({ ...task, estimated: task.usage_estimated });
+const toUsage = <T extends { usage_estimated: boolean }>(task: T) => ({ ...task, estimated: task.usage_estimated });
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** On the wire `owner` is the login; ownership is decided by `owner_key`. */
-const wired = ({ owner, owner_login, single_use: _, evaluation_id: _evaluation, ...rest }: Row) => ({
+const toWorkflow = ({ owner, owner_login, single_use: _, evaluation_id: _evaluation, ...rest }: Row) => ({
   ...wireAs<Omit<WorkflowSummary, 'usage'>>()(rest),
   enabled: rest.status !== 'inactive',
   owner: owner_login,
   owner_key: owner,
 });
-export type WiredWorkflow = ReturnType<typeof wired>;
+export type WiredWorkflow = ReturnType<typeof toWorkflow>;

@@ -22,12 +22,12 @@ export function attachmentStore(prisma: PrismaClient) {
   const table = prisma.attachment;
 
   /** Those of the ids that exist, in the order of the ids. */
-  async function found<T extends { id: string }>(
+  async function findInOrder<T extends { id: string }>(
     ids: readonly string[],
     read: (distinct: string[]) => Promise<T[]>,
   ): Promise<T[]> {
-    const known = new Map((await read([...new Set(ids)])).map((file) => [file.id, file]));
-    return ids.flatMap((id) => known.get(id) ?? []);
+    const files_by_id = new Map((await read([...new Set(ids)])).map((file) => [file.id, file]));
+    return ids.flatMap((id) => files_by_id.get(id) ?? []);
   }
 
   return {
@@ -42,7 +42,7 @@ export function attachmentStore(prisma: PrismaClient) {
     read: (id: string, created_by: string) => table.findFirst({ where: { id, created_by }, select: { ...FACTS, content: true } }),
     /** What these files are. Throws `not_found` if one of them does not exist, or is another principal's. */
     async owned(ids: readonly string[], created_by: string): Promise<AttachedFile[]> {
-      const files = await found(ids, (distinct) =>
+      const files = await findInOrder(ids, (distinct) =>
         table.findMany({ where: { id: { in: distinct }, created_by }, select: FACTS }),
       );
       const missing = ids.find((id) => !files.some((file) => file.id === id));
@@ -51,7 +51,7 @@ export function attachmentStore(prisma: PrismaClient) {
     },
     /** Files of a task with their bytes. A task refers to its files, so none of them is missing. */
     contents: (ids: readonly string[]) =>
-      found(ids, (distinct) => table.findMany({ where: { id: { in: distinct } }, select: { ...FACTS, content: true } })),
+      findInOrder(ids, (distinct) => table.findMany({ where: { id: { in: distinct } }, select: { ...FACTS, content: true } })),
     async remove(id: string, created_by: string): Promise<void> {
       try {
         const { count } = await table.deleteMany({ where: { id, created_by } });
@@ -65,7 +65,7 @@ export function attachmentStore(prisma: PrismaClient) {
 }
 
 /** Refers a task to its files, in the transaction that created it. Throws `not_found` if one of them was removed meanwhile. */
-export async function referTo(on: Queryable, task_id: string, files: readonly AttachedFile[]): Promise<void> {
+export async function linkAttachments(on: Queryable, task_id: string, files: readonly AttachedFile[]): Promise<void> {
   const ids = files.map(({ id }) => id);
   const referred = await rows<{ attachment_id: string }>(on, referToAttachments({ task_id, ids }));
   const missing = ids.find((id) => !referred.some(({ attachment_id }) => attachment_id === id));

@@ -81,8 +81,8 @@ export async function addItems(on: Queryable, { items, ...place }: NewItems, tas
   if (added.length !== items.length) throw conversationLocked();
   for (const { id, file_ids: ids = [] } of items) {
     if (ids.length === 0) continue;
-    const kept = await rows<{ attachment_id: string }>(on, sql.keepItemFiles({ item_id: id, ids }));
-    const missing = ids.find((file) => !kept.some(({ attachment_id }) => attachment_id === file));
+    const file_rows = await rows<{ attachment_id: string }>(on, sql.keepItemFiles({ item_id: id, ids }));
+    const missing = ids.find((file) => !file_rows.some(({ attachment_id }) => attachment_id === file));
     if (missing) throw notFound('attachment', missing);
   }
 }

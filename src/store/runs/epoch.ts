@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { LogPlace, Mark, ServerPlace } from '../../domain/epoch.ts';
 import { OutageError } from '../../domain/outages.ts';
-import { inTransaction, LONG_STATEMENT_MS, row, within } from '../database/database.ts';
+import { inTransaction, LONG_STATEMENT_MS, row, withTimeLimit } from '../database/database.ts';
 import * as sql from '../database/installation.sql.ts';
 
 export interface Restore {
@@ -25,10 +25,10 @@ export function epochStore(pool: pg.Pool) {
   return {
     /** The mark, with where the database is now if it reports it: it is read last. */
     async read(): Promise<RecordedEpoch> {
-      const found = await row<{ epoch: RecordedEpoch }>(pool, sql.readEpoch());
-      if (found) {
+      const epoch_row = await row<{ epoch: RecordedEpoch }>(pool, sql.readEpoch());
+      if (epoch_row) {
         const log = await logPlace(pool);
-        return { ...found.epoch, ...(log ? { log } : {}) };
+        return { ...epoch_row.epoch, ...(log ? { log } : {}) };
       }
       await row(pool, sql.beginFirstEpoch());
       return this.read();
@@ -59,11 +59,11 @@ export async function noteRestore(
   const log = await logPlace(pool);
   const noted = await inTransaction(pool, async (on) => {
     await row(on, sql.beginFirstEpoch());
-    const recorded = await row<{ epoch: RecordedEpoch }>(within(on, LONG_STATEMENT_MS), sql.lockEpoch());
+    const recorded = await row<{ epoch: RecordedEpoch }>(withTimeLimit(on, LONG_STATEMENT_MS), sql.lockEpoch());
     if (!recorded || !only_if(recorded.epoch)) return undefined;
-    const begun = await row<Restore>(within(on, LONG_STATEMENT_MS), sql.beginNextEpoch({ epoch, beat }));
-    if (begun && log) await row(on, sql.noteServer({ server: textOfServer(log) }));
-    return begun;
+    const restore = await row<Restore>(withTimeLimit(on, LONG_STATEMENT_MS), sql.beginNextEpoch({ epoch, beat }));
+    if (restore && log) await row(on, sql.noteServer({ server: textOfServer(log) }));
+    return restore;
   });
   return noted ?? null;
 }

@@ -12,11 +12,11 @@ import { conflict } from '../../domain/errors.ts';
 import type { GradingOutcome } from '../../domain/judging.ts';
 import type { Prisma, Evaluation as Row } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
-import { listed, type Paging, wireAs } from '../database/page.ts';
-import { hashOf } from '../resources/definitions.ts';
+import { listPage, type Paging, wireAs } from '../database/page.ts';
+import { hashDefinition } from '../resources/definitions.ts';
 import type { KeyRing, Sealed } from '../secrets/key-ring.ts';
 import * as sql from './evaluations.sql.ts';
-import { pinnedDefinition, type Snapshot } from './pin.ts';
+import { pinDefinition, type Snapshot } from './pin.ts';
 
 const context = (id: string) => `evaluation-token:${id}`;
 
@@ -81,7 +81,13 @@ interface Place {
   item_id: string;
 }
 
-const wired = ({ caller_token: _token, caller_key_id: _key, service_key_id: _saver, owner_login: _login, ...row }: Row) => ({
+const toEvaluation = ({
+  caller_token: _token,
+  caller_key_id: _key,
+  service_key_id: _saver,
+  owner_login: _login,
+  ...row
+}: Row) => ({
   ...wireAs<Evaluation>()(row),
   pass_rate: row.status === 'completed' && row.items > 0 ? row.passed / row.items : null,
 });
@@ -97,19 +103,19 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
 export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
   const table = prisma.evaluation;
   return {
-    ...resultsOf({ pool, prisma }),
+    ...createResultStore({ pool, prisma }),
     list: ({ limit, cursor, ...where }: Paging & { dataset_id: string; workflow_id?: string; definition_hash?: string }) =>
-      listed(table, { where, paging: { limit, cursor }, shown: wired }),
+      listPage(table, { where, paging: { limit, cursor }, shown: toEvaluation }),
     async find(id: string) {
-      const found = await table.findUnique({ where: { id } });
-      return found && wired(found);
+      const evaluation = await table.findUnique({ where: { id } });
+      return evaluation && toEvaluation(evaluation);
     },
     /** The version of a workflow with a hash, or as the workflow is now; undefined if it has none such. */
     async version(workflow_id: string, definition_hash: string | undefined): Promise<Version | undefined> {
       if (definition_hash !== undefined) return row<Version>(pool, sql.versionOfWorkflow({ workflow_id, definition_hash }));
       const now = await snapshot(workflow_id);
-      const body = now && pinnedDefinition(now);
-      return body && { body, definition_hash: hashOf(JSON.stringify(body)) };
+      const body = now && pinDefinition(now);
+      return body && { body, definition_hash: hashDefinition(JSON.stringify(body)) };
     },
     /** Writes an evaluation with an open result for each item. */
     async create({
@@ -120,7 +126,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       version: { body, definition_hash },
       ...values
     }: NewEvaluation) {
-      const kept = access_token === null ? null : keys.seal(access_token, context(id));
+      const caller_token = access_token === null ? null : keys.seal(access_token, context(id));
       const pinned = {
         definition_hash,
         definition: JSON.stringify(body),
@@ -128,19 +134,19 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
         workflow_title: body.workflow.title,
       };
       const written = { ...values, ...pinned, id, baseline_id: baseline_id ?? null, graders: JSON.stringify(graders) };
-      const made = await inTransaction(pool, async (on) => {
+      const evaluation = await inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id: values.dataset_id }));
         return row(
           on,
           sql.createEvaluation({
             ...written,
-            caller_token: kept && Buffer.from(kept.sealed),
-            caller_key_id: kept?.key_id ?? null,
+            caller_token: caller_token && Buffer.from(caller_token.sealed),
+            caller_key_id: caller_token?.key_id ?? null,
           }),
         );
       });
-      if (!made) throw conflict('This dataset has no items; add one first', 'dataset_empty');
-      return wired(await table.findUniqueOrThrow({ where: { id } }));
+      if (!evaluation) throw conflict('This dataset has no items; add one first', 'dataset_empty');
+      return toEvaluation(await table.findUniqueOrThrow({ where: { id } }));
     },
     /** Removes one that has not begun; false if it has, or if its request was repeated since: the repetition may have been accepted. */
     async discard(id: string, since: Date): Promise<boolean> {
@@ -154,9 +160,9 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
     /** In whose name it runs; its access token is deleted once it has ended. Null: there is no such evaluation. */
     async leftToRun(id: string) {
       const select = { created_by: true, service_key_id: true, caller_token: true, caller_key_id: true } as const;
-      const found = await table.findUnique({ where: { id }, select });
-      if (!found) return null;
-      const { created_by: owner, service_key_id, ...token } = found;
+      const evaluation = await table.findUnique({ where: { id }, select });
+      if (!evaluation) return null;
+      const { created_by: owner, service_key_id, ...token } = evaluation;
       const { caller_token: sealed, caller_key_id: key_id } = token;
       return {
         owner,
@@ -178,13 +184,13 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
 const WITH_ITEM = { include: { item: { select: { prompt: true, expected: true } } } } as const;
 type ResultRow = Prisma.EvaluationResultGetPayload<typeof WITH_ITEM>;
 
-function resultsOf({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+function createResultStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   const table = prisma.evaluationResult;
   return {
     async results(evaluation_id: string, { limit, cursor, status }: Paging & { status?: string | undefined }) {
       const where = { evaluation_id, ...(status ? { status } : {}) };
-      const shown = ({ item, grading: _work, ...result }: ResultRow) => ({ ...wireAs<EvaluationResult>()(result), ...item });
-      const page = await listed(table, { where, paging: { limit, cursor }, shown, more: WITH_ITEM, by: 'item_id' });
+      const toResult = ({ item, grading: _work, ...result }: ResultRow) => ({ ...wireAs<EvaluationResult>()(result), ...item });
+      const page = await listPage(table, { where, paging: { limit, cursor }, shown: toResult, more: WITH_ITEM, by: 'item_id' });
       const ids = page.items.flatMap(({ task_id }) => task_id ?? []);
       const runs = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, response: true } });
       const answers = new Map(runs.map(({ id, response }) => [id, response]));
@@ -193,8 +199,8 @@ function resultsOf({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
     /** Items without a result yet. */
     async open(evaluation_id: string): Promise<string[]> {
       const where = { evaluation_id, status: { in: ['pending', 'running'] } };
-      const found = await table.findMany({ where, select: { item_id: true }, orderBy: { item_id: 'asc' } });
-      return found.map(({ item_id }) => item_id);
+      const open_results = await table.findMany({ where, select: { item_id: true }, orderBy: { item_id: 'asc' } });
+      return open_results.map(({ item_id }) => item_id);
     },
     /** Takes an item for its run; undefined if it has a result, or the evaluation has ended. */
     claim: (place: Place) => row<ClaimedResult>(pool, sql.claimResult({ ...place, task_id: uuid() })),

@@ -18,7 +18,7 @@ const deletion = (tables: string[], which: string) =>
     SELECT (${tables.map((table) => `(SELECT count(*) FROM of_${table})`).join(' + ')})::int AS removed`;
 
 /** How many events of a task are deleted one by one, and not dropped with a partition. */
-export const deletedEvents = (task_id: string) =>
+export const buildDeletedCount = (task_id: string) =>
   `(${ALL.map((table) => `(SELECT count(*) FROM ${table} e WHERE e.task_id = ${task_id})`).join(' + ')})`;
 
 /** Deletes deltas of ended tasks, whose complete messages are stored. */

@@ -4,7 +4,7 @@ import { statement } from '../database/statement.ts';
  * As many of these events as fit into :bytes, at least one; `found` is the number of all. One above :large comes without its data, so
  * that a page is small whatever it holds. The stored size is known without reading the data, and is never above its size as text by much.
  */
-const paged = (
+const buildPage = (
   events: string,
 ) => `SELECT seq, task_id, type, timestamp, CASE WHEN carried > 0 THEN data END AS data, carried, found
   FROM (
@@ -24,14 +24,14 @@ const WITH_TASK = `(SELECT true FROM tasks t WHERE t.id = events.task_id)`;
 export const readEvents = statement(
   'read_events',
   ['workflow_id', 'after', 'limit', 'bytes', 'large'],
-  paged(`workflow_id = :workflow_id AND seq > :after AND ${PARTITIONS} AND ${WITH_TASK}`),
+  buildPage(`workflow_id = :workflow_id AND seq > :after AND ${PARTITIONS} AND ${WITH_TASK}`),
 );
 
 /** A separate statement, so that it uses the task's index and does not scan all earlier runs of the workflow. */
 export const readTaskEvents = statement(
   'read_task_events',
   ['workflow_id', 'after', 'limit', 'bytes', 'large', 'task_id'],
-  paged('task_id = :task_id AND workflow_id = :workflow_id AND seq > :after'),
+  buildPage('task_id = :task_id AND workflow_id = :workflow_id AND seq > :after'),
 );
 
 export const readEvent = statement(

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { EventExtent, ReaderPlace, StoredEvent } from '../../domain/events.ts';
-import { RUN_STATEMENT_MS, row, rows, within } from '../database/database.ts';
+import { RUN_STATEMENT_MS, row, rows, withTimeLimit } from '../database/database.ts';
 import * as sql from './events.sql.ts';
 
 /** The largest number that the record can hold. */
@@ -18,15 +18,15 @@ export interface Watched {
   extent: EventExtent | null;
 }
 
-const placeIn = ({ after, ...place }: ReaderPlace): ReaderPlace => ({ ...place, after: Math.min(after, LAST_NUMBER) });
+const clampPlace = ({ after, ...place }: ReaderPlace): ReaderPlace => ({ ...place, after: Math.min(after, LAST_NUMBER) });
 
 /** A larger event is not part of a page. */
 const LARGE_BYTES = 64 * 1024;
 
-const timed = ({ timestamp }: { timestamp: Date }) => ({ timestamp: timestamp.toISOString() });
+const formatTimestamp = ({ timestamp }: { timestamp: Date }) => ({ timestamp: timestamp.toISOString() });
 
 export function eventStore(pool: pg.Pool) {
-  const quick = within(pool, RUN_STATEMENT_MS);
+  const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
   return {
     /** Events after a number, oldest first; only of `task_id` if given. At most `limit`, and as many as fit into `bytes`. */
     async read(
@@ -35,22 +35,22 @@ export function eventStore(pool: pg.Pool) {
     ) {
       const place = { workflow_id, after, limit, bytes, large: LARGE_BYTES };
       const query = task_id ? sql.readTaskEvents({ ...place, task_id }) : sql.readEvents(place);
-      const found = await rows<PagedRow>(quick, query);
-      const events = found.map(({ carried: _size, found: _all, ...event }) => ({ ...event, ...timed(event) }));
-      const total = found[0]?.found ?? 0;
-      const size = found.reduce((sum, { carried }) => sum + carried, 0);
-      return { events, bytes: size, more: total === limit || total > found.length };
+      const page_rows = await rows<PagedRow>(quick, query);
+      const events = page_rows.map(({ carried: _size, found: _all, ...event }) => ({ ...event, ...formatTimestamp(event) }));
+      const total = page_rows[0]?.found ?? 0;
+      const size = page_rows.reduce((sum, { carried }) => sum + carried, 0);
+      return { events, bytes: size, more: total === limit || total > page_rows.length };
     },
     async one(workflow_id: string, seq: number): Promise<StoredEvent | null> {
-      const found = await row<EventRow>(quick, sql.readEvent({ workflow_id, seq }));
-      return found ? { ...found, ...timed(found) } : null;
+      const event = await row<EventRow>(quick, sql.readEvent({ workflow_id, seq }));
+      return event ? { ...event, ...formatTimestamp(event) } : null;
     },
     /**
      * The end of the record as a reader who has seen the number `after` needs it. `epoch`: the last restore that the reader knows of;
      * 0 if it may have missed any.
      */
     async extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent> {
-      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...placeIn(place) }));
+      const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...clampPlace(place) }));
       const { void_from, ...end } = extent as ExtentRow;
       if (void_from === null) return { ...end, begin_again_after: null };
       const [beginning] = await rows<{ after: number | null }>(
@@ -64,9 +64,9 @@ export function eventStore(pool: pg.Pool) {
      * again, so that the record has to be asked from where.
      */
     async watched(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
-      const found = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...placeIn(place) }));
-      if (!found) return undefined;
-      const { owner, has_task, void_from, ...end } = found;
+      const extent_row = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...clampPlace(place) }));
+      if (!extent_row) return undefined;
+      const { owner, has_task, void_from, ...end } = extent_row;
       return { owner, has_task, extent: void_from === null ? { ...end, begin_again_after: null } : null };
     },
     /** The number before the first event of the workflow's current or last run. */

@@ -8,7 +8,7 @@ import { OUTCOME_UNKNOWN } from '../../domain/transcript.ts';
 import { type Queryable, row, rows } from '../database/database.ts';
 import { markEvaluated, recordedCallsOfItem } from './evaluations.sql.ts';
 import * as sql from './forks.sql.ts';
-import { pinnedParts } from './pin.ts';
+import { pinForkParts } from './pin.ts';
 import type { OpenCall } from './tool-ledger.ts';
 
 /** What a forked task starts with. */
@@ -76,7 +76,7 @@ export function forkStore(pool: pg.Pool) {
     /** The messages that a fork at the step copies. */
     messages: (task_id: string, step: number) => rows<CopiedMessage>(pool, sql.messagesBefore({ source_id: task_id, step })),
     /** What the changes of a fork refer to, as it is now. */
-    parts: (asked: Parameters<typeof pinnedParts>[1]) => pinnedParts(pool, asked),
+    parts: (selection: Parameters<typeof pinForkParts>[1]) => pinForkParts(pool, selection),
     /** The recorded results that may answer a fork's call, and the calls that may have used them before. */
     async recordsFor({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
       const { task_id: source_id, step: from_step } = fork;

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../domain/events.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { type Queryable, rows } from '../database/database.ts';
 import { appendTexts } from './runs.sql.ts';
 
@@ -37,7 +37,7 @@ interface Writers {
  * Each text is written or refused separately. The texts of one run keep their order if it waits for each. Returns the number of the
  * text; null if it was refused. If the database failed, the text may have been written: sent again, it is written at most once.
  */
-export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<number | null> {
+export function createTextWriter(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<number | null> {
   let waiting: Waiting[] = [];
   let writing = 0;
 
@@ -56,7 +56,7 @@ export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (t
     const texts = JSON.stringify(batch.map(({ text }, ord) => ({ ...text, ord })));
     const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts })).catch((error: unknown) => {
       // Whether they were written is unknown. Another error wrote nothing, and concerns one of them: each is tried by itself.
-      for (const one of batch) outageOf(error) ? one.reject(error) : void writeAlone(one);
+      for (const one of batch) findOutage(error) ? one.reject(error) : void writeAlone(one);
     });
     if (!written) return;
     const numbers = new Map(written.map(({ ord, last }) => [ord, last]));

@@ -1,12 +1,12 @@
 import type { ToolCallRecord } from '../../contracts/tasks.ts';
 import type { TASK_STATUSES } from '../../domain/statuses.ts';
-import { TIMED_LOGS, type TimedEvent, type TimelineSpan, timelineOf, waitedMs } from '../../domain/timeline.ts';
+import { buildTimeline, sumWaitingMs, TIMED_LOGS, type TimedEvent, type TimelineSpan } from '../../domain/timeline.ts';
 import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../../generated/prisma/client.ts';
 import { wire, wireAs } from '../database/page.ts';
 
-const named = (event: string) => ({ data: { path: ['event'], equals: event } });
-const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction', 'forked'].map(named);
-const TIMED = [{ type: 'status' }, { type: 'log', OR: TIMED_LOGS.map(named) }];
+const matchEvent = (event: string) => ({ data: { path: ['event'], equals: event } });
+const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction', 'forked'].map(matchEvent);
+const TIMED = [{ type: 'status' }, { type: 'log', OR: TIMED_LOGS.map(matchEvent) }];
 
 const MOST_FORKS = 100;
 
@@ -71,7 +71,7 @@ export function inspectionStore(prisma: PrismaClient) {
         }),
         prisma.event.findMany({ where: { task_id, OR: TIMED }, orderBy: { seq: 'asc' } }),
       ]);
-      return timelineOf({ task, steps, calls, events: events as unknown as TimedEvent[] });
+      return buildTimeline({ task, steps, calls, events: events as unknown as TimedEvent[] });
     },
     /** How long the run has waited until then, the models that have answered it, and the runs that were forked from it. */
     async figures(task_id: string, until: Date) {
@@ -86,7 +86,7 @@ export function inspectionStore(prisma: PrismaClient) {
         }),
       ]);
       return {
-        waiting_ms: waitedMs(changes as unknown as TimedEvent[], until),
+        waiting_ms: sumWaitingMs(changes as unknown as TimedEvent[], until),
         models: models.map(({ model }) => model),
         forks: forks.map(({ id, fork_step, status, created_at }) => ({
           task_id: id,
@@ -112,7 +112,7 @@ interface StepParts {
 
 function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts) {
   const { total_in, total_out, cache_read, cache_write, cost, estimated, ...step } = row;
-  const resultOf = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
+  const findResult = ({ call_id }: Pick<ToolCall, 'call_id'>) =>
     messages.find((message) => message.call_id === call_id)?.content ?? null;
   return {
     ...wire(step),
@@ -121,6 +121,6 @@ function stepView(row: TaskStep, { copied, before, messages, calls }: StepParts)
     duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
     input: before.filter(({ role }) => role !== 'assistant'),
     output: messages.find(({ position }) => position === 0)?.content ?? null,
-    tool_calls: calls.map((call) => ({ ...wireAs<ToolCallRecord>()(call), ...openQuestion(call), result: resultOf(call) })),
+    tool_calls: calls.map((call) => ({ ...wireAs<ToolCallRecord>()(call), ...openQuestion(call), result: findResult(call) })),
   };
 }

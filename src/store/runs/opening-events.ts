@@ -1,4 +1,4 @@
-import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { NewTask } from './new-task.ts';
 
@@ -6,7 +6,7 @@ const EXCERPT = 200;
 
 /** The first events of a task. */
 export function openingEvents({ task_id, prompt, attachments = [], seed: from }: NewTask, at: string): NewEvent[] {
-  const { log } = eventsOf(task_id, () => at);
+  const { log } = createTaskEvents(task_id, () => at);
   const received = log('prompt_received', excerpt(prompt), { task_id, ...(attachments.length > 0 ? { attachments } : {}) });
   if (!from) return [received];
   const { step, effects, changes } = from;

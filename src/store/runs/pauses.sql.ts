@@ -1,5 +1,5 @@
 import { statement } from '../database/statement.ts';
-import { LIVE, MESSAGES, messagesFrom, SPENT } from './runs.sql.ts';
+import { buildMessageRows, LIVE, MESSAGES, SPENT } from './runs.sql.ts';
 
 /** Written only by the attempt that owns the step. */
 const MINE = `mine AS (
@@ -25,7 +25,7 @@ export const compactTranscript = statement(
     run AS (UPDATE tasks SET ${SPENT} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
     step AS (
       UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND step = :step AND (SELECT count(*) FROM run) > 0 RETURNING 1),
-    message AS (INSERT INTO ${MESSAGES} ${messagesFrom(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
+    message AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM step) >= 0`,
 );
 

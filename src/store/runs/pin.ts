@@ -1,17 +1,17 @@
 import type pg from 'pg';
 import type { BudgetLimits } from '../../domain/budget.ts';
-import { type CallSettings, setCallSettings } from '../../domain/call-settings.ts';
+import { type CallSettings, pickSetCallSettings } from '../../domain/call-settings.ts';
 import {
   type Definition,
   type ExchangeLimits,
-  exchangeLimitsOf,
   type HostedTool,
+  mergeExchangeLimits,
   type PinnedGuardrail,
   type PinnedMcpServer,
   type PinnedProvider,
   type PinnedSkill,
   type PinnedTool,
-  pinnedBuiltins,
+  pinBuiltins,
   type RunSettings,
   type ToolSpec,
 } from '../../domain/definition.ts';
@@ -88,7 +88,7 @@ export interface Snapshot {
 }
 
 /** Everything that a task of this workflow would use, read in one statement. */
-export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
+export const findSnapshot = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
   row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
 /** What a prompt asks for instead of the workflow's own setting. */
@@ -100,25 +100,25 @@ export interface AskedOfRun extends ToolChoices {
 }
 
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
-export function pinnedDefinition(
+export function pinDefinition(
   { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
-  asked: AskedOfRun = {},
+  overrides: AskedOfRun = {},
 ): Definition {
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider) throw providerMissing(agent.name);
   refuseMissingServer(agent, mcp_servers);
   refuseHosted(agent, provider);
-  const limits = exchangeLimitsOf(workflow, provider);
-  const own_tools = pinnedTools({ workflow, agent, tools });
-  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
-  const { forced_tools, parallel_tool_calls = workflow.parallel_tool_calls } = asked;
+  const limits = mergeExchangeLimits(workflow, provider);
+  const own_tools = pinTools({ workflow, agent, tools });
+  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = overrides;
+  const { forced_tools, parallel_tool_calls = workflow.parallel_tool_calls } = overrides;
   refuseTaken(client_tools, own_tools);
-  refuseChoices(provider, asked);
+  refuseChoices(provider, overrides);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
     model: workflow.model ?? agent.model ?? provider?.default_model ?? null,
-    provider: provider && pinnedProvider(provider),
+    provider: provider && pinProvider(provider),
     settings: {
       max_turns: workflow.max_turns,
       output_format: workflow.output_format,
@@ -128,7 +128,7 @@ export function pinnedDefinition(
       auto_memory: workflow.auto_memory,
       tsv_tool_results: workflow.tsv_tool_results,
       caveman: workflow.caveman,
-      ...setCallSettings({ ...workflow, parallel_tool_calls }),
+      ...pickSetCallSettings({ ...workflow, parallel_tool_calls }),
     },
     skills,
     guardrails,
@@ -174,17 +174,17 @@ function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly Pinn
   throw new AppError('invalid', message, { code: 'tool_name_taken', errors: [{ path: 'tools', message }] });
 }
 
-function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
-  const custom = tools.map((tool) => pinnedCustomTool(tool, workflow));
+function pinTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
+  const custom = tools.map((tool) => pinCustomTool(tool, workflow));
   const defined = agent.tool_definitions.map((tool): PinnedTool => {
     if (isHosted(tool)) return { kind: 'hosted', name: tool.name, tool };
     const { name, description = '', parameters = { type: 'object' } } = tool.function;
     return { kind: 'definition', name, description, parameters, effect: 'read' };
   });
-  return [...custom, ...pinnedBuiltins(agent.builtin_tools, workflow), ...defined];
+  return [...custom, ...pinBuiltins(agent.builtin_tools, workflow), ...defined];
 }
 
-function pinnedCustomTool(tool: ToolRow, { credential_overrides }: Pick<WorkflowRow, 'credential_overrides'>): PinnedCustomTool {
+function pinCustomTool(tool: ToolRow, { credential_overrides }: Pick<WorkflowRow, 'credential_overrides'>): PinnedCustomTool {
   const env = Object.entries(tool.env_config).map(([name, { token_name }]) => [
     name,
     credential_overrides[name] ?? token_name ?? null,
@@ -210,23 +210,23 @@ interface PartsRow {
 }
 
 /** What the changes of a fork refer to, as a task of the workflow would be pinned with it now. */
-export async function pinnedParts(
+export async function pinForkParts(
   pool: pg.Pool,
-  asked: { workflow_id: string; provider_id: string | null; custom_tool_ids: string[] },
+  selection: { workflow_id: string; provider_id: string | null; custom_tool_ids: string[] },
 ): Promise<ForkParts> {
-  const found = await row<PartsRow>(pool, partsOfFork(asked));
-  if (!found) throw notFound('workflow', asked.workflow_id);
-  const { workflow, provider, tools } = found;
+  const parts = await row<PartsRow>(pool, partsOfFork(selection));
+  if (!parts) throw notFound('workflow', selection.workflow_id);
+  const { workflow, provider, tools } = parts;
   return {
-    provider: provider && pinnedProvider(provider),
-    exchange_limits: exchangeLimitsOf(workflow, provider) ?? null,
-    tools: tools.map((tool) => pinnedCustomTool(tool, workflow)),
+    provider: provider && pinProvider(provider),
+    exchange_limits: mergeExchangeLimits(workflow, provider) ?? null,
+    tools: tools.map((tool) => pinCustomTool(tool, workflow)),
     disabled: tools.filter(({ is_enabled }) => !is_enabled).map(({ name }) => name),
   };
 }
 
 /** Only the provider fields that a run needs: timestamps would change the hash of equal content. */
-export function pinnedProvider(row: PinnedProvider): PinnedProvider {
+export function pinProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
   const { default_model, requests_per_minute, price_table, context_window } = row;
   return {

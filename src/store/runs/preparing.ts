@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/database.ts';
-import { referTo } from './attachments.ts';
+import { linkAttachments } from './attachments.ts';
 import { addItems } from './conversations.ts';
 import { markAsEvaluated, seed } from './forks.ts';
 import type { NewTask } from './new-task.ts';
@@ -7,10 +7,10 @@ import type { NewTask } from './new-task.ts';
 type Prepare = (on: Queryable) => Promise<void>;
 
 /** What is written with a task that starts from something, is given files, or continues a conversation. */
-export function preparing({ task_id, seed: from, evaluated, attachments = [], turn }: NewTask): Prepare | null {
+export function buildPrepare({ task_id, seed: from, evaluated, attachments = [], turn }: NewTask): Prepare | null {
   if (!from && !evaluated && attachments.length === 0 && !turn) return null;
   return async (on) => {
-    if (attachments.length > 0) await referTo(on, task_id, attachments);
+    if (attachments.length > 0) await linkAttachments(on, task_id, attachments);
     if (turn) await addItems(on, turn, task_id);
     if (from) await seed(on, task_id, from);
     else if (evaluated) await markAsEvaluated(on, task_id, evaluated);
@@ -26,7 +26,7 @@ interface Written {
   write(on: Queryable): Promise<WrittenTask | undefined>;
 }
 
-export async function prepared(on: Queryable, { prepare, write }: Written): Promise<WrittenTask | undefined> {
+export async function writeAndPrepare(on: Queryable, { prepare, write }: Written): Promise<WrittenTask | undefined> {
   const task = await write(on);
   if (task && task.holder !== null) await prepare(on);
   return task;

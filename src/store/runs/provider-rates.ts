@@ -11,11 +11,11 @@ export const providerRates = (pool: pg.Pool) => ({
   async admit(provider_id: string, requests_per_minute: number): Promise<number> {
     const each = MINUTE_MS / requests_per_minute;
     const burst = Math.max(1, Math.floor(requests_per_minute / BURST_SHARE));
-    const found = await row<{ wait_ms: number }>(
+    const reservation = await row<{ wait_ms: number }>(
       pool,
       admitRequest({ provider_id, interval_ms: each, slack_ms: each * (burst - 1) }),
     );
-    const wait_ms = found?.wait_ms ?? 0;
+    const wait_ms = reservation?.wait_ms ?? 0;
     return wait_ms > 0 ? Math.ceil(wait_ms) : 0;
   },
 });

@@ -3,7 +3,7 @@ import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
 import { statement } from '../database/statement.ts';
 import { NEWEST_OF_TASK } from '../resources/memories.sql.ts';
-import { TOKEN, TOKEN_USE, usedFor } from '../secrets/tokens.sql.ts';
+import { buildTokenUse, TOKEN, TOKEN_USE } from '../secrets/tokens.sql.ts';
 
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
@@ -13,7 +13,7 @@ export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND
 
 /** The key of a step's provider, if its beginning opens it. */
 const KEY = `${TOKEN},
-    ${usedFor('FROM step WHERE :token_name::text IS NOT NULL')}`;
+    ${buildTokenUse('FROM step WHERE :token_name::text IS NOT NULL')}`;
 const FOUND_KEY = 'token.sealed, token.key_id, token.login, token.verdict';
 
 /*
@@ -24,7 +24,7 @@ const FOUND_KEY = 'token.sealed, token.key_id, token.login, token.verdict';
  */
 
 export const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
-export const messagesFrom = (
+export const buildMessageRows = (
   json: string,
 ) => `SELECT :task_id::uuid, m.step, m.position, m.role, m.kind, m.content, m.tool_calls, m.call_id, m.extra
   FROM jsonb_to_recordset(${json}::jsonb) AS m
@@ -46,10 +46,10 @@ const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_log
     FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step
     WHERE t.id = :task_id`;
 
-const counted = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${name}::bigint, ${MOST_COUNTED})::int`;
+const buildIncrement = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${name}::bigint, ${MOST_COUNTED})::int`;
 
 /** Adds what was paid, to a task or to a step. */
-export const SPENT = `${counted('total_in')}, ${counted('total_out')}, ${counted('cache_read')}, ${counted('cache_write')}, cost = cost + :cost`;
+export const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out')}, ${buildIncrement('cache_read')}, ${buildIncrement('cache_write')}, cost = cost + :cost`;
 
 export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
 
@@ -116,7 +116,7 @@ export const beginAttempt = statement(
     denials AS (
       UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
       WHERE task_id = :task_id AND call_id = ANY (:denied) AND EXISTS (SELECT 1 FROM step)),
-    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING),
+    messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING),
     ${KEY}
     SELECT append_events(:workflow_id, :task_id, :events) AS last, ${FOUND_KEY} FROM step LEFT JOIN token ON true`,
 );
@@ -161,7 +161,7 @@ export const writeReply = statement(
       UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
         response = coalesce(:response::jsonb, response)
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING 1),
-    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
+    messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
     calls AS (
       INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect, approval)
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval

@@ -8,8 +8,8 @@ import type { PlannedCall } from '../../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { type Queryable, row } from '../database/database.ts';
-import { type FoundToken, foundToken, type TokenColumns, type TokenUseFacts, tokenUseParameters } from '../secrets/tokens.ts';
-import { groupedTexts } from './grouped-texts.ts';
+import { type FoundToken, type TokenColumns, type TokenUseFacts, toFoundToken, tokenUseParameters } from '../secrets/tokens.ts';
+import { createTextWriter } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
 import type { Publish } from './settlement.ts';
@@ -67,7 +67,7 @@ interface OpenedRun extends OpenRun, TokenColumns {
 }
 
 /** A step that this attempt has begun. */
-export interface BegunStep {
+export interface StepClaim {
   /** The number of its last event. */
   last: number;
   /** The key of its provider, if one was to be opened; null: there is no such token. */
@@ -77,7 +77,7 @@ export interface BegunStep {
 interface OpenedStep {
   run: OpenRun | undefined;
   /** Null: the step has not begun. */
-  begun: BegunStep | null;
+  begun: StepClaim | null;
 }
 
 export interface Begin {
@@ -148,7 +148,7 @@ interface FailedStep {
 export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(pool: Queryable, publish: Publish = () => {}) {
-  const writeText = groupedTexts(pool, {
+  const writeText = createTextWriter(pool, {
     onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
     alone: ({ event, ...place }) => writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
   });
@@ -171,23 +171,23 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       task_id: string,
       { key, ...place }: Pick<Begin, 'step' | 'turns' | 'key'> & { at: string },
     ): Promise<OpenedStep> {
-      const found = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place, ...tokenUseParameters(key) }));
-      if (!found) return { run: undefined, begun: null };
-      const { events, last, sealed, key_id, login, verdict, ...run } = found;
+      const run_row = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place, ...tokenUseParameters(key) }));
+      if (!run_row) return { run: undefined, begun: null };
+      const { events, last, sealed, key_id, login, verdict, ...run } = run_row;
       if (last === null) return { run, begun: null };
       publish(run.workflow_id, task_id, { events: events!, last });
-      return { run, begun: { last, key: foundToken({ sealed, key_id, login, verdict }) } };
+      return { run, begun: { last, key: toFoundToken({ sealed, key_id, login, verdict }) } };
     },
 
     /** Starts the next attempt of a step and writes its input to the model. Null if another was faster. */
-    async begin(run: OpenRun, { step, turns, denied, messages, events, key }: Begin): Promise<BegunStep | null> {
+    async begin(run: OpenRun, { step, turns, denied, messages, events, key }: Begin): Promise<StepClaim | null> {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
       const query = sql.beginAttempt({ ...values, seen_attempts: run.attempts, ...tokenUseParameters(key) });
-      const begun = await row<TokenColumns & { last: number }>(pool, query);
-      if (!begun) return null;
-      const { last, ...token } = begun;
+      const attempt_row = await row<TokenColumns & { last: number }>(pool, query);
+      if (!attempt_row) return null;
+      const { last, ...token } = attempt_row;
       publish(run.workflow_id, run.task_id, { events, last });
-      return { last, key: foundToken(token) };
+      return { last, key: toFoundToken(token) };
     },
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */

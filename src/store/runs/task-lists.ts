@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { TaskSort } from '../../contracts/task-lists.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { Prisma, type Task as Row } from '../../generated/prisma/client.ts';
-import { plannedForValues, row, rows } from '../database/database.ts';
-import { badCursor, cursorOf, idOfCursor, type Paging, pageOf, type RowPage } from '../database/page.ts';
+import { row, rows, withCustomPlans } from '../database/database.ts';
+import { badCursor, cutPage, type Paging, parseCursor, type RowPage, toCursor } from '../database/page.ts';
 
 export interface TaskFilter {
   owner?: string | undefined;
@@ -64,26 +64,26 @@ export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<Ro
   // Without an order it may read the whole table, in which the rows of this owner may come last.
   const bound = count_to === undefined ? Prisma.empty : Prisma.sql`ORDER BY id DESC LIMIT ${count_to}`;
   const order = isFigure(sort) ? LARGEST_FIRST : BY_TIME[sort];
-  const [found, counted] = await plannedForValues(pool, async (on) => [
+  const [tasks, counted] = await withCustomPlans(pool, async (on) => [
     await rows<Row & { sorted_by: number | null }>(
       on,
-      queryOf(Prisma.sql`
+      toQuery(Prisma.sql`
         WITH page AS MATERIALIZED (${page}) SELECT ${COLUMNS}, sorted_by FROM page JOIN tasks USING (id) ORDER BY ${order}`),
     ),
     await row<{ total: number }>(
       on,
-      queryOf(Prisma.sql`
+      toQuery(Prisma.sql`
         SELECT count(*)::int AS total FROM (SELECT 1 FROM tasks WHERE ${matching} ${bound}) AS counted`),
     ),
   ]);
-  const cut = pageOf(found, { total: counted?.total ?? 0, limit, cursorAt: (last) => cursorAt(last, sort) });
+  const cut = cutPage(tasks, { total: counted?.total ?? 0, limit, cursorAt: (last) => toTaskCursor(last, sort) });
   return { ...cut, items: cut.items.map(({ sorted_by: _, ...task }) => task) };
 }
 
-const queryOf = ({ text, values }: Prisma.Sql): pg.QueryConfig => ({ text, values });
+const toQuery = ({ text, values }: Prisma.Sql): pg.QueryConfig => ({ text, values });
 
 function pageByTime({ matching, sort, cursor, most }: Wanted & { sort: keyof typeof BY_TIME }): Prisma.Sql {
-  const id = idOfCursor(cursor);
+  const id = parseCursor(cursor);
   const beyond = Prisma.raw(sort === 'oldest' ? '>' : '<');
   const rest = id === undefined ? Prisma.sql`true` : Prisma.sql`id ${beyond} ${id}::uuid`;
   return Prisma.sql`
@@ -91,7 +91,7 @@ function pageByTime({ matching, sort, cursor, most }: Wanted & { sort: keyof typ
 }
 
 function pageByFigure({ matching, sort, cursor, most }: Wanted & { sort: Figure }): Prisma.Sql {
-  const place = cursor === undefined ? null : placeOf(cursor, sort);
+  const place = cursor === undefined ? null : parseTaskCursor(cursor, sort);
   const part = (by: Prisma.Sql, condition: string) => {
     const rest = place ? Prisma.sql`(${by}, id) < (${place.value}, ${place.id}::uuid)` : Prisma.sql`true`;
     return Prisma.sql`(SELECT id, ${by} AS sorted_by FROM tasks WHERE ${matching} AND ${Prisma.raw(condition)} AND ${rest}
@@ -112,10 +112,10 @@ interface CountedError {
 
 /** Failed tasks that match, by their error code, the most frequent first. */
 export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedError[]> =>
-  plannedForValues(pool, (on) =>
+  withCustomPlans(pool, (on) =>
     rows<CountedError>(
       on,
-      queryOf(Prisma.sql`
+      toQuery(Prisma.sql`
         WITH groups AS (
           SELECT error_code, count(*)::int AS runs, (array_agg(id ORDER BY id DESC))[1] AS last_task_id, max(completed_at) AS last_at
           FROM tasks WHERE ${Prisma.join(conditions(filter), ' AND ')} AND error_code IS NOT NULL AND completed_at IS NOT NULL
@@ -129,7 +129,7 @@ function conditions({ q, since, until, min_cost, max_cost, version, ...same }: T
   const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
   const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id });
-  const found = [
+  const clauses = [
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
     ...(version === undefined ? [] : [isOfVersion(workflow_id, version)]),
@@ -139,7 +139,7 @@ function conditions({ q, since, until, min_cost, max_cost, version, ...same }: T
     ...(max_cost === undefined ? [] : [Prisma.sql`cost <= ${max_cost}`]),
     ...(q ? [Prisma.sql`words @@ websearch_to_tsquery('simple', ${q})`] : []),
   ];
-  return found.length > 0 ? found : [Prisma.sql`true`];
+  return clauses.length > 0 ? clauses : [Prisma.sql`true`];
 }
 
 const isOfVersion = (workflow_id: string | undefined, version: number): Prisma.Sql =>
@@ -152,10 +152,10 @@ interface Place {
   value: number;
 }
 
-const cursorAt = ({ id, sorted_by }: { id: string; sorted_by: number | null }, sort: TaskSort) =>
-  sorted_by === null ? cursorOf(id) : cursorOf(`${id} ${sort} ${sorted_by}`);
+const toTaskCursor = ({ id, sorted_by }: { id: string; sorted_by: number | null }, sort: TaskSort) =>
+  sorted_by === null ? toCursor(id) : toCursor(`${id} ${sort} ${sorted_by}`);
 
-function placeOf(cursor: string, sort: Figure): Place {
+function parseTaskCursor(cursor: string, sort: Figure): Place {
   const [id = '', of, value = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
   if (!isUuid(id) || of !== sort || value === '' || !Number.isFinite(Number(value))) throw badCursor();
   return { id, value: Number(value) };

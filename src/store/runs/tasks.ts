@@ -8,16 +8,16 @@ import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
-import { hashOf, withDefinition } from '../resources/definitions.ts';
+import { hashDefinition, withDefinition } from '../resources/definitions.ts';
 import type { KeyRing, Sealed } from '../secrets/key-ring.ts';
 import type { NewTask } from './new-task.ts';
 import { openingEvents } from './opening-events.ts';
 import { setTaskBudget } from './pauses.sql.ts';
-import { prepared, preparing, type WrittenTask } from './preparing.ts';
+import { buildPrepare, type WrittenTask, writeAndPrepare } from './preparing.ts';
 import type { Publish } from './settlement.ts';
 import { errorGroups, listTasks, type TaskFilter, type TaskListQuery } from './task-lists.ts';
 import * as sql from './tasks.sql.ts';
-import { wiredTask } from './wired-task.ts';
+import { toWireTask } from './wired-task.ts';
 
 export interface CreatedTask {
   task_id: string;
@@ -109,10 +109,10 @@ export function taskStore({
       const { task_id } = task;
       const created_at = new Date();
       const events = openingEvents(task, created_at.toISOString());
-      const values = { ...valuesOf(task, { task_id, created_at, events, keys }), most_open };
+      const values = { ...toTaskValues(task, { task_id, created_at, events, keys }), most_open };
       const write = (on: Queryable) => row<WrittenTask>(on, sql.createTask(values));
-      const prepare = preparing(task);
-      const attempt = () => (prepare ? inTransaction(pool, (on) => prepared(on, { prepare, write })) : write(pool));
+      const prepare = buildPrepare(task);
+      const attempt = () => (prepare ? inTransaction(pool, (on) => writeAndPrepare(on, { prepare, write })) : write(pool));
       const created = await withDefinition(attempt);
       if (!created?.holder) {
         const before = await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }));
@@ -163,22 +163,22 @@ export function taskStore({
 
     /** The task that holds a workflow's lane. */
     async holder(workflow_id: string): Promise<string | null> {
-      const found = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
-      return found?.active_task_id ?? null;
+      const workflow = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
+      return workflow?.active_task_id ?? null;
     },
 
     async list(query: TaskListQuery) {
       const page = await listTasks(pool, query);
-      return { ...page, items: page.items.map(wiredTask) };
+      return { ...page, items: page.items.map(toWireTask) };
     },
     errors: (filter: TaskFilter) => errorGroups(pool, filter),
     async find(id: string) {
-      const found = await prisma.task.findUnique({ where: { id } });
-      return found && wiredTask(found);
+      const task = await prisma.task.findUnique({ where: { id } });
+      return task && toWireTask(task);
     },
     async todos(id: string): Promise<TodoItem[]> {
-      const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
-      return (found?.todos ?? []) as unknown as TodoItem[];
+      const task = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
+      return (task?.todos ?? []) as unknown as TodoItem[];
     },
     /** A task that has not ended. */
     unfinishedOne: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
@@ -215,7 +215,7 @@ interface Fresh {
   keys: KeyRing;
 }
 
-function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
+function toTaskValues(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
   const {
     workflow_id,
     owner,
@@ -247,7 +247,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     scheduled_agent_id,
     due_at,
     created_at,
-    definition_hash: (from ?? evaluated)?.definition_hash ?? hashOf(body),
+    definition_hash: (from ?? evaluated)?.definition_hash ?? hashDefinition(body),
     definition: body,
     is_trial: task.is_trial || (from !== undefined && from.definition_hash === null),
     version_id: uuid(),

@@ -70,7 +70,7 @@ const END = [
 ] as const;
 
 /** No separate statement starts a brief call: its only attempt is counted with its end. */
-const ended = (live: string) => `WITH ${live},
+const buildEndCall = (live: string) => `WITH ${live},
     call AS (
       UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed,
         stdout = :stdout, stderr = :stderr, duration_ms = :duration_ms, ended_at = now(), decision = NULL,
@@ -81,13 +81,13 @@ const ended = (live: string) => `WITH ${live},
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id, extra)
       SELECT :task_id, :step, :position, 'tool', :kind, :content, :call_id, :extra::jsonb FROM call ON CONFLICT DO NOTHING)`;
 
-export const endCall = statement('end_call', END, `${ended(LIVE_TASK)} ${NUMBERED}`);
+export const endCall = statement('end_call', END, `${buildEndCall(LIVE_TASK)} ${NUMBERED}`);
 
 /** The same for a call that has set the run's to-do list. Two such calls of a run take turns: neither could raise a shared lock. */
 export const endCallWithTodos = statement(
   'end_call_with_todos',
   [...END, 'todos'],
-  `${ended(LOCKED_TASK)},
+  `${buildEndCall(LOCKED_TASK)},
     list AS (UPDATE tasks SET todos = :todos::jsonb WHERE id = :task_id AND EXISTS (SELECT 1 FROM call))
     ${NUMBERED}`,
 );

@@ -106,24 +106,24 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
 
     /** The same, and starts the call in the same statement if it is to be run without asking anyone. */
     async openAndStart(task_id: string, call_id: string, at: string): Promise<OpenedCall> {
-      const found = await row<StartedCall>(pool, sql.openAndStart({ task_id, call_id, at }));
-      if (!found) return { call: undefined, started: false };
-      const { events, last, ...call } = found;
+      const call_row = await row<StartedCall>(pool, sql.openAndStart({ task_id, call_id, at }));
+      if (!call_row) return { call: undefined, started: false };
+      const { events, last, ...call } = call_row;
       if (last === null) return { call, started: false };
       publish(call.workflow_id, task_id, { events: events!, last });
-      return { call: startedCall(call), started: true };
+      return { call: toStartedCall(call), started: true };
     },
 
     /** Marks a call as started and returns its current state. Null if another attempt changed it in the meantime. */
     async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
-      const started = await write(sql.startCall(seenParameters(call, events)), call, events);
-      return started ? startedCall(call) : null;
+      const started = await write(sql.startCall(toSeenParameters(call, events)), call, events);
+      return started ? toStartedCall(call) : null;
     },
 
     /** Writes a call's result, once, with its ledger entry. False if the call has changed since it was read. */
     end(call: OpenCall, { events, extra: more, todos, ...outcome }: CallEnd) {
       const { step, position } = call;
-      const values = { ...seenParameters(call, events), step, position, ...outcome, extra: more && JSON.stringify(more) };
+      const values = { ...toSeenParameters(call, events), step, position, ...outcome, extra: more && JSON.stringify(more) };
       const query = todos ? sql.endCallWithTodos({ ...values, todos: JSON.stringify(todos) }) : sql.endCall(values);
       return write(query, call, events);
     },
@@ -132,7 +132,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) {
       const { step, position } = call;
       return write(
-        sql.answerCall({ ...seenParameters(call, events), step, position, content, failed, answered_by }),
+        sql.answerCall({ ...toSeenParameters(call, events), step, position, content, failed, answered_by }),
         call,
         events,
       );
@@ -140,11 +140,11 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
 
     /** Pauses the run until a person decides about this call, or its client answers it. */
     park: (call: OpenCall, { status, events }: { status: WaitingCall; events: NewEvent[] }) =>
-      write(sql.parkCall({ ...seenParameters(call, events), status }), call, events),
+      write(sql.parkCall({ ...toSeenParameters(call, events), status }), call, events),
 
     /** Puts a question of a call in progress to a person; the run waits. False if another attempt has taken over, or the task has ended. */
     ask: (call: OpenCall, { question, events }: { question: OpenQuestion; events: NewEvent[] }) =>
-      write(sql.askQuestion({ ...attemptParameters(call, events), question: JSON.stringify(question) }), call, events),
+      write(sql.askQuestion({ ...toAttemptParameters(call, events), question: JSON.stringify(question) }), call, events),
 
     /** The question of a call and its answers; undefined if there is no such call. */
     question: ({ task_id, call_id }: Pick<CallPlace, 'task_id' | 'call_id'>) =>
@@ -157,7 +157,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     ) =>
       write(
         sql.answerQuestion({
-          ...callParameters(call, events),
+          ...toCallParameters(call, events),
           question_id: answer.question_id,
           answer: JSON.stringify(answer),
           answered_by,
@@ -168,20 +168,20 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
 
     /** Lets a call continue that has its answer (`answered`), or needs none any more. False if that is not so. */
     closeQuestion: (call: OpenCall, { answered, events }: { answered: boolean; events: NewEvent[] }) =>
-      write(sql.closeQuestion({ ...attemptParameters(call, events), answered }), call, events),
+      write(sql.closeQuestion({ ...toAttemptParameters(call, events), answered }), call, events),
 
     /** Resumes the run once none of its calls waits for a person. */
-    resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
+    resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(toRunParameters(call, events)), call, events),
 
     /**
      * Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run. `held`: the
      * installation lacked something, which is no error of the source.
      */
     release: (call: OpenCall, { reached, held = false, events }: ReleasedCall) =>
-      write(sql.releaseCall({ ...seenParameters(call, events), reached, counted: held ? 0 : 1 }), call, events),
+      write(sql.releaseCall({ ...toSeenParameters(call, events), reached, counted: held ? 0 : 1 }), call, events),
 
     /** Emits events of a call in progress. */
-    publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
+    publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(toCallParameters(call, events)), call, events),
 
     /** The calls of a run's last step that have one of the names. */
     lastCalls: (task_id: string, names: string[]) => rows<ClientCall>(pool, sql.lastCalls({ task_id, names })),
@@ -190,7 +190,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     decide(call: CallPlace, { decision, by: decided_by, attempts = null, events }: DecisionMade): Promise<boolean> {
       const waits = WAITS_FOR[decision.decision];
       const values = { waits, decision: JSON.stringify(decision), decided_by, attempts };
-      return write(sql.decideCall({ ...callParameters(call, events), ...values }), call, events);
+      return write(sql.decideCall({ ...toCallParameters(call, events), ...values }), call, events);
     },
   };
 }
@@ -210,27 +210,27 @@ const WAITS_FOR: Record<CallDecision['decision'], WaitingCall[]> = {
   fail: ['waiting_reconciliation', 'waiting_client'],
 };
 
-const startedCall = (call: OpenCall): OpenCall => ({
+const toStartedCall = (call: OpenCall): OpenCall => ({
   ...call,
   status: 'started',
   attempts: call.attempts + 1,
   decision: null,
 });
 
-const runParameters = ({ task_id, workflow_id }: CallPlace, events: NewEvent[]) => ({
+const toRunParameters = ({ task_id, workflow_id }: CallPlace, events: NewEvent[]) => ({
   task_id,
   workflow_id,
   events: JSON.stringify(events),
 });
 
-const callParameters = (call: CallPlace, events: NewEvent[]) => ({ ...runParameters(call, events), call_id: call.call_id });
+const toCallParameters = (call: CallPlace, events: NewEvent[]) => ({ ...toRunParameters(call, events), call_id: call.call_id });
 
-const attemptParameters = (call: OpenCall, events: NewEvent[]) => ({
-  ...callParameters(call, events),
+const toAttemptParameters = (call: OpenCall, events: NewEvent[]) => ({
+  ...toCallParameters(call, events),
   seen_attempts: call.attempts,
 });
 
-const seenParameters = (call: OpenCall, events: NewEvent[]) => ({
-  ...attemptParameters(call, events),
+const toSeenParameters = (call: OpenCall, events: NewEvent[]) => ({
+  ...toAttemptParameters(call, events),
   seen_status: call.status,
 });

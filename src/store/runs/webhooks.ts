@@ -34,9 +34,9 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
     async open(id: string): Promise<PendingDelivery | null> {
       const owned = { select: { owner: true } };
       const select = { id: true, url: true, payload: true, status: true, task: owned, alert_event: { select: { alert: owned } } };
-      const found = await prisma.webhookDelivery.findUnique({ where: { id }, select });
-      if (!found) return null;
-      const { task, alert_event, ...delivery } = found;
+      const record = await prisma.webhookDelivery.findUnique({ where: { id }, select });
+      if (!record) return null;
+      const { task, alert_event, ...delivery } = record;
       return { ...delivery, owner: (task ?? alert_event!.alert).owner };
     },
     async note(id: string, { response_status, error, delivered }: AttemptRecord): Promise<void> {
@@ -48,12 +48,15 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
     /** Messages that should have a delivery in progress. */
     pending: () => rows<DueDelivery>(pool, sql.pendingWebhooks()),
     async ofTask(task_id: string) {
-      const found = await prisma.webhookDelivery.findMany({
+      const deliveries = await prisma.webhookDelivery.findMany({
         where: { task_id },
         include: withAttempts,
         orderBy: { created_at: 'desc' },
       });
-      return found.map(({ attempts, ...delivery }) => ({ ...wireAs<WebhookDelivery>()(delivery), attempts: attempts.map(wire) }));
+      return deliveries.map(({ attempts, ...delivery }) => ({
+        ...wireAs<WebhookDelivery>()(delivery),
+        attempts: attempts.map(wire),
+      }));
     },
     /** Restores the state before `reopen`. */
     async restore(id: string, status: string): Promise<void> {

@@ -4,10 +4,10 @@ import type { PromptParts } from '../../domain/conversation.ts';
 import type { Task as Row } from '../../generated/prisma/client.ts';
 import { wireAs } from '../database/page.ts';
 
-export type WiredTask = ReturnType<typeof wiredTask>;
+export type WiredTask = ReturnType<typeof toWireTask>;
 
 /** A task as the API shows it. */
-export function wiredTask(task: Row) {
+export function toWireTask(task: Row) {
   const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;

@@ -20,44 +20,44 @@ interface Asking {
 export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing) {
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
 
-  async function toolsOf(agent_id: string) {
+  async function listTools(agent_id: string) {
     const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
     return prisma.customTool.findMany({ where: { id: { in: agent?.custom_tool_ids ?? [] } } });
   }
 
   const readers: Record<SecretHolder, (where: object) => Promise<Asking[]>> = {
     provider: async (where) =>
-      (await prisma.provider.findMany({ where: { api_key_token_name: { not: null }, ...where } })).map((found) => ({
-        holder: { kind: 'provider', id: found.id },
-        saved_by: found.created_by,
-        wanted: asked.provider(found),
+      (await prisma.provider.findMany({ where: { api_key_token_name: { not: null }, ...where } })).map((provider) => ({
+        holder: { kind: 'provider', id: provider.id },
+        saved_by: provider.created_by,
+        wanted: asked.provider(provider),
       })),
     custom_tool: async (where) =>
-      (await prisma.customTool.findMany({ where })).map((found) => ({
-        holder: { kind: 'custom_tool', id: found.id },
-        saved_by: found.created_by,
-        wanted: asked.custom_tool(found as never),
+      (await prisma.customTool.findMany({ where })).map((tool) => ({
+        holder: { kind: 'custom_tool', id: tool.id },
+        saved_by: tool.created_by,
+        wanted: asked.custom_tool(tool as never),
       })),
     mcp_server: async (where) =>
-      (await mcpServers.openedAll(where)).map((found) => ({
-        holder: { kind: 'mcp_server', id: found.id },
-        saved_by: found.created_by,
-        wanted: asked.mcp_server(found),
+      (await mcpServers.listOpened(where)).map((server) => ({
+        holder: { kind: 'mcp_server', id: server.id },
+        saved_by: server.created_by,
+        wanted: asked.mcp_server(server),
       })),
     knowledge_source: async (where) =>
-      (await knowledgeSources.openedAll(where)).map((found) => ({
-        holder: { kind: 'knowledge_source', id: found.id },
-        saved_by: found.created_by,
-        wanted: asked.knowledge_source(found),
+      (await knowledgeSources.listOpened(where)).map((source) => ({
+        holder: { kind: 'knowledge_source', id: source.id },
+        saved_by: source.created_by,
+        wanted: asked.knowledge_source(source),
       })),
     async workflow(where) {
       const naming = { OR: [{ repo_token_name: { not: null } }, { credential_overrides: { not: {} } }] };
-      const found = await prisma.workflow.findMany({ where: { AND: [naming, where] } });
+      const workflows = await prisma.workflow.findMany({ where: { AND: [naming, where] } });
       return Promise.all(
-        found.map(async (workflow) => ({
+        workflows.map(async (workflow) => ({
           holder: { kind: 'workflow' as const, id: workflow.id },
           saved_by: workflow.owner,
-          wanted: asked.workflow(workflow, await toolsOf(workflow.agent_id)),
+          wanted: asked.workflow(workflow, await listTools(workflow.agent_id)),
         })),
       );
     },

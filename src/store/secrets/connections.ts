@@ -3,7 +3,7 @@ import type { McpServer } from '../../contracts/mcps.ts';
 import { SECRET_NAME } from '../../domain/secrets.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import type { KeyRing } from './key-ring.ts';
-import { sealedResource } from './sealed-resource.ts';
+import { createSealedResource } from './sealed-resource.ts';
 
 /** The seal context of knowledge sources. */
 export const KNOWLEDGE_SOURCE = 'knowledge-source';
@@ -17,19 +17,19 @@ const without = (config: unknown, names: readonly string[]) =>
 
 /** Resources that connect to other services, with their secrets. */
 export const connectionStores = (prisma: Prisma.TransactionClient, keys: KeyRing) => ({
-  mcpServers: sealedResource<McpServer>(prisma.mcpServer, {
+  mcpServers: createSealedResource<McpServer>(prisma.mcpServer, {
     noun: 'MCP server',
     keys,
     context: 'mcp-server',
-    addressOf: ({ transport_type, connection_config, network, paths }) => {
+    getAddress: ({ transport_type, connection_config, network, paths }) => {
       return { transport_type, network, paths, ...without(connection_config, SENT_TO_SERVER) };
     },
   }),
-  knowledgeSources: sealedResource<KnowledgeSource>(prisma.knowledgeSource, {
+  knowledgeSources: createSealedResource<KnowledgeSource>(prisma.knowledgeSource, {
     noun: 'knowledge source',
     keys,
     context: KNOWLEDGE_SOURCE,
-    addressOf: ({ source_type, connection_config: config }) => {
+    getAddress: ({ source_type, connection_config: config }) => {
       const keyed = Object.keys(config).filter((name) => SECRET_NAME.test(name));
       return { source_type, ...without(config, [...SENT_TO_SOURCE, ...keyed]) };
     },

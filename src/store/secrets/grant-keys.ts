@@ -12,25 +12,25 @@ const FINGERPRINT_DIGITS = 32;
 
 /** Fingerprints destinations with the installation's secret key: they include sealed values, which nobody may guess by hashing. */
 export function grantKeys(pool: Database['pool'], keys: KeyRing) {
-  const sealedRow = (key: string) => {
+  const sealRow = (key: string) => {
     const { sealed, key_id } = keys.seal(key, CONTEXT);
     return { id, sealed: Buffer.from(sealed), key_id };
   };
 
-  async function read(): Promise<string> {
-    const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
-    if (found) return keys.open(found, CONTEXT);
-    await row(pool, sql.makeGrantKey(sealedRow(randomBytes(KEY_BYTES).toString('base64'))));
-    return read();
+  async function loadKey(): Promise<string> {
+    const grant_key = await row<Sealed>(pool, sql.findGrantKey({ id }));
+    if (grant_key) return keys.open(grant_key, CONTEXT);
+    await row(pool, sql.makeGrantKey(sealRow(randomBytes(KEY_BYTES).toString('base64'))));
+    return loadKey();
   }
 
-  let known: Promise<string> | undefined;
+  let key_promise: Promise<string> | undefined;
   const key = () => {
-    known ??= read().catch((error) => {
-      known = undefined;
+    key_promise ??= loadKey().catch((error) => {
+      key_promise = undefined;
       throw error;
     });
-    return known;
+    return key_promise;
   };
 
   return {
@@ -43,9 +43,9 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
     },
     /** Seals the key again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
-      const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
-      if (!found || found.key_id === keys.active_key_id) return 0;
-      await row(pool, sql.resealGrantKey(sealedRow(keys.open(found, CONTEXT))));
+      const grant_key = await row<Sealed>(pool, sql.findGrantKey({ id }));
+      if (!grant_key || grant_key.key_id === keys.active_key_id) return 0;
+      await row(pool, sql.resealGrantKey(sealRow(keys.open(grant_key, CONTEXT))));
       return 1;
     },
     /** Whether resources older than grants have been granted their tokens. */

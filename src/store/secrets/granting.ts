@@ -25,7 +25,7 @@ interface Fingerprinted {
   destination: string;
 }
 
-export const fingerprinted = (fingerprints: GrantKeys, wanted: readonly Asked[]): Promise<Fingerprinted[]> =>
+export const fingerprintTokens = (fingerprints: GrantKeys, wanted: readonly Asked[]): Promise<Fingerprinted[]> =>
   Promise.all(
     wanted.map(async ({ token, destination }) => ({
       id: uuid(),
@@ -55,9 +55,9 @@ export type Granting = ReturnType<typeof createGranting>;
 
 /** Saving a resource grants it the saver's tokens that it names. Both are written in one transaction. */
 export function createGranting({ prisma, keys, fingerprints }: Parts) {
-  async function renewIn(on: Prisma.TransactionClient, principal: string, { kind, id }: Holder): Promise<void> {
+  async function renewHolder(on: Prisma.TransactionClient, principal: string, { kind, id }: Holder): Promise<void> {
     const wanted = (await askingResources(on, keys).of(kind, [id])).flatMap((one) => one.wanted);
-    await renewGrants(on, { principal, holder: { kind, id }, wanted: await fingerprinted(fingerprints, wanted) });
+    await renewGrants(on, { principal, holder: { kind, id }, wanted: await fingerprintTokens(fingerprints, wanted) });
   }
 
   /** Runs `write` and grants its record the tokens of `by` that it names, in one transaction; without `by`, it only writes. */
@@ -71,7 +71,7 @@ export function createGranting({ prisma, keys, fingerprints }: Parts) {
     await fingerprints.ready();
     return prisma.$transaction(async (on) => {
       const saved = await write(on);
-      await renewIn(on, by, { kind, id: saved.id });
+      await renewHolder(on, by, { kind, id: saved.id });
       return saved;
     }, TRANSACTION);
   }
@@ -92,7 +92,7 @@ export function createGranting({ prisma, keys, fingerprints }: Parts) {
       if (ids.length === 0) return;
       const asking = (await askingResources(on, keys).of(kind, ids)).filter(({ wanted }) => wanted.length > 0);
       for (const { holder, wanted } of asking)
-        await renewGrants(on, { principal: by, holder, wanted: await fingerprinted(fingerprints, wanted) });
+        await renewGrants(on, { principal: by, holder, wanted: await fingerprintTokens(fingerprints, wanted) });
     },
   };
 }

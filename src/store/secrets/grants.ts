@@ -4,7 +4,7 @@ import { conflict } from '../../domain/errors.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { askingResources, type Holder } from './asking.ts';
 import type { GrantKeys } from './grant-keys.ts';
-import { fingerprinted, renewGrants } from './granting.ts';
+import { fingerprintTokens, renewGrants } from './granting.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** What a token's owner sees: where it may be sent, and which resources ask for it. */
@@ -31,7 +31,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
 
   /** Renews a principal's grants to a resource they saved: it gets the tokens it names now, and loses earlier ones. */
   const renew = async (principal: string, holder: Holder, wanted: readonly Asked[]): Promise<void> =>
-    renewGrants(prisma, { principal, holder, wanted: await fingerprinted(fingerprints, wanted) });
+    renewGrants(prisma, { principal, holder, wanted: await fingerprintTokens(fingerprints, wanted) });
 
   /** The grants of a token and the resources that ask for it, limited to those its owner can see. */
   async function ofToken({ name, created_by }: TokenOfOwner): Promise<GrantOfToken[]> {
@@ -47,7 +47,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
     );
     const same = (grant: (typeof given)[number], { kind, id, fingerprint }: (typeof wanted)[number]) =>
       grant.resource_kind === kind && grant.resource_id === id && grant.destination === fingerprint;
-    const nameOf = (id: string) => wanted.find((one) => one.id === id)?.name ?? id;
+    const getName = (id: string) => wanted.find((one) => one.id === id)?.name ?? id;
     return [
       ...given.map(
         (grant): GrantOfToken => ({
@@ -55,7 +55,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
           status: wanted.some((one) => same(grant, one)) ? 'granted' : 'outdated',
           resource_type: grant.resource_kind as SecretHolder,
           resource_id: grant.resource_id,
-          resource_name: nameOf(grant.resource_id),
+          resource_name: getName(grant.resource_id),
           destination_label: grant.destination_label,
           destination: grant.destination,
           granted_at: grant.created_at.toISOString(),
@@ -83,16 +83,16 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
     ofToken,
     /** Grants exactly the destination that the owner has seen; 409 when the resource has changed since. */
     async give(token: TokenOfOwner, { kind, id, destination }: Holder & { destination: string }): Promise<GrantOfToken> {
-      const seen = (one: GrantOfToken) =>
+      const isRequested = (one: GrantOfToken) =>
         one.resource_type === kind && one.resource_id === id && one.destination === destination && one.status !== 'outdated';
-      const found = (await ofToken(token)).find(seen);
-      if (!found)
+      const grant = (await ofToken(token)).find(isRequested);
+      if (!grant)
         throw conflict(
           'The resource does not ask for this token at that destination now; read the grants again',
           'grant_outdated',
         );
-      if (found.status === 'granted') return found;
-      const made = await prisma.secretGrant.create({
+      if (grant.status === 'granted') return grant;
+      const new_grant = await prisma.secretGrant.create({
         data: {
           id: uuid(),
           token_name: token.name,
@@ -100,10 +100,10 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
           resource_kind: kind,
           resource_id: id,
           destination,
-          destination_label: found.destination_label,
+          destination_label: grant.destination_label,
         },
       });
-      return { ...found, id: made.id, status: 'granted', granted_at: made.created_at.toISOString() };
+      return { ...grant, id: new_grant.id, status: 'granted', granted_at: new_grant.created_at.toISOString() };
     },
     /** Revokes a grant, also for runs in progress. False if the token has no such grant. */
     async revoke({ name, created_by }: TokenOfOwner, id: string): Promise<boolean> {
@@ -124,12 +124,13 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
     async ungranted(): Promise<string[]> {
       const owners = new Map((await prisma.storedToken.findMany()).map(({ name, created_by }) => [name, created_by]));
       const given = await prisma.secretGrant.findMany({ where: { superseded_at: null } });
-      const known = new Set(given.map((one) => [one.token_name, one.granted_by, one.resource_id, one.destination].join(' ')));
+      const grant_ids = new Set(given.map((one) => [one.token_name, one.granted_by, one.resource_id, one.destination].join(' ')));
       const sentences: string[] = [];
       for (const { token, destination } of (await resources.all()).flatMap(({ wanted }) => wanted)) {
         const owner = owners.get(token);
         const place = [token, owner, destination.id, await fingerprints.fingerprint(destination)].join(' ');
-        if (owner && !known.has(place)) sentences.push(`${token} to the ${HOLDER_NOUNS[destination.kind]} ${destination.name}`);
+        if (owner && !grant_ids.has(place))
+          sentences.push(`${token} to the ${HOLDER_NOUNS[destination.kind]} ${destination.name}`);
       }
       return [...new Set(sentences)];
     },

@@ -13,7 +13,7 @@ export interface KeyRing {
   /** The same for a value that may not be secret; the caller calls `hear` with those that are. */
   openQuietly(sealed: Sealed, context: string): string;
   /** Called with every opened secret, so that it can be redacted from whatever its target returns. */
-  hear(value: string): void;
+  recordSecret(value: string): void;
   /** Whether it has the key with this id. */
   holds(key_id: string): boolean;
   /** Distinguishes values without revealing them: 12 hex digits of a keyed hash. */
@@ -26,37 +26,37 @@ const TAG_BYTES = 16;
 const FINGERPRINT_DIGITS = 12;
 
 /** `keys` as in ENCRYPTION_KEYS: `id:base64` of 32 bytes each, comma separated, the active one first. */
-export function keyRing(keys: string, hear: (value: string) => void = () => {}): KeyRing {
+export function keyRing(keys: string, recordSecret: (value: string) => void = () => {}): KeyRing {
   const ring = new Map(keys.split(',').map((entry) => parseKey(entry.trim())));
   const active_key_id = ring.keys().next().value as string;
-  const keyOf = (id: string) => {
+  const getKey = (id: string) => {
     const key = ring.get(id);
     if (!key) throw new Error(`The value is sealed with key "${id}", which ENCRYPTION_KEYS does not list; add that key`);
     return key;
   };
   const openQuietly: KeyRing['open'] = ({ sealed, key_id }, context) => {
     const bytes = Buffer.from(sealed);
-    const decipher = createDecipheriv('aes-256-gcm', keyOf(key_id), bytes.subarray(0, NONCE_BYTES));
+    const decipher = createDecipheriv('aes-256-gcm', getKey(key_id), bytes.subarray(0, NONCE_BYTES));
     decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
   };
   return {
     active_key_id,
     openQuietly,
-    hear,
+    recordSecret: recordSecret,
     holds: (id) => ring.has(id),
     seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', keyOf(active_key_id), nonce).setAAD(Buffer.from(context));
+      const cipher = createCipheriv('aes-256-gcm', getKey(active_key_id), nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return { sealed: new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body])), key_id: active_key_id };
     },
     open(sealed, context) {
       const value = openQuietly(sealed, context);
-      hear(value);
+      recordSecret(value);
       return value;
     },
-    fingerprint: (text) => createHmac('sha256', keyOf(active_key_id)).update(text).digest('hex').slice(0, FINGERPRINT_DIGITS),
+    fingerprint: (text) => createHmac('sha256', getKey(active_key_id)).update(text).digest('hex').slice(0, FINGERPRINT_DIGITS),
   };
 }
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { type Database, type Queryable, row, rows } from '../database/database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import * as sql from './mcp-sign-ins.sql.ts';
@@ -47,26 +47,26 @@ const LEASE_SECONDS = 60;
 const WRITTEN_WITHIN_MS = 40_000;
 const PAUSE_MS = 500;
 
-const contextOf = ({ server_id, principal }: McpSignInPlace) => `mcp-sign-in:${server_id}:${principal}`;
+const toContext = ({ server_id, principal }: McpSignInPlace) => `mcp-sign-in:${server_id}:${principal}`;
 const attemptContext = (hash: Uint8Array) => `mcp-sign-in-attempt:${Buffer.from(hash).toString('hex')}`;
-const hashOf = (text: string) => new Uint8Array(createHash('sha256').update(text).digest());
+const hashText = (text: string) => new Uint8Array(createHash('sha256').update(text).digest());
 
 /** A server may send any number; this one is a date that Postgres can store. */
 const LONGEST_SECONDS = 10 * 365 * 86_400;
-const lifetimeOf = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
+const toLifetimeMs = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
 
 /** When the access token expires; null: the server did not say. */
-const expiryOf = ({ expires_in }: OAuthTokens) =>
-  expires_in === undefined ? null : new Date(Date.now() + lifetimeOf(expires_in));
+const toExpiry = ({ expires_in }: OAuthTokens) =>
+  expires_in === undefined ? null : new Date(Date.now() + toLifetimeMs(expires_in));
 
 /** Tries again through an outage: the server has taken the refresh token, and what it gave for it is nowhere else. */
-async function writtenThroughOutage(pool: Queryable, query: Parameters<typeof row>[1]): Promise<boolean> {
+async function writeThroughOutage(pool: Queryable, query: Parameters<typeof row>[1]): Promise<boolean> {
   const until = performance.now() + WRITTEN_WITHIN_MS;
   for (;;) {
     try {
       return (await row(pool, query)) !== undefined;
     } catch (error) {
-      if (!outageOf(error) || performance.now() > until) throw error;
+      if (!findOutage(error) || performance.now() > until) throw error;
       await wait(PAUSE_MS);
     }
   }
@@ -74,18 +74,18 @@ async function writtenThroughOutage(pool: Queryable, query: Parameters<typeof ro
 
 export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
   const table = prisma.mcpSignIn;
-  const keyOf = ({ server_id, principal }: McpSignInPlace) => ({ server_id, principal });
-  const opened = (place: McpSignInPlace, sealed: Sealed): McpSignInSecrets => {
-    const secrets = JSON.parse(keys.openQuietly(sealed, contextOf(place))) as McpSignInSecrets;
+  const toKey = ({ server_id, principal }: McpSignInPlace) => ({ server_id, principal });
+  const openSecrets = (place: McpSignInPlace, sealed: Sealed): McpSignInSecrets => {
+    const secrets = JSON.parse(keys.openQuietly(sealed, toContext(place))) as McpSignInSecrets;
     for (const secret of [secrets.tokens.access_token, secrets.tokens.refresh_token, secrets.client.client_secret])
-      if (secret) keys.hear(secret);
+      if (secret) keys.recordSecret(secret);
     return secrets;
   };
-  const sealedOf = (place: McpSignInPlace, secrets: McpSignInSecrets) => {
+  const sealSecrets = (place: McpSignInPlace, secrets: McpSignInSecrets) => {
     const { tokens } = secrets;
     return {
-      ...keys.seal(JSON.stringify(secrets), contextOf(place)),
-      expires_at: expiryOf(tokens),
+      ...keys.seal(JSON.stringify(secrets), toContext(place)),
+      expires_at: toExpiry(tokens),
       renews: tokens.refresh_token !== undefined,
     };
   };
@@ -97,22 +97,22 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
         select: { server_id: true, signed_in_at: true, expires_at: true, renews: true },
       }),
     async find(place: McpSignInPlace): Promise<(McpSignInSecrets & { expires_at: Date | null }) | null> {
-      const found = await table.findUnique({ where: { server_id_principal: keyOf(place) } });
-      return found && { ...opened(place, found as Sealed), expires_at: found.expires_at };
+      const sign_in = await table.findUnique({ where: { server_id_principal: toKey(place) } });
+      return sign_in && { ...openSecrets(place, sign_in as Sealed), expires_at: sign_in.expires_at };
     },
     /** Opens what runs of a person may send to these servers, so that it is redacted. */
     async openForRedaction(principal: string, server_ids: string[]): Promise<void> {
       if (server_ids.length === 0) return;
-      const found = await table.findMany({ where: { principal, server_id: { in: server_ids } } });
-      for (const sign_in of found) opened(sign_in, sign_in as Sealed);
+      const sign_ins = await table.findMany({ where: { principal, server_id: { in: server_ids } } });
+      for (const sign_in of sign_ins) openSecrets(sign_in, sign_in as Sealed);
     },
     /** Replaces the person's earlier sign-in at the server. */
     async save(place: McpSignInPlace, secrets: McpSignInSecrets) {
-      const values = { ...sealedOf(place, secrets), signed_in_at: new Date(), lease: null, leased_until: null };
-      const where = { server_id_principal: keyOf(place) };
-      return table.upsert({ where, create: { ...keyOf(place), ...values }, update: values });
+      const values = { ...sealSecrets(place, secrets), signed_in_at: new Date(), lease: null, leased_until: null };
+      const where = { server_id_principal: toKey(place) };
+      return table.upsert({ where, create: { ...toKey(place), ...values }, update: values });
     },
-    remove: async (place: McpSignInPlace): Promise<void> => void (await table.deleteMany({ where: keyOf(place) })),
+    remove: async (place: McpSignInPlace): Promise<void> => void (await table.deleteMany({ where: toKey(place) })),
     /** Ends everybody's sign-in at a server. */
     removeAll: async (server_id: string): Promise<void> => {
       await table.deleteMany({ where: { server_id } });
@@ -121,40 +121,40 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
     /** Null: another process is renewing the sign-in, or there is none. */
     async lease(place: McpSignInPlace) {
       const lease = randomUUID();
-      const leased = { ...keyOf(place), lease };
-      const found = await row<Sealed>(pool, sql.leaseMcpSignIn({ ...leased, seconds: LEASE_SECONDS }));
-      if (!found) return null;
+      const leased = { ...toKey(place), lease };
+      const sign_in = await row<Sealed>(pool, sql.leaseMcpSignIn({ ...leased, seconds: LEASE_SECONDS }));
+      if (!sign_in) return null;
       return {
-        secrets: opened(place, found),
+        secrets: openSecrets(place, sign_in),
         /** Whether it was still the person's sign-in. */
         async renew(secrets: McpSignInSecrets): Promise<boolean> {
-          const { sealed, ...values } = sealedOf(place, secrets);
+          const { sealed, ...values } = sealSecrets(place, secrets);
           const query = sql.renewMcpSignIn({ ...leased, ...values, sealed: Buffer.from(sealed) });
-          return writtenThroughOutage(pool, query);
+          return writeThroughOutage(pool, query);
         },
         end: async (): Promise<void> => void (await rows(pool, sql.endMcpSignIn(leased))),
         release: async (): Promise<void> => void (await rows(pool, sql.releaseMcpSignIn(leased))),
       };
     },
     async begin({ state, session, secrets, ...attempt }: NewAttempt): Promise<void> {
-      const hash = hashOf(state);
+      const hash = hashText(state);
       const sealed = keys.seal(JSON.stringify(secrets), attemptContext(hash));
-      await prisma.mcpSignInAttempt.create({ data: { ...attempt, ...sealed, hash, session_hash: hashOf(session) } });
+      await prisma.mcpSignInAttempt.create({ data: { ...attempt, ...sealed, hash, session_hash: hashText(session) } });
     },
     /**
      * The attempt that has the state, which it loses by this. Null: there is none, it is too old, or another person or session began
      * it.
      */
     async take(state: string, by: { principal: string; session: string }) {
-      const hash = hashOf(state);
-      const found = await row<AttemptRow>(pool, sql.takeMcpSignInAttempt({ hash: Buffer.from(hash) }));
+      const hash = hashText(state);
+      const attempt = await row<AttemptRow>(pool, sql.takeMcpSignInAttempt({ hash: Buffer.from(hash) }));
       const is_theirs =
-        found?.principal === by.principal &&
-        timingSafeEqual(found.session_hash, hashOf(by.session)) &&
-        found.expires_at > new Date();
-      if (!found || !is_theirs) return null;
-      const { server_id, principal } = found;
-      return { server_id, principal, ...(JSON.parse(keys.openQuietly(found, attemptContext(hash))) as McpAttemptSecrets) };
+        attempt?.principal === by.principal &&
+        timingSafeEqual(attempt.session_hash, hashText(by.session)) &&
+        attempt.expires_at > new Date();
+      if (!attempt || !is_theirs) return null;
+      const { server_id, principal } = attempt;
+      return { server_id, principal, ...(JSON.parse(keys.openQuietly(attempt, attemptContext(hash))) as McpAttemptSecrets) };
     },
     /** Seals everything again with the active key. Returns how many sign-ins were affected. */
     async rotate(): Promise<number> {
@@ -162,9 +162,9 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
       const again = (sealed: Sealed, context: string) => keys.seal(keys.openQuietly(sealed, context), context);
       const stale = await table.findMany({ where });
       for (const { sealed, ...place } of stale) {
-        const before = { ...keyOf(place), sealed };
+        const before = { ...toKey(place), sealed };
         // Tokens that were renewed in the meantime are already sealed with the active key.
-        await table.updateMany({ where: before, data: again({ sealed, key_id: place.key_id }, contextOf(place)) });
+        await table.updateMany({ where: before, data: again({ sealed, key_id: place.key_id }, toContext(place)) });
       }
       const attempts = await prisma.mcpSignInAttempt.findMany({ where });
       for (const { hash, sealed, key_id } of attempts)

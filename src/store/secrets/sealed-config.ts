@@ -25,10 +25,10 @@ export function configSealer(keys: KeyRing, context: string) {
   return {
     /** The stored form. A mask that a client sends back keeps the value stored in `before`; without `before` it is dropped. */
     seal(config: unknown, before: unknown = {}): Record<string, unknown> {
-      const known = new Map<string, string>();
-      mapTexts(before, (text, { path }) => known.set(path, text));
+      const stored_texts = new Map<string, string>();
+      mapTexts(before, (text, { path }) => stored_texts.set(path, text));
       const sealed = mapTexts(config, (text, { secret, path }) => {
-        if (text === MASK) return known.get(path) ?? '';
+        if (text === MASK) return stored_texts.get(path) ?? '';
         return SEAL.test(text) || (secret && text !== '' && !isTemplate(text)) ? seal(text) : text;
       });
       return sealed as Record<string, unknown>;
@@ -45,7 +45,7 @@ export function configSealer(keys: KeyRing, context: string) {
     open: (config: unknown) =>
       mapTexts(config, (text, { path }) => {
         const opened = unseal(text);
-        if (opened !== text && isSecret(opened, path)) keys.hear(opened);
+        if (opened !== text && isSecret(opened, path)) keys.recordSecret(opened);
         return opened;
       }) as Record<string, unknown>,
     /** Sealed again with the active key; null if everything already was. */

@@ -20,49 +20,49 @@ interface SealedFacts<R> {
   keys: KeyRing;
   context: string;
   /** The parts of an opened resource that decide where its secrets are sent. */
-  addressOf(record: R): unknown;
+  getAddress(record: R): unknown;
 }
 
 /** A resource with a `connection_config` whose secrets are sealed in the database and masked for every reader. */
-export function sealedResource<R extends Configured>(model: unknown, { noun, keys, context, addressOf }: SealedFacts<R>) {
+export function createSealedResource<R extends Configured>(model: unknown, { noun, keys, context, getAddress }: SealedFacts<R>) {
   const table = resource<R>(model, { noun });
   const sealer = configSealer(keys, context);
-  const maskedRow = (row: R): R => ({ ...row, connection_config: sealer.mask(row.connection_config) });
-  const opened = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
+  const maskRow = (row: R): R => ({ ...row, connection_config: sealer.mask(row.connection_config) });
+  const openRow = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
   const json = (config: unknown) => config as Prisma.InputJsonObject;
 
   /** A secret sealed for one address is never sent to another, and is cleared when another user changes the configuration. */
-  function sealedIn(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
+  function sealChange(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
     const sent = values.connection_config ?? sealer.mask(before.connection_config);
-    const kept = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
-    const [now, then] = [opened(kept), opened(before)];
-    const moved = canonicalJson(addressOf(now)) !== canonicalJson(addressOf(then));
+    const merged = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
+    const [now, then] = [openRow(merged), openRow(before)];
+    const moved = canonicalJson(getAddress(now)) !== canonicalJson(getAddress(then));
     const foreign = by !== undefined && by !== before.created_by;
     const changed = canonicalJson(now.connection_config) !== canonicalJson(then.connection_config);
-    const config = moved || (foreign && changed) ? sealer.seal(sent) : kept.connection_config;
-    const written = 'connection_config' in values || config !== kept.connection_config;
+    const config = moved || (foreign && changed) ? sealer.seal(sent) : merged.connection_config;
+    const written = 'connection_config' in values || config !== merged.connection_config;
     return {
       written: written ? { ...values, connection_config: json(config) } : values,
-      cleared: config === kept.connection_config ? [] : sealer.masked(sent),
+      cleared: config === merged.connection_config ? [] : sealer.masked(sent),
     };
   }
 
   const sealed: Resource<R> = {
     async list(filter: RowFilter, where?: object) {
       const page = await table.list(filter, where);
-      return { ...page, items: page.items.map(maskedRow) };
+      return { ...page, items: page.items.map(maskRow) };
     },
     async find(id) {
-      const found = await table.find(id);
-      return found && maskedRow(found);
+      const record = await table.find(id);
+      return record && maskRow(record);
     },
     async create(values) {
       const { connection_config = {} } = values as Partial<R>;
-      return maskedRow(await table.create({ ...values, connection_config: json(sealer.seal(connection_config)) }));
+      return maskRow(await table.create({ ...values, connection_config: json(sealer.seal(connection_config)) }));
     },
     async update(id, values, by) {
       const before = await table.find(id);
-      return maskedRow(await table.update(id, before ? sealedIn(values as Partial<R>, before, by).written : values));
+      return maskRow(await table.update(id, before ? sealChange(values as Partial<R>, before, by).written : values));
     },
     remove: table.remove,
   };
@@ -71,18 +71,18 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
     sealer,
     /** With its secrets opened, for connecting; stored tokens are not filled in yet. */
     async opened(id: string): Promise<R | null> {
-      const found = await table.find(id);
-      return found && opened(found);
+      const record = await table.find(id);
+      return record && openRow(record);
     },
     /** Paths of the sealed values that a change would clear. */
     async clears(id: string, values: Partial<R>, by: string): Promise<string[]> {
       const before = await table.find(id);
-      return before ? sealedIn(values, before, by).cleared : [];
+      return before ? sealChange(values, before, by).cleared : [];
     },
     /** The matching ones, with their secrets opened. */
-    async openedAll(where: object): Promise<R[]> {
-      const found = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
-      return found.map(opened);
+    async listOpened(where: object): Promise<R[]> {
+      const records = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
+      return records.map(openRow);
     },
     /** Records the result of the last attempt to connect. */
     setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {

@@ -23,7 +23,7 @@ export const TOKEN = `token AS (
         ELSE 'not_granted' END AS verdict
       FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :token_name)`;
 
-export const usedFor = (rows: string) => `used AS (
+export const buildTokenUse = (rows: string) => `used AS (
       INSERT INTO token_uses
         (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
       SELECT :use_id, :token_name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
@@ -33,7 +33,7 @@ export const usedFor = (rows: string) => `used AS (
 export const openToken = statement(
   'open_token',
   [...TOKEN_USE, 'task_id'],
-  `WITH ${TOKEN}, ${usedFor('')} SELECT sealed, key_id, login, verdict FROM token`,
+  `WITH ${TOKEN}, ${buildTokenUse('')} SELECT sealed, key_id, login, verdict FROM token`,
 );
 
 /**

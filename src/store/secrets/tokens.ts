@@ -4,8 +4,8 @@ import { type Destination, HOLDER_NOUNS } from '../../domain/destinations.ts';
 import { type AppError, secretNotGranted, tokenMissing } from '../../domain/errors.ts';
 import type { PrismaClient, StoredToken as Row, TokenUse as UseRow } from '../../generated/prisma/client.ts';
 import { type Database, row, rows } from '../database/database.ts';
-import { listed, type Paging, type WireAs, wireAs } from '../database/page.ts';
-import { type RowFilter, refused, resource } from '../database/resource.ts';
+import { listPage, type Paging, type WireAs, wireAs } from '../database/page.ts';
+import { type RowFilter, resource, translateConstraintErrors } from '../database/resource.ts';
 import { countOfOthers } from '../database/uses.ts';
 import type { GrantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
@@ -45,7 +45,7 @@ export interface FoundToken extends Sealed {
 
 /** The columns of a token in a statement that may look for none. */
 export type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
-export const foundToken = (columns: TokenColumns): FoundToken | null =>
+export const toFoundToken = (columns: TokenColumns): FoundToken | null =>
   columns.verdict === null ? null : (columns as FoundToken);
 
 /** What is put on record about a use of a token. */
@@ -79,7 +79,10 @@ function tokenRefusal(
 
 export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing) {
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
-  const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
+  const sealToken = (name: string, value: string) => ({
+    ...keys.seal(value, context(name)),
+    fingerprint: keys.fingerprint(value),
+  });
 
   async function factsOfUse({ name, principal, destination }: TokenRequest): Promise<TokenUseFacts> {
     const { kind, id, name: resource_name, label } = destination;
@@ -96,10 +99,10 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   }
 
   /** The only place where a stored token is opened to be sent. Throws if it may not be sent. */
-  function opened(request: TokenRequest, found: FoundToken | null): string {
-    if (!found) throw missing(request);
-    if (found.verdict !== 'granted') throw tokenRefusal(request, found);
-    return keys.open(found, context(request.name));
+  function openToken(request: TokenRequest, token: FoundToken | null): string {
+    if (!token) throw missing(request);
+    if (token.verdict !== 'granted') throw tokenRefusal(request, token);
+    return keys.open(token, context(request.name));
   }
 
   return {
@@ -107,47 +110,47 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     async list(filter: RowFilter, viewer: string, { all = false } = {}) {
       const page = await table.list(filter, all ? {} : { created_by: viewer });
       const names = page.items.map(({ name }) => name);
-      const users = await usersOf(prisma, names, viewer);
+      const users = await listTokenHolders(prisma, names, viewer);
       return { ...page, items: page.items.map((token) => ({ ...token, used_by: users.get(token.name) ?? [] })) };
     },
     /** `used_by` lists what the viewer may see; without a viewer, what the owner may see. */
     async find(id: string, viewer?: string) {
       const token = await table.find(id);
-      return token && { ...token, used_by: (await usersOf(prisma, [token.name], viewer)).get(token.name) ?? [] };
+      return token && { ...token, used_by: (await listTokenHolders(prisma, [token.name], viewer)).get(token.name) ?? [] };
     },
     async create({ value = '', ...values }: TokenValues & { name: string }, created_by: string) {
-      return { ...(await table.create({ ...values, ...sealed(values.name, value), created_by })), used_by: [] };
+      return { ...(await table.create({ ...values, ...sealToken(values.name, value), created_by })), used_by: [] };
     },
     async update(id: string, name: string, { value, ...values }: TokenValues) {
-      const token = await table.update(id, { ...values, ...(value === undefined ? {} : sealed(name, value)) });
-      return { ...token, used_by: (await usersOf(prisma, [name])).get(name) ?? [] };
+      const token = await table.update(id, { ...values, ...(value === undefined ? {} : sealToken(name, value)) });
+      return { ...token, used_by: (await listTokenHolders(prisma, [name])).get(name) ?? [] };
     },
     remove: (id: string) => table.remove(id),
     /** What refers to it, limited to what the viewer may see. */
-    usersOf: async (name: string, viewer: string) => (await usersOf(prisma, [name], viewer)).get(name) ?? [],
+    listHolders: async (name: string, viewer: string) => (await listTokenHolders(prisma, [name], viewer)).get(name) ?? [],
     /** Names of a principal's tokens. */
-    async namesOf(principal: string): Promise<string[]> {
+    async listNames(principal: string): Promise<string[]> {
       const where = { created_by: principal };
-      const found = await prisma.storedToken.findMany({ where, select: { name: true }, orderBy: { name: 'asc' } });
-      return found.map(({ name }) => name);
+      const tokens = await prisma.storedToken.findMany({ where, select: { name: true }, orderBy: { name: 'asc' } });
+      return tokens.map(({ name }) => name);
     },
     /** Names that a principal's runs may use if granted. */
-    async usableBy(principal: string): Promise<string[]> {
+    async listUsableNames(principal: string): Promise<string[]> {
       const where = { OR: [{ created_by: principal }, { shared: true }] };
       return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
     },
     /** Opens a token to be sent; every attempt is recorded. Throws if it may not be sent. */
     async open(request: TokenRequest): Promise<string> {
       const query = sql.openToken({ ...tokenUseParameters(await factsOfUse(request)), task_id: request.task_id ?? null });
-      return opened(request, (await row<FoundToken>(pool, query)) ?? null);
+      return openToken(request, (await row<FoundToken>(pool, query)) ?? null);
     },
     /** The use of a token that another statement puts on record. What it finds is to be `opened`. */
     factsOfUse,
-    opened,
+    opened: openToken,
     /** Uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
-      const page = await listed(prisma.tokenUse, { where, paging, shown: wireUse });
+      const page = await listPage(prisma.tokenUse, { where, paging, shown: wireUse });
       const ids = [...new Set(page.items.map(({ principal }) => principal))];
       const logins = new Map(
         (await prisma.principal.findMany({ where: { id: { in: ids } } })).map(({ id, login }) => [id, login]),
@@ -159,15 +162,15 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
      * use. A token that was not used and cannot be opened is skipped: no run can open it either.
      */
     async openForRedaction(task_id: string, names: string[], principal: string): Promise<void> {
-      const found = await rows<Sealed & { name: string; met: boolean }>(pool, sql.tokensOfRun({ task_id, names, principal }));
-      for (const token of found) if (token.met || keys.holds(token.key_id)) keys.open(token, context(token.name));
+      const tokens = await rows<Sealed & { name: string; met: boolean }>(pool, sql.tokensOfRun({ task_id, names, principal }));
+      for (const token of tokens) if (token.met || keys.holds(token.key_id)) keys.open(token, context(token.name));
     },
     /** Seals every value again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
       const stale = await prisma.storedToken.findMany({ where: { key_id: { not: keys.active_key_id } } });
       for (const token of stale) {
-        const data = sealed(token.name, keys.open(token as Sealed, context(token.name)));
-        await refused(NOUN, prisma.storedToken.update({ where: { id: token.id }, data }));
+        const data = sealToken(token.name, keys.open(token as Sealed, context(token.name)));
+        await translateConstraintErrors(NOUN, prisma.storedToken.update({ where: { id: token.id }, data }));
       }
       return stale.length;
     },
@@ -178,9 +181,13 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
  * The resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the token
  * owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its deletion.
  */
-async function usersOf(prisma: PrismaClient, names: string[], viewer: string | null = null): Promise<Map<string, string[]>> {
+async function listTokenHolders(
+  prisma: PrismaClient,
+  names: string[],
+  viewer: string | null = null,
+): Promise<Map<string, string[]>> {
   if (names.length === 0) return new Map();
-  const found = await prisma.$queryRaw<{ token: string; used_by: string; foreign: boolean }[]>`
+  const uses = await prisma.$queryRaw<{ token: string; used_by: string; foreign: boolean }[]>`
     SELECT u.token, u.used_by, coalesce(u.owner <> coalesce(${viewer}::text, t.created_by), false) AS foreign FROM (
       SELECT api_key_token_name AS token, 'provider ' || name AS used_by, NULL AS owner, id FROM providers
         WHERE api_key_token_name = ANY (${names})
@@ -199,7 +206,7 @@ async function usersOf(prisma: PrismaClient, names: string[], viewer: string | n
       AND g.resource_id = u.id AND g.superseded_at IS NULL)
     ORDER BY u.used_by`;
   const users = new Map<string, string[]>();
-  for (const [token, all] of Map.groupBy(found, (user) => user.token)) {
+  for (const [token, all] of Map.groupBy(uses, (user) => user.token)) {
     const named = all.filter(({ foreign }) => !foreign).map(({ used_by }) => used_by);
     users.set(token, [...named, ...countOfOthers(all.length - named.length)]);
   }

@@ -10,13 +10,13 @@ const context = (owner: string) => `webhook-secret:${owner}`;
 
 /** The secrets that sign each owner's webhooks. An owner who never rotated uses the installation's secret. */
 export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
-  const previousOf = ({ previous_sealed: sealed, previous_key_id: key_id }: WebhookSecret) =>
+  const findPrevious = ({ previous_sealed: sealed, previous_key_id: key_id }: WebhookSecret) =>
     sealed && key_id ? { sealed, key_id } : null;
   return {
     async describe(owner: string) {
-      const found = await prisma.webhookSecret.findUnique({ where: { owner } });
-      return found
-        ? secretSummary(found)
+      const secret = await prisma.webhookSecret.findUnique({ where: { owner } });
+      return secret
+        ? secretSummary(secret)
         : { source: 'installation' as const, fingerprint: null, rotated_at: null, previous_valid_until: null };
     },
     /** Creates a new secret. The previous one stays valid for a while; older ones stop being valid. */
@@ -29,11 +29,11 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
     },
     /** The secrets that sign this owner's messages now, newest first. */
     async valid(owner: string, installation: string): Promise<string[]> {
-      const found = await prisma.webhookSecret.findUnique({ where: { owner } });
-      if (!found) return [installation];
-      const current = keys.open(found as Sealed, context(owner));
-      if (found.previous_until.getTime() <= Date.now()) return [current];
-      const previous = previousOf(found);
+      const secret = await prisma.webhookSecret.findUnique({ where: { owner } });
+      if (!secret) return [installation];
+      const current = keys.open(secret as Sealed, context(owner));
+      if (secret.previous_until.getTime() <= Date.now()) return [current];
+      const previous = findPrevious(secret);
       return [current, previous ? keys.open(previous, context(owner)) : installation];
     },
     /** Seals every secret again with the active key. Returns how many owners were affected. */
@@ -41,11 +41,11 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
       const stale = await prisma.webhookSecret.findMany({
         where: { OR: [{ key_id: { not: keys.active_key_id } }, { previous_key_id: { not: keys.active_key_id } }] },
       });
-      for (const found of stale) {
-        const { owner, rotated_at } = found;
+      for (const secret of stale) {
+        const { owner, rotated_at } = secret;
         const again = (sealed: Sealed) => keys.seal(keys.open(sealed, context(owner)), context(owner));
-        const current = again(found as Sealed);
-        const previous = previousOf(found);
+        const current = again(secret as Sealed);
+        const previous = findPrevious(secret);
         const before = previous ? again(previous) : null;
         const fingerprint = keys.fingerprint(keys.open(current, context(owner)));
         // A secret rotated in the meantime is already sealed with the active key; the next call renews its previous one.

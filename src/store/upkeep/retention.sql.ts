@@ -1,5 +1,5 @@
 import { statement } from '../database/statement.ts';
-import { deletedEvents } from '../runs/event-partitions.sql.ts';
+import { buildDeletedCount } from '../runs/event-partitions.sql.ts';
 import { LIVE } from '../runs/runs.sql.ts';
 
 /** Rows that a statement looks at. A constant: for a value that is yet unknown, the planner assumes a tenth of the table. */
@@ -47,7 +47,7 @@ export const endedTasks = statement(
       ORDER BY completed_at, id LIMIT ${BATCH}),
     sized AS (
       SELECT id, completed_at, row_number() OVER earlier AS number,
-        sum(${deletedEvents('looked.id')}) OVER earlier AS rows
+        sum(${buildDeletedCount('looked.id')}) OVER earlier AS rows
       FROM looked WINDOW earlier AS (ORDER BY completed_at, id))
     SELECT id, completed_at AS at FROM sized WHERE rows <= :rows OR number = 1 ORDER BY number`,
 );

@@ -1,4 +1,4 @@
-import { firstUuidOf } from '../../domain/uuid.ts';
+import { toFirstUuid } from '../../domain/uuid.ts';
 import { type Database, inTransaction, type Queryable, row, rows } from '../database/database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from '../database/idempotency.ts';
 import { findFact, writeFact } from '../database/installation.sql.ts';
@@ -84,13 +84,13 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
     }),
     /** What ended before a time. */
     ended: (before: Date): Record<string, Sweep> => {
-      const before_id = firstUuidOf(before.getTime());
+      const before_id = toFirstUuid(before.getTime());
       const from = ({ at, id }: SweepPlace) => ({ before, after_at: at, after_id: id });
       const fromId = ({ id }: SweepPlace) => ({ before_id, after_id: id });
       const walk =
         (batch: (after: SweepPlace) => Parameters<typeof row>[1]) =>
         (after = START) =>
-          taking(async (on) => walked(await row<Walked>(on, batch(after))));
+          taking(async (on) => toSwept(await row<Walked>(on, batch(after))));
       return {
         tasks: (after = START) => taking((on) => tasks(on, before, after)),
         schedule_fires: walk((after) => sql.removeFires(from(after))),
@@ -117,7 +117,7 @@ interface Walked extends Counted {
   id: string | null;
 }
 
-const walked = (batch: Walked | undefined): Swept =>
+const toSwept = (batch: Walked | undefined): Swept =>
   batch
     ? { removed: batch.removed, next: batch.looked === sql.BATCH ? { at: batch.at ?? START.at, id: batch.id as string } : null }
     : NOTHING;
@@ -129,13 +129,13 @@ async function partition(on: Queryable, branch: string, before: Date): Promise<S
   return gone?.dropped ? { removed: 1, next: START } : NOTHING;
 }
 
-const endedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
+const listEndedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
   rows<SweepPlace>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
 
 /** Each ended task is visited once: the place of the last one is on record. */
 async function deltas(on: Queryable, before: Date): Promise<Swept> {
   const noted = (await row<{ value: string }>(on, findFact({ name: DELTAS_PLACE })))?.value;
-  const ended = await endedTasks(on, before, placeIn(noted));
+  const ended = await listEndedTasks(on, before, parsePlace(noted));
   const last = ended.at(-1);
   if (!last) return NOTHING;
   const gone = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
@@ -143,17 +143,17 @@ async function deltas(on: Queryable, before: Date): Promise<Swept> {
   return { removed: gone?.removed ?? 0, next: last };
 }
 
-function placeIn(text: string | undefined): SweepPlace {
+function parsePlace(text: string | undefined): SweepPlace {
   const [at, id] = text?.split(' ') ?? [];
   return at && id ? { at: new Date(at), id } : START;
 }
 
 /** A task goes with everything that belongs to it, in one transaction: nobody sees a part of it. Nobody finds events without their task. */
 async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Swept> {
-  const ended = await endedTasks(on, before, after);
+  const ended = await listEndedTasks(on, before, after);
   const last = ended.at(-1);
   if (!last) return NOTHING;
-  const ids = (found: { id: string }[]) => ({ task_ids: found.map(({ id }) => id) });
+  const ids = (task_rows: { id: string }[]) => ({ task_ids: task_rows.map(({ id }) => id) });
   const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
   // A separate statement, which sees the forks that were made until the lock was granted.
   const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
@@ -163,7 +163,7 @@ async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Sw
 
 /** Files without a task. Looks at all old ones again each time: a task may have been removed since. */
 async function attachments(on: Queryable, now: Date, { id: after_id }: SweepPlace): Promise<Swept> {
-  const before_id = firstUuidOf(now.getTime() - UNUSED_ATTACHMENTS_KEPT_MS);
+  const before_id = toFirstUuid(now.getTime() - UNUSED_ATTACHMENTS_KEPT_MS);
   const locked = await rows<{ id: string }>(on, lockAttachments({ before_id, after_id }));
   const ids = locked.map(({ id }) => id);
   // A separate statement, which sees the tasks that were made until the lock was granted.

@@ -26,8 +26,8 @@ export function sizeStore({ pool }: Pick<Database, 'pool'>) {
     samples,
     /** Adds a sample; only the latest ones are kept. */
     async note(sample: SizeSample): Promise<void> {
-      const kept = [...(await samples()), sample].slice(-KEPT);
-      await rows(pool, writeFact({ name: SAMPLES, value: JSON.stringify(kept) }));
+      const latest_samples = [...(await samples()), sample].slice(-KEPT);
+      await rows(pool, writeFact({ name: SAMPLES, value: JSON.stringify(latest_samples) }));
     },
   };
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { connectTo } from '../database/reachable.ts';
+import { openConnection } from '../database/reachable.ts';
 import { STORED_BYTES, STORED_BYTES_OF } from '../people/quotas.sql.ts';
 import { CALL_DEFINITION } from '../resources/definitions.sql.ts';
 
@@ -95,10 +95,10 @@ export const functionsForTools = (): string[] =>
  * sentence if there is no such role, or if nothing could be refused to it.
  */
 export async function grantToToolsRole(url: string, name: string): Promise<void> {
-  const client = await connectTo(url, 'perdura migrations');
+  const client = await openConnection(url, 'perdura migrations');
   try {
     await requireRole(client, name);
-    await client.query(`BEGIN; ${(await statementsFor(client, name)).join(';\n')}`);
+    await client.query(`BEGIN; ${(await buildStatements(client, name)).join(';\n')}`);
     await refuseCreator(client, name);
     await client.query('COMMIT');
   } finally {
@@ -133,7 +133,7 @@ async function refuseCreator(client: pg.Client, name: string): Promise<void> {
     );
 }
 
-async function statementsFor(client: pg.Client, name: string): Promise<string[]> {
+async function buildStatements(client: pg.Client, name: string): Promise<string[]> {
   const role = client.escapeIdentifier(name);
   const { rows } = await client.query<{ schema: string }>('SELECT current_schema() AS schema');
   const schema = client.escapeIdentifier(rows[0]!.schema);

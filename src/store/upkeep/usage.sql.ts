@@ -36,7 +36,7 @@ const GROUPS = {
 export type UsageGroup = keyof typeof GROUPS;
 
 /** Without `owner` of everybody; without `interval` one row a group. Groups beyond the `most` largest are one group without a key. */
-const usageBy = (group: UsageGroup) =>
+const buildUsageStatement = (group: UsageGroup) =>
   statement(
     `usage_by_${group}`,
     ['from', 'to', 'owner', 'interval', 'zone', 'most'],
@@ -60,11 +60,11 @@ const usageBy = (group: UsageGroup) =>
   );
 
 export const spentBy = Object.fromEntries(
-  (Object.keys(GROUPS) as UsageGroup[]).map((group) => [group, usageBy(group)]),
-) as Record<UsageGroup, ReturnType<typeof usageBy>>;
+  (Object.keys(GROUPS) as UsageGroup[]).map((group) => [group, buildUsageStatement(group)]),
+) as Record<UsageGroup, ReturnType<typeof buildUsageStatement>>;
 
 /** A duration is known by its class, which is 10 % wide: its middle is at most 5 % off. */
-const middleOf = (share: number) =>
+const buildPercentile = (share: number) =>
   `round(power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5))::float8`;
 
 export const usageOfCalls = statement(
@@ -79,7 +79,7 @@ export const usageOfCalls = statement(
     ranked AS (
       SELECT *, sum(calls) OVER (PARTITION BY name ORDER BY duration_class) AS upto, sum(calls) OVER (PARTITION BY name) AS total
       FROM found)
-    SELECT name, sum(calls)::int AS calls, sum(failed)::int AS failed, ${middleOf(0.5)} AS p50_ms, ${middleOf(0.95)} AS p95_ms,
-      ${middleOf(0.99)} AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cost) AS cost
+    SELECT name, sum(calls)::int AS calls, sum(failed)::int AS failed, ${buildPercentile(0.5)} AS p50_ms, ${buildPercentile(0.95)} AS p95_ms,
+      ${buildPercentile(0.99)} AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cost) AS cost
     FROM ranked GROUP BY name ORDER BY calls DESC, name LIMIT :most`,
 );

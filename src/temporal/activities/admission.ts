@@ -1,7 +1,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Definition } from '../../domain/definition.ts';
-import { eventsOf } from '../../domain/events.ts';
+import { createTaskEvents } from '../../domain/events.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 
 export interface AdmissionPorts {
@@ -12,7 +12,7 @@ export interface AdmissionPorts {
 }
 
 /** If the provider's rate is used up, the engine does the waiting, so no worker slot is held. This is not an error. */
-export async function admitted(
+export async function requireAdmission(
   ports: AdmissionPorts,
   run: OpenRun,
   { provider, step }: { provider: Definition['provider']; step: number },
@@ -20,7 +20,7 @@ export async function admitted(
   const wait_ms = await ports.admit(provider);
   if (wait_ms === 0) return;
   const message = `The provider's requests_per_minute are used up; trying again in ${(wait_ms / 1000).toFixed(1)} s`;
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log } = createTaskEvents(run.task_id, ports.now);
   if (activityInfo().attempt === 1) await ports.runs.publish(run, [log('rate_limited', message, { step, wait_ms })]);
   throw ApplicationFailure.create({
     message,

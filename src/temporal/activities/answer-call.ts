@@ -1,5 +1,5 @@
-import { moveOf } from '../../domain/effects.ts';
-import { eventsOf } from '../../domain/events.ts';
+import { decideMove } from '../../domain/effects.ts';
+import { createTaskEvents } from '../../domain/events.ts';
 import { forkAnswer } from '../../domain/fork.ts';
 import type { ForkStore } from '../../store/runs/forks.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
@@ -12,13 +12,13 @@ export interface AnswerPorts {
 }
 
 /** Answers a call of a fork from the record of its source, or refuses it, depending on the fork's `effects`. False: execute the call. */
-export async function answered(ports: AnswerPorts, call: OpenCall): Promise<boolean> {
+export async function answerFromRecord(ports: AnswerPorts, call: OpenCall): Promise<boolean> {
   const { fork, call_id, name, task_id } = call;
-  if (!fork || fork.effects === 'live' || call.attempts > 0 || moveOf(call) === 'nothing') return false;
+  if (!fork || fork.effects === 'live' || call.attempts > 0 || decideMove(call) === 'nothing') return false;
   const records = await ports.forks.recordsFor({ ...call, fork });
   const answer = forkAnswer(call, { effects: fork.effects, evaluated: fork.task_id === null, ...records });
   if (!answer) return false;
-  const { log, message } = eventsOf(task_id, ports.now);
+  const { log, message } = createTaskEvents(task_id, ports.now);
   const { content, failed, answered_by } = answer;
   const events = [
     log('tool_call', name, { call_id, name, arguments: call.arguments, answered_by }),

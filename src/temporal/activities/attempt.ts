@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
-import { asLack, outageOf } from '../../domain/outages.ts';
+import { asLack, findOutage } from '../../domain/outages.ts';
 import { HALTED, TASK_ENDED } from '../names.ts';
 
 /** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
@@ -13,7 +13,7 @@ export interface Halts {
 }
 
 /** The failure of an attempt at a run that is being halted. */
-export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
+export const haltFailure = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 
 /** The failure of an attempt at a run whose task has ended (`status`) or was deleted, as after a reset in Temporal. */
 export const taskEnded = (task_id: string, status: string | undefined) =>
@@ -53,7 +53,7 @@ export async function runAttempt<T>(
     return await work(signal, noted);
   } catch (error) {
     if (noted.last !== null) report();
-    if (!signal.aborted) throw judged(error, context.info.attempt);
+    if (!signal.aborted) throw limitRetries(error, context.info.attempt);
     const { reason } = signal;
     // A shutdown is not a halt: the engine gives the attempt to another worker.
     if (reason instanceof CancelledFailure && !isHalt(reason))
@@ -66,7 +66,7 @@ export async function runAttempt<T>(
 }
 
 /** Runs an activity's work under heartbeats, nothing else. */
-export async function beating<T>(work: () => Promise<T>): Promise<T> {
+export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), BEAT_MS);
   try {
@@ -80,8 +80,8 @@ export async function beating<T>(work: () => Promise<T>): Promise<T> {
 const UNFORESEEN = 5;
 
 /** Retries an unexpected error only a few times, but waits as long as the installation lacks its database, engine or room. */
-function judged(error: unknown, attempts: number): unknown {
-  if (error instanceof ApplicationFailure || attempts < UNFORESEEN || outageOf(error)) return asLack(error);
+function limitRetries(error: unknown, attempts: number): unknown {
+  if (error instanceof ApplicationFailure || attempts < UNFORESEEN || findOutage(error)) return asLack(error);
   return ApplicationFailure.create({
     message: (error as Error).message,
     type: 'internal',
@@ -97,12 +97,12 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
 /** Retries during an outage, so that the answer of a model or tool is not lost. */
-export async function written<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function retryWhileDown<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
-      if (!outageOf(error) || signal.aborted) throw error;
+      if (!findOutage(error) || signal.aborted) throw error;
       await wait(pause, undefined, { signal }).catch(() => {});
     }
   }
@@ -125,7 +125,7 @@ export function haltRegistry(): Halts & { halt(task_id: string): void } {
       };
     },
     halt(task_id) {
-      for (const controller of watched.get(task_id) ?? []) controller.abort(halted());
+      for (const controller of watched.get(task_id) ?? []) controller.abort(haltFailure());
     },
   };
 }

@@ -1,18 +1,18 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { readArguments } from '../../domain/arguments.ts';
-import { type CallSeen, missingForCall } from '../../domain/continuity.ts';
-import { clientToolsOf, type Definition } from '../../domain/definition.ts';
-import { type CallDecision, moveOf, type WaitingCall } from '../../domain/effects.ts';
-import { eventsOf, type NewEvent } from '../../domain/events.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { parseArguments } from '../../domain/arguments.ts';
+import { type CallSeen, findCallGap } from '../../domain/continuity.ts';
+import { type Definition, listClientTools } from '../../domain/definition.ts';
+import { type CallDecision, decideMove, type WaitingCall } from '../../domain/effects.ts';
+import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
-import { type AnswerPorts, answered } from './answer-call.ts';
-import { type Halts, halted, type Noted, runAttempt, staleAttempt, taskEnded, written } from './attempt.ts';
-import { type ParkBehind, parkedBehind } from './continuity.ts';
+import { type AnswerPorts, answerFromRecord } from './answer-call.ts';
+import { type Halts, haltFailure, type Noted, retryWhileDown, runAttempt, staleAttempt, taskEnded } from './attempt.ts';
+import { type ParkBehind, parkRunBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
@@ -60,16 +60,16 @@ export async function callStep(
       ? { call: await ports.ledger.open(task_id, call_id), started: false }
       : await ports.ledger.openAndStart(task_id, call_id, ports.now());
   if (!call || isTerminal(call.task_status)) throw taskEnded(task_id, call?.task_status);
-  const start = (begun: OpenCall) => {
+  const start = (started_call: OpenCall) => {
     if (!brief) noted.last = BEGUN;
-    return execute(ports, begun, signal);
+    return execute(ports, started_call, signal);
   };
   if (started) return start(call);
-  if (call.halt_requested) throw halted();
-  const missing = missingForCall(call_id, call, before);
-  if (missing) return parkedBehind(ports, call, missing);
-  if (await answered(ports, call)) return 'done';
-  switch (moveOf(call)) {
+  if (call.halt_requested) throw haltFailure();
+  const missing = findCallGap(call_id, call, before);
+  if (missing) return parkRunBehind(ports, call, missing);
+  if (await answerFromRecord(ports, call)) return 'done';
+  switch (decideMove(call)) {
     case 'nothing':
       return 'done';
     case 'ask_approval':
@@ -78,11 +78,11 @@ export async function callStep(
         return { client_ms: ports.client_wait_ms };
       }
       // Nobody is asked about a call that is refused in any case.
-      return 'refusal' in readArguments(call.arguments) ? run(ports, call, start) : park(ports, call, 'waiting_approval');
+      return 'refusal' in parseArguments(call.arguments) ? run(ports, call, start) : park(ports, call, 'waiting_approval');
     case 'ask_reconciliation':
       return park(ports, call, 'waiting_reconciliation');
     case 'settle':
-      return settle(ports, call);
+      return writeDecision(ports, call);
     case 'run':
       return brief && isFresh(call) ? start(call) : run(ports, call, start);
   }
@@ -104,29 +104,38 @@ const isFresh = ({ status, attempts, task_status }: OpenCall) =>
 
 /** Such calls need an approval, so that they are never begun here. */
 const isOfClient = async ({ definition }: CallToolPorts, { definition_hash, name }: OpenCall) =>
-  clientToolsOf(await definition(definition_hash)).includes(name);
+  listClientTools(await definition(definition_hash)).includes(name);
 
-async function run(ports: CallToolPorts, call: OpenCall, start: (begun: OpenCall) => Promise<CallState>): Promise<CallState> {
-  const started = await ports.ledger.start(call, [begunOf(ports, call)]);
+async function run(
+  ports: CallToolPorts,
+  call: OpenCall,
+  start: (started_call: OpenCall) => Promise<CallState>,
+): Promise<CallState> {
+  const started = await ports.ledger.start(call, [buildStartEvent(ports, call)]);
   if (!started) throw staleAttempt();
   await resume(ports, call);
   return start(started);
 }
 
-function begunOf({ now }: CallToolPorts, { task_id, call_id, name, arguments: args, attempts }: OpenCall): NewEvent {
+function buildStartEvent({ now }: CallToolPorts, { task_id, call_id, name, arguments: args, attempts }: OpenCall): NewEvent {
   const again = attempts > 0 ? { runAttempt: attempts + 1 } : {};
-  return eventsOf(task_id, now).log('tool_call', name, { call_id, name, arguments: args, ...again });
+  return createTaskEvents(task_id, now).log('tool_call', name, { call_id, name, arguments: args, ...again });
 }
 
 async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<'done' | 'behind'> {
   const start = performance.now();
-  const begun = started.status === 'planned' ? [begunOf(ports, started)] : [];
+  const start_events = started.status === 'planned' ? [buildStartEvent(ports, started)] : [];
   try {
     const outcome = await toolOutcome(ports, started, signal);
-    const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start), begun };
-    if (await written(() => end(ports, started, result), signal)) return 'done';
+    const result = {
+      ...outcome,
+      kind: 'result' as const,
+      duration_ms: Math.round(performance.now() - start),
+      begun: start_events,
+    };
+    if (await retryWhileDown(() => end(ports, started, result), signal)) return 'done';
     await decideLate(ports, started, outcome);
-    return await endedOnRecord(ports, started);
+    return await recheckCall(ports, started);
   } catch (error) {
     if (signal.aborted || !ports.isUnreachable(error)) throw error;
     throw await noteUnreachable(ports, started, { error, signal });
@@ -136,7 +145,7 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
 /** Resumes the run if this was the last of its calls that waited for a person, or if the run itself did. */
 async function resume(ports: CallToolPorts, call: OpenCall): Promise<void> {
   if (!call.status.startsWith('waiting') && call.task_status !== 'waiting') return;
-  await ports.ledger.resume(call, [eventsOf(call.task_id, ports.now).status('running', call.turns)]);
+  await ports.ledger.resume(call, [createTaskEvents(call.task_id, ports.now).status('running', call.turns)]);
 }
 
 /** A tool ended on a worker that was considered lost. If a person is being asked for its outcome, this answers the question. */
@@ -144,7 +153,7 @@ async function decideLate(ports: CallToolPorts, call: OpenCall, { content, faile
   const { call_id, name, task_id, attempts } = call;
   const result = storable(content);
   const decision = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
-  const decided = eventsOf(task_id, ports.now).log('reconciliation_decided', 'The tool ended after all', {
+  const decided = createTaskEvents(task_id, ports.now).log('reconciliation_decided', 'The tool ended after all', {
     call_id,
     name,
     decision: decision.decision,
@@ -157,16 +166,16 @@ async function decideLate(ports: CallToolPorts, call: OpenCall, { content, faile
  * After a result was refused: an earlier try may have written it. Otherwise another attempt has changed the call, so it is read again;
  * or the record has lost the beginning of this attempt.
  */
-async function endedOnRecord(ports: CallToolPorts, started: OpenCall): Promise<'done' | 'behind'> {
+async function recheckCall(ports: CallToolPorts, started: OpenCall): Promise<'done' | 'behind'> {
   const { task_id, call_id, attempts } = started;
   const call = await ports.ledger.open(task_id, call_id);
   if (call?.status === 'done' || call?.status === 'denied') return 'done';
   if (!call || isTerminal(call.task_status) || (call.known && call.attempts >= attempts)) throw staleAttempt();
-  return parkedBehind(ports, call, missingForCall(call_id, call, BEGUN) ?? `the last attempt of the call ${call_id}`);
+  return parkRunBehind(ports, call, findCallGap(call_id, call, BEGUN) ?? `the last attempt of the call ${call_id}`);
 }
 
 async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {
-  const read = readArguments(call.arguments);
+  const read = parseArguments(call.arguments);
   return 'refusal' in read ? { content: read.refusal, failed: true } : ports.perform(call, read.arguments, signal);
 }
 
@@ -183,7 +192,7 @@ async function end(
   call: OpenCall,
   { content, failed, kind, stdout, stderr, duration_ms, isolation, todos, begun = [], extra = null }: Result,
 ): Promise<boolean> {
-  const { log, message } = eventsOf(call.task_id, ports.now);
+  const { log, message } = createTaskEvents(call.task_id, ports.now);
   const text = storable(content);
   const { call_id, name } = call;
   const facts = {
@@ -212,35 +221,35 @@ async function end(
 }
 
 async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): Promise<'waiting'> {
-  const { log, status: changed } = eventsOf(call.task_id, ports.now);
+  const { log, status: changed } = createTaskEvents(call.task_id, ports.now);
   const { call_id, name, arguments: args } = call;
   const facts = { call_id, name, arguments: args };
-  const asked = {
+  const request_event = {
     waiting_approval: () => log('approval_requested', `May the tool ${name} be called?`, facts),
     waiting_client: () => log('client_call_requested', `The client executes ${name} and sends the result`, facts),
     waiting_reconciliation: () => {
-      const question = call.restored ? maybeBefore(name) : lostWorker(name);
+      const question = call.restored ? formatRestoredQuestion(name) : formatLostWorkerQuestion(name);
       return log('reconciliation_requested', question, { ...facts, restored: call.restored });
     },
   }[status]();
   // Already parked: the worker was lost before it could report that.
   if (call.status === status) return 'waiting';
-  if (!(await ports.ledger.park(call, { status, events: [asked, changed('waiting', call.turns)] }))) throw staleAttempt();
+  if (!(await ports.ledger.park(call, { status, events: [request_event, changed('waiting', call.turns)] }))) throw staleAttempt();
   return 'waiting';
 }
 
-const lostWorker = (name: string) => `The worker was lost while the tool ${name} ran; what was the outcome?`;
-const maybeBefore = (name: string) =>
+const formatLostWorkerQuestion = (name: string) => `The worker was lost while the tool ${name} ran; what was the outcome?`;
+const formatRestoredQuestion = (name: string) =>
   `The installation was restored from an older record, so the tool ${name} may already have been called; what was the outcome?`;
 
 /** Writes a person's decision as the result, instead of calling the tool. */
-async function settle(ports: CallToolPorts, call: OpenCall): Promise<'done'> {
-  if (!(await end(ports, call, answerOf(call.decision as CallDecision)))) throw staleAttempt();
+async function writeDecision(ports: CallToolPorts, call: OpenCall): Promise<'done'> {
+  if (!(await end(ports, call, toResult(call.decision as CallDecision)))) throw staleAttempt();
   await resume(ports, call);
   return 'done';
 }
 
-function answerOf({ decision, message, result, forced_tools }: CallDecision): Result {
+function toResult({ decision, message, result, forced_tools }: CallDecision): Result {
   if (decision === 'done') {
     const content = typeof result === 'string' ? result : JSON.stringify(result ?? null);
     return { content, failed: false, kind: 'result', extra: forced_tools ? { forced_tools } : null };
@@ -258,15 +267,17 @@ async function noteUnreachable(
   call: OpenCall,
   { error, signal }: { error: Error & { reached: boolean }; signal: AbortSignal },
 ): Promise<ApplicationFailure> {
-  const held = outageOf(error) !== null;
-  const { final, delay_ms } = held ? { final: false, delay_ms: HELD_MS } : retryDelay({ recoverable: true, errors: call.errors });
-  const { log } = eventsOf(call.task_id, ports.now);
+  const is_outage = findOutage(error) !== null;
+  const { final, delay_ms } = is_outage
+    ? { final: false, delay_ms: HELD_MS }
+    : retryDelay({ recoverable: true, errors: call.errors });
+  const { log } = createTaskEvents(call.task_id, ports.now);
   const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
-  const released = { reached: error.reached, held, events: final ? [] : [retried] };
-  if (!(await written(() => ports.ledger.release(call, released), signal))) return staleAttempt();
+  const released = { reached: error.reached, held: is_outage, events: final ? [] : [retried] };
+  if (!(await retryWhileDown(() => ports.ledger.release(call, released), signal))) return staleAttempt();
   return ApplicationFailure.create({
     message: error.message,
-    type: held ? 'outage' : 'tool_unreachable',
+    type: is_outage ? 'outage' : 'tool_unreachable',
     nonRetryable: final,
     nextRetryDelay: delay_ms,
   });

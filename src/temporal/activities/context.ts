@@ -1,7 +1,7 @@
 import type { Definition } from '../../domain/definition.ts';
-import { eventsOf, type NewEvent } from '../../domain/events.ts';
-import { type Passage, quoted, worthQuoting } from '../../domain/knowledge.ts';
-import { type Remembered, recalled, worthRecalling } from '../../domain/memory.ts';
+import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
+import { type Passage, pickPassages, quotePassages } from '../../domain/knowledge.ts';
+import { formatMemories, pickMemories, type Remembered } from '../../domain/memory.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import type { FirstRun, OpenRun } from '../../store/runs/runs.ts';
 
@@ -22,30 +22,30 @@ export interface Context {
 }
 
 /** The context of a run besides its prompt. It is searched once and written into the transcript, so a retried step sees the same. */
-export async function contextOf(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
-  const parts = await Promise.all([memoryOf(ports, run, definition), knowledgeOf(ports, run, definition)]);
+export async function loadContext(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
+  const parts = await Promise.all([loadMemories(ports, run, definition), loadKnowledge(ports, run, definition)]);
   return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };
 }
 
 const NOTHING: Context = { messages: [], events: [] };
 
-async function memoryOf(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
+async function loadMemories(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
   if (definition.settings.bypass_memory) return NOTHING;
-  const memories = worthRecalling(await ports.recall(run, definition));
+  const memories = pickMemories(await ports.recall(run, definition));
   if (memories.length === 0) return NOTHING;
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log } = createTaskEvents(run.task_id, ports.now);
   const keys = memories.map(({ key }) => key);
   return {
-    messages: [message(MEMORY_POSITION, recalled(memories))],
+    messages: [message(MEMORY_POSITION, formatMemories(memories))],
     events: [log('memory_loaded', memories.length === 1 ? '1 memory' : `${memories.length} memories`, { keys })],
   };
 }
 
-async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+async function loadKnowledge(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
   if (!definition.knowledge_source_ids?.length) return NOTHING;
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log } = createTaskEvents(run.task_id, ports.now);
   const { items, warnings } = await ports.lookUp(run, definition);
-  const passages = worthQuoting(items);
+  const passages = pickPassages(items);
   const names = [...new Set(passages.map(({ name }) => name))];
   const loaded = log(
     'knowledge_loaded',
@@ -57,7 +57,7 @@ async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Defini
       ...(warnings.length > 0 ? { warnings } : {}),
     },
   );
-  return { messages: passages.length > 0 ? [message(KNOWLEDGE_POSITION, quoted(passages))] : [], events: [loaded] };
+  return { messages: passages.length > 0 ? [message(KNOWLEDGE_POSITION, quotePassages(passages))] : [], events: [loaded] };
 }
 
 const message = (position: number, content: string): TranscriptMessage => ({

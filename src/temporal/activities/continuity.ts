@@ -8,7 +8,7 @@ interface TaskPlace {
 /** Parks the run of this activity, because its record lacks what the engine has. */
 export type ParkBehind = (task: TaskPlace, missing: string) => Promise<unknown>;
 
-export async function parkedBehind(
+export async function parkRunBehind(
   { parkBehind }: { parkBehind: ParkBehind },
   { task_id, workflow_id, turns }: TaskPlace,
   missing: string,

@@ -4,7 +4,7 @@ import { isTerminal } from '../../domain/statuses.ts';
 import type { EvaluationStore, OpenResult } from '../../store/runs/evaluations.ts';
 import type { TaskStore } from '../../store/runs/tasks.ts';
 import type { Dispatch } from '../start/orders.ts';
-import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy } from './graders.ts';
+import { type ChildRun, type Graded, type GraderPorts, runGrader, toChildRun } from './graders.ts';
 
 export interface EvaluatePorts extends GraderPorts {
   evaluations: EvaluationStore;
@@ -14,7 +14,7 @@ export interface EvaluatePorts extends GraderPorts {
 
 /** What an item's grades wait for: the runs of judges, and calls of tools by the places of their graders. */
 export interface OutstandingGrades {
-  judges: BegunItem[];
+  judges: ChildRun[];
   tools: number[];
   role_queues: boolean;
 }
@@ -23,31 +23,31 @@ export interface OutstandingGrades {
 export const openItemsActivity =
   ({ evaluations }: EvaluatePorts) =>
   async (evaluation_id: string): Promise<{ item_ids: string[]; parallel: number }> => {
-    const found = await evaluations.find(evaluation_id);
-    if (found?.status !== 'running') return { item_ids: [], parallel: 0 };
-    return { item_ids: await evaluations.open(evaluation_id), parallel: found.parallel };
+    const evaluation = await evaluations.find(evaluation_id);
+    if (evaluation?.status !== 'running') return { item_ids: [], parallel: 0 };
+    return { item_ids: await evaluations.open(evaluation_id), parallel: evaluation.parallel };
   };
 
 /** Creates the run of an item, once. Null: it has none, and the reason is on record. Throws if the next attempt may succeed. */
 export const beginItemActivity =
   (ports: Omit<EvaluatePorts, 'callGrader' | 'providerToPin'>) =>
-  async (evaluation_id: string, item_id: string): Promise<BegunItem | null> => {
+  async (evaluation_id: string, item_id: string): Promise<ChildRun | null> => {
     const { evaluations, dispatch } = ports;
     const claimed = await evaluations.claim({ evaluation_id, item_id });
     if (!claimed) return null;
     try {
       const { provider } = await ports.definition(claimed.definition_hash);
       const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider === null });
-      return begunItem(ports, await dispatch.evaluate({ ...claimed, evaluation_id, access_token }));
+      return toChildRun(ports, await dispatch.evaluate({ ...claimed, evaluation_id, access_token }));
     } catch (error) {
-      const reason = refusalOf(error);
+      const reason = toRefusal(error);
       await evaluations.settle({ evaluation_id, item_id }, { status: 'error', grades: [], error: reason });
       return null;
     }
   };
 
 /** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
-function refusalOf(error: unknown): string {
+function toRefusal(error: unknown): string {
   if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
   return error.message;
 }
@@ -67,11 +67,11 @@ export const gradeItemActivity =
     }
     const graded: Graded[] = [];
     for (const at of open.graders.keys())
-      graded.push(await gradedBy(ports, { place, open, at }).catch((error: unknown) => ({ fault: refusalOf(error) })));
+      graded.push(await runGrader(ports, { place, open, at }).catch((error: unknown) => ({ fault: toRefusal(error) })));
     const judges = graded.flatMap((one) => ('judge' in one ? [one.judge] : []));
     const tools = graded.flatMap((one, at) => ('tool' in one ? [at] : []));
     if (judges.length > 0 || tools.length > 0) return { judges, tools, role_queues };
-    await evaluations.settle(place, resultOf(open, graded));
+    await evaluations.settle(place, toResult(open, graded));
     return 'settled';
   };
 
@@ -79,7 +79,7 @@ const withoutAnswer = ({ task_status, error }: OpenResult) =>
   task_status === null ? 'The run was deleted before it was graded' : (error ?? `The run was ${task_status}`);
 
 /** An item that a grader could not grade has neither passed nor failed. */
-function resultOf({ graders }: OpenResult, graded: readonly Graded[]) {
+function toResult({ graders }: OpenResult, graded: readonly Graded[]) {
   const grades: Grade[] = graded.flatMap((one) => ('grade' in one ? [one.grade] : []));
   const faults = graded.flatMap((one, at) => ('fault' in one ? [`Grader ${at + 1} (${graders[at]?.type}): ${one.fault}`] : []));
   if (faults.length > 0) return { status: 'error' as const, grades, error: faults.join('; ') };

@@ -1,5 +1,4 @@
-import { isServiceKey } from '../../domain/access.ts';
-import { cadenceOf, isFiller } from '../../domain/cadence.ts';
+import { isFiller, parseStoredCadence } from '../../domain/cadence.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { LaterStarts } from '../../identity/later-starts.ts';
 import type { ScheduleRow, ScheduleStore } from '../../store/resources/scheduled-agents.ts';
@@ -31,7 +30,7 @@ export const fireActivity =
     if (!row) return ports.forget(schedule_id);
     await ports.schedules.noteMissed(row, Date.now());
     const time = new Date(due_at);
-    if (!row.enabled || isFiller(cadenceOf(row), time.getTime())) return;
+    if (!row.enabled || isFiller(parseStoredCadence(row), time.getTime())) return;
     if ((await ports.schedules.pauseFailing(schedule_id)).length > 0) return;
     await serve(ports, row, { due_at: time, outcome: 'started' });
   };
@@ -71,15 +70,15 @@ async function fireOutcome(
 ): Promise<Outcome> {
   if (await ports.tasks.find(task_id)) return { outcome, task_id };
   const uses_token = await ports.workflows.usesCallerToken(row.workflow_id);
-  const kept = ports.schedules.tokenOf(row);
-  const refused = await ports.mayStart({ ...row, access_token: kept }, { noun: 'schedule', uses_token });
+  const token = ports.schedules.tokenOf(row);
+  const refused = await ports.mayStart({ ...row, access_token: token }, { noun: 'schedule', uses_token });
   if (refused !== null) return { outcome: 'failed', detail: refused, task_id: null };
-  if (kept !== null && !uses_token) await ports.schedules.forgetToken(row);
-  const access_token = uses_token ? kept : null;
-  const detail = await overlapOf(ports, row, task_id);
+  if (token !== null && !uses_token) await ports.schedules.forgetToken(row);
+  const access_token = uses_token ? token : null;
+  const detail = await findOverlap(ports, row, task_id);
   if (detail !== null) return { outcome: 'skipped', detail, task_id: null };
   try {
-    await ports.dispatch.prompt({ ...orderOf(row), task_id, due_at, access_token });
+    await ports.dispatch.prompt({ ...toOrder(row), task_id, due_at, access_token });
     return { outcome, task_id };
   } catch (error) {
     // There is no room now; the next attempt may find some.
@@ -89,7 +88,11 @@ async function fireOutcome(
 }
 
 /** Why the schedule's overlap policy skips a run; null if it does not. */
-async function overlapOf({ schedules }: FirePorts, { id, overlap_policy }: ScheduleRow, task_id: string): Promise<string | null> {
+async function findOverlap(
+  { schedules }: FirePorts,
+  { id, overlap_policy }: ScheduleRow,
+  task_id: string,
+): Promise<string | null> {
   const open = overlap_policy === 'skip' ? await schedules.openTask(id, task_id) : null;
   if (open) return `The previous run ${open} has not ended`;
   const waiting = overlap_policy === 'enqueue_one' ? await schedules.waitingTask(id, task_id) : null;
@@ -99,7 +102,7 @@ async function overlapOf({ schedules }: FirePorts, { id, overlap_policy }: Sched
 /** What a workflow does with a task while another one runs. */
 const ON_BUSY: Record<string, string> = { enqueue_one: 'enqueue', enqueue: 'enqueue', interrupt: 'interrupt' };
 
-const orderOf = ({ id, workflow_id, owner, owner_login, prompt, overlap_policy }: ScheduleRow) => ({
+const toOrder = ({ id, workflow_id, owner, owner_login, prompt, overlap_policy }: ScheduleRow) => ({
   workflow_id,
   owner,
   owner_login,

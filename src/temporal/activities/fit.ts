@@ -3,30 +3,30 @@ import { fileTokens } from '../../domain/attachments.ts';
 import { terse } from '../../domain/caveman.ts';
 import {
   type Cut,
-  cutOf,
+  findCompactionCut,
+  formatForSummary,
   isStanding,
-  renderedFor,
   SUMMARY_INSTRUCTIONS,
   SUMMARY_POSITION,
   sinceSummary,
   summaryMessage,
   transcriptSize,
 } from '../../domain/compaction.ts';
-import { tokensOf } from '../../domain/context-window.ts';
+import { estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
-import { eventsOf } from '../../domain/events.ts';
+import { createTaskEvents } from '../../domain/events.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
-import { addUsage, spentOn } from '../../domain/usage.ts';
+import { addUsage, toUsage } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
-import { staleAttempt, written } from './attempt.ts';
+import { retryWhileDown, staleAttempt } from './attempt.ts';
 
 export interface FitPorts {
   runs: Pick<RunStore, 'compact'>;
   /** The context window of the run's model, in tokens. */
-  windowOf(definition: Definition): number;
+  getContextWindow(definition: Definition): number;
   now(): string;
 }
 
@@ -53,30 +53,31 @@ const FULL = 0.8;
 const KEPT = 0.4;
 
 /** The part of a transcript to send. Compacts it if the window is nearly full; fails the run if compaction is off or not enough. */
-export async function fitted(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
+export async function fitTranscript(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
   const { ports, run, definition, instructions, tools } = work;
   const { infinite_session, tsv_tool_results, caveman } = definition.settings;
-  const window = ports.windowOf(definition);
-  const fixed = tokensOf(instructions) + (tools.length > 0 ? tokensOf(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
-  const messageForModel = (message: TranscriptMessage) => shownTo(message, { tsv_tool_results, caveman });
-  const fittedFrom = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
+  const window = ports.getContextWindow(definition);
+  const fixed =
+    estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
+  const messageForModel = (message: TranscriptMessage) => shortenMessage(message, { tsv_tool_results, caveman });
+  const toFit = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
     const transcript = read.map(messageForModel);
     return { transcript, run: paid, tokens: fixed + transcriptSize(transcript) };
   };
   const read = sinceSummary(messages);
-  let fit = fittedFrom(read, run);
+  let fit = toFit(read, run);
   if (work.selected.keeps_context) return fit;
-  const cut = infinite_session && fit.tokens > window * FULL ? cutOf(read, window * KEPT - fixed) : null;
+  const cut = infinite_session && fit.tokens > window * FULL ? findCompactionCut(read, window * KEPT - fixed) : null;
   if (cut) {
-    const { summary, paid } = await summarised(work, cut, signal);
-    fit = fittedFrom([...read.filter(isStanding), summary, ...cut.kept], paid);
+    const { summary, paid } = await summarise(work, cut, signal);
+    fit = toFit([...read.filter(isStanding), summary, ...cut.kept], paid);
   }
   if (fit.tokens > window) throw windowFull(fit.tokens, window, infinite_session);
   return fit;
 }
 
 /** A message in the shorter form that the workflow asks for; the stored message stays unchanged. */
-function shownTo(
+function shortenMessage(
   message: TranscriptMessage,
   { tsv_tool_results, caveman }: { tsv_tool_results: boolean; caveman: boolean },
 ): TranscriptMessage {
@@ -92,9 +93,9 @@ function windowFull(tokens: number, window: number, infinite: boolean): Applicat
 }
 
 /** Lets the model summarise older rounds and records the summary; later steps read it instead of them. */
-async function summarised(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
+async function summarise(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
   const { ports, run, definition, selected, step } = work;
-  const asked: TranscriptMessage = {
+  const prompt: TranscriptMessage = {
     step: 0,
     position: 0,
     role: 'user',
@@ -102,13 +103,13 @@ async function summarised(work: FitWork, { older, step: covered }: Cut, signal: 
     tool_calls: null,
     call_id: null,
     extra: null,
-    content: renderedFor(older),
+    content: formatForSummary(older),
   };
   const exchange = {
     task_id: run.task_id,
     model: definition.model,
     instructions: SUMMARY_INSTRUCTIONS,
-    transcript: [asked],
+    transcript: [prompt],
     tools: [],
     reasoning_effort: null,
     wants_json: false,
@@ -117,9 +118,9 @@ async function summarised(work: FitWork, { older, step: covered }: Cut, signal: 
   const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
   const { text } = dropCalls(reply, 'writing the summary of its older messages');
   const content = summaryMessage(storable(text));
-  const spent = spentOn(reply, { asked: definition.model, prices: selected.prices });
-  const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
-  const { log, usage } = eventsOf(run.task_id, ports.now);
+  const spent = toUsage(reply, { asked: definition.model, prices: selected.prices });
+  const summary: TranscriptMessage = { ...prompt, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
+  const { log, usage } = createTaskEvents(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, spent) };
   const compacted = log('compaction', `${older.length} messages were replaced by a summary`, {
     step,
@@ -127,6 +128,6 @@ async function summarised(work: FitWork, { older, step: covered }: Cut, signal: 
     up_to_step: covered,
   });
   const entry = { step, message: summary, usage: spent, events: [compacted, usage(paid)] };
-  if (!(await written(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
+  if (!(await retryWhileDown(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   return { summary, paid };
 }

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { v7 as uuid } from 'uuid';
 import type { Grade, Grader } from '../../contracts/evaluations.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { difference, gradedText } from '../../domain/grading.ts';
+import { difference, toGradedText } from '../../domain/grading.ts';
 import { type GradingOutcome, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Judge } from '../../guardrails/judge.ts';
@@ -16,7 +16,7 @@ import type { Dispatch } from '../start/orders.ts';
 export interface GraderPorts {
   evaluations: Pick<EvaluationStore, 'toGrade' | 'note'>;
   /** Checks the present rights of an evaluation's owner: an AppError with the reason if it may start nothing. Returns the token for the default runtime. */
-  tokenOfEvaluation(evaluation_id: string, asked: { uses_token: boolean }): Promise<string | null>;
+  tokenOfEvaluation(evaluation_id: string, facts: { uses_token: boolean }): Promise<string | null>;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'judge'>;
   definition(hash: string): Promise<Definition>;
@@ -39,7 +39,7 @@ interface GraderCall {
 }
 
 /** A run to start, with what the Temporal UI shows of it. */
-export interface BegunItem {
+export interface ChildRun {
   run: RunInput;
   texts: { staticSummary: string; staticDetails: string };
   attributes: Record<string, string>;
@@ -47,10 +47,10 @@ export interface BegunItem {
 
 type Prepared = Awaited<ReturnType<Dispatch['judge']>>;
 
-export const begunItem = (
+export const toChildRun = (
   { public_url, role_queues }: Pick<GraderPorts, 'public_url' | 'role_queues'>,
   { run, labels }: Prepared,
-): BegunItem => ({
+): ChildRun => ({
   run: role_queues ? { ...run, role_queues } : run,
   texts: runTexts(run, labels, public_url()),
   attributes: attributeValues(labels),
@@ -69,9 +69,9 @@ interface Grading {
 }
 
 /** A grade, or why there is none, or what it waits for: the run of a judge, or the call of a tool. */
-export type Graded = { grade: Grade } | { fault: string } | { judge: BegunItem } | { tool: true };
+export type Graded = { grade: Grade } | { fault: string } | { judge: ChildRun } | { tool: true };
 
-export async function gradedBy(ports: GraderPorts, grading: Grading): Promise<Graded> {
+export async function runGrader(ports: GraderPorts, grading: Grading): Promise<Graded> {
   const { open, at } = grading;
   const grader = open.graders[at] as Grader;
   if (grader.type === 'model') return byModel(ports, grading, grader);
@@ -79,12 +79,12 @@ export async function gradedBy(ports: GraderPorts, grading: Grading): Promise<Gr
   const [reason = null] =
     grader.type === 'exact'
       ? [difference(open.answer, open.expected, grader) ?? []].flat()
-      : (await ports.reasonsOf(guardrailOf(grader), gradedText(open.answer), open.owner)).reasons;
+      : (await ports.reasonsOf(toGuardrail(grader), toGradedText(open.answer), open.owner)).reasons;
   return { grade: { grader: grader.type, passed: reason === null, reason } };
 }
 
 /** The guardrail that accepts what a grader accepts. */
-function guardrailOf(grader: Extract<Grader, { type: 'regex' | 'json_schema' }>) {
+function toGuardrail(grader: Extract<Grader, { type: 'regex' | 'json_schema' }>) {
   const { type: name } = grader;
   return grader.type === 'regex'
     ? { name, guardrail_type: 'prompt', config: { required_patterns: [grader.pattern] } }
@@ -94,11 +94,11 @@ function guardrailOf(grader: Extract<Grader, { type: 'regex' | 'json_schema' }>)
 type ModelGrader = Extract<Grader, { type: 'model' }>;
 
 async function byModel(ports: GraderPorts, { place, open, at }: Grading, grader: ModelGrader): Promise<Graded> {
-  const known = open.grading[at];
-  const task = known && 'task_id' in known ? await ports.tasks.find(known.task_id) : null;
+  const grading = open.grading[at];
+  const task = grading && 'task_id' in grading ? await ports.tasks.find(grading.task_id) : null;
   if (!task || !isTerminal(task.status)) return beginJudge(ports, { place, open, at }, grader);
   if (task.status !== 'completed') return { fault: `The judge's run was ${task.status}${task.error ? `: ${task.error}` : ''}` };
-  return graded(verdictOfJudge(task.response, grader.pass_at), { grader: 'model', task_id: task.id });
+  return toGraded(verdictOfJudge(task.response, grader.pass_at), { grader: 'model', task_id: task.id });
 }
 
 /** Creates the run of a judge, once. */
@@ -114,17 +114,17 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider_id === null });
   const caller = { owner, owner_login, access_token };
   const order = { ...caller, evaluation_id, workflow_id, task_id: work.task_id, prompt: judgePrompt(open) };
-  return { judge: begunItem(ports, await ports.dispatch.judge(order, definition)) };
+  return { judge: toChildRun(ports, await ports.dispatch.judge(order, definition)) };
 }
 
 async function byTool({ tokenOfEvaluation }: GraderPorts, { place, open, at }: Grading): Promise<Graded> {
-  const known = open.grading[at];
-  if (known && !('task_id' in known)) return graded(known, { grader: 'python' });
+  const grading = open.grading[at];
+  if (grading && !('task_id' in grading)) return toGraded(grading, { grader: 'python' });
   await tokenOfEvaluation(place.evaluation_id, { uses_token: false });
   return { tool: true };
 }
 
-const graded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
+const toGraded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
   'fault' in judged ? judged : { grade: { ...facts, ...judged.verdict } };
 
 /** Calls the tool of a grader and writes its verdict, once. */

@@ -1,4 +1,4 @@
-import { beating } from './attempt.ts';
+import { withHeartbeats } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';
 import {
@@ -28,17 +28,17 @@ export type ActivityPorts = ExchangePorts &
 export type RunActivities = ReturnType<typeof runActivities>;
 
 export function runActivities(ports: ActivityPorts) {
-  const { during, fresh } = ports.secrets;
+  const { during, runInNewScope } = ports.secrets;
   /** Every activity of a run redacts the run's secrets, also in its failure, which goes into the engine's history. */
   const ofRun = <A extends unknown[], T>(activity: (task_id: string, ...rest: A) => Promise<T>) => {
     return (task_id: string, ...rest: A): Promise<T> => during(task_id, () => activity(task_id, ...rest));
   };
   const ofNone = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
-    return (...args: A): Promise<T> => fresh(() => activity(...args));
+    return (...args: A): Promise<T> => runInNewScope(() => activity(...args));
   };
   /** A lost worker is noticed soon. */
   const ofEvaluation = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
-    ofNone((...args: A) => beating(() => activity(...args)));
+    ofNone((...args: A) => withHeartbeats(() => activity(...args)));
   return {
     exchange: exchangeActivity(ports),
     callTool: ofRun(callToolActivity(ports)),
@@ -53,6 +53,6 @@ export function runActivities(ports: ActivityPorts) {
     gradeItem: ofEvaluation(gradeItemActivity(ports)),
     gradeByTool: ofEvaluation(gradeByToolActivity(ports)),
     endEvaluation: ofEvaluation(endEvaluationActivity(ports)),
-    reconcile: ofNone(() => beating(ports.reconcile)),
+    reconcile: ofNone(() => withHeartbeats(ports.reconcile)),
   };
 }

@@ -1,4 +1,4 @@
-import type { eventsOf, NewEvent } from '../../domain/events.ts';
+import type { createTaskEvents, NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { CallMadeThere } from '../../runtimes/runtime.ts';
 
@@ -7,9 +7,9 @@ const EXCERPT_CHARACTERS = 4_000;
 const excerpt = (text: string) => storable(text.slice(0, EXCERPT_CHARACTERS));
 
 /** A call that ran at the model's provider: it is published, but is neither a turn of the run nor in its ledger. */
-export function madeThere(
+export function toProviderCallEvents(
   { id, name, arguments: args, result }: CallMadeThere,
-  log: ReturnType<typeof eventsOf>['log'],
+  log: ReturnType<typeof createTaskEvents>['log'],
 ): NewEvent[] {
   const facts = { call_id: id, name, ran_at: 'provider' };
   const called = log('tool_call', name, { ...facts, arguments: excerpt(args) });

@@ -1,5 +1,5 @@
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
-import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { hostedToolsOf } from '../../domain/hosted-tools.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 
@@ -11,7 +11,7 @@ interface Given {
 /** The prefix of MCP servers in the list of resources that do not join. */
 const SERVER = 'MCP server ';
 
-interface Begun {
+interface RunStart {
   ports: { now(): string };
   run: { task_id: string };
   definition: Definition;
@@ -21,9 +21,9 @@ interface Begun {
  * The tools of a run, known once its servers have been asked: the number it got, resources that a tag would have joined if
  * somebody else had not made them, and the tools of its agent that it does not have, each group with its reason.
  */
-export function offeredEvents({ ports, run, definition }: Begun, { offered, selected }: Given): NewEvent[] {
+export function listToolEvents({ ports, run, definition }: RunStart, { offered, selected }: Given): NewEvent[] {
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log } = createTaskEvents(run.task_id, ports.now);
   const { custom_tools, elsewhere } = selected;
   const there = [...(elsewhere?.builtins ?? []), ...hostedToolsOf(definition).map(({ name }) => name)];
   const servers = elsewhere?.mcp_server_ids.length ?? 0;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
-import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import {
   type Answer,
   type FormQuestion,
@@ -11,7 +11,7 @@ import {
 } from '../../domain/questions.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import type { AskPerson } from '../../tools/source.ts';
-import { staleAttempt, written } from './attempt.ts';
+import { retryWhileDown, staleAttempt } from './attempt.ts';
 
 export interface QuestionPorts {
   ledger: Pick<ToolLedger, 'ask' | 'question' | 'closeQuestion' | 'resume'>;
@@ -38,7 +38,7 @@ const LOOK_MS = 3_000;
 export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: AbortSignal): CallQuestions {
   const ended = new AbortController();
   const taken = new Set<string>();
-  let asked = 0;
+  let question_count = 0;
   let left_ms = ports.wait_ms;
   let last: Promise<unknown> = Promise.resolve();
   let shown: Promise<unknown> = Promise.resolve();
@@ -51,17 +51,17 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   async function askOne(question: FormQuestion, withdrawn: AbortSignal): Promise<Answer> {
     const over = AbortSignal.any([withdrawn, stopped]);
     over.throwIfAborted();
-    const key = keyOf(question);
-    const before = await stateOf(ports, call, over);
-    const known = before.answers.find((answer) => answer.key === key && !taken.has(answer.question_id));
-    if (known) return take(known);
+    const key = hashQuestion(question);
+    const before = await loadState(ports, call, over);
+    const earlier_answer = before.answers.find((answer) => answer.key === key && !taken.has(answer.question_id));
+    if (earlier_answer) return takeAnswer(earlier_answer);
     const leave = ports.enter(call.owner);
     if (!leave) throw new QuestionRefused('too many questions wait for an answer on this worker; call the tool again later');
     const start = performance.now();
     try {
       const id = before.question?.key === key ? before.question.id : uuid();
-      await open({ ...question, id, key, asked_at: ports.now(), expires_at: later(ports.now(), left_ms) }, over);
-      return await answerTo(id, { over, withdrawn });
+      await open({ ...question, id, key, asked_at: ports.now(), expires_at: addMs(ports.now(), left_ms) }, over);
+      return await awaitAnswer(id, { over, withdrawn });
     } finally {
       left_ms -= performance.now() - start;
       leave();
@@ -71,7 +71,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   async function open(question: OpenQuestion, over: AbortSignal): Promise<void> {
     const { call_id, name, turns } = call;
     const { id, message, asked_by, schema, asked_at, expires_at } = question;
-    const { log, status } = eventsOf(call.task_id, ports.now);
+    const { log, status } = createTaskEvents(call.task_id, ports.now);
     const events = [
       log('question_asked', message, {
         call_id,
@@ -81,12 +81,12 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
       status('waiting', turns),
     ];
     // An earlier try, whose reply was lost, may have asked it.
-    const is_asked = await written(() => ports.ledger.ask(call, { question, events }), over);
-    if (!is_asked && (await stateOf(ports, call, over)).question?.id !== id) throw staleAttempt();
+    const is_asked = await retryWhileDown(() => ports.ledger.ask(call, { question, events }), over);
+    if (!is_asked && (await loadState(ports, call, over)).question?.id !== id) throw staleAttempt();
     show(true);
   }
 
-  async function answerTo(
+  async function awaitAnswer(
     question_id: string,
     { over, withdrawn }: { over: AbortSignal; withdrawn: AbortSignal },
   ): Promise<Answer> {
@@ -94,18 +94,18 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
     while (true) {
       const changed = nextChange(ports, call.workflow_id);
       try {
-        const { answers, question, status } = await stateOf(ports, call, stopped);
+        const { answers, question, status } = await loadState(ports, call, stopped);
         const given = answers.find((answer) => answer.question_id === question_id);
         // An earlier try, whose reply was lost, may have let the call continue.
         const continues = status === 'started';
-        if (given && (continues || (await proceed(true, [])))) return take(given);
+        if (given && (continues || (await proceed(true, [])))) return takeAnswer(given);
         if (continues) return { action: 'cancel' };
         if (question?.id !== question_id) throw staleAttempt();
         stopped.throwIfAborted();
         const left = until - performance.now();
         const outcome = withdrawn.aborted ? 'withdrawn' : left <= 0 ? 'expired' : null;
         // If this fails, it was answered just now.
-        if (outcome && (await proceed(false, [unanswered(question_id, outcome)]))) return { action: 'cancel' };
+        if (outcome && (await proceed(false, [buildUnansweredEvent(question_id, outcome)]))) return { action: 'cancel' };
         if (!outcome) await changed.within(Math.min(LOOK_MS, left), over);
       } finally {
         changed.end();
@@ -113,8 +113,8 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
     }
   }
 
-  function unanswered(question_id: string, outcome: 'withdrawn' | 'expired'): NewEvent {
-    const { log } = eventsOf(call.task_id, ports.now);
+  function buildUnansweredEvent(question_id: string, outcome: 'withdrawn' | 'expired'): NewEvent {
+    const { log } = createTaskEvents(call.task_id, ports.now);
     const { call_id, name } = call;
     const detail = outcome === 'expired' ? 'Nobody answered in time' : 'The tool no longer needs an answer';
     return log('question_answered', detail, { call_id, name, question_id, outcome });
@@ -122,14 +122,14 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
 
   /** The call is in progress again, and the run with it unless it waits for something else. */
   async function proceed(answered: boolean, events: NewEvent[]): Promise<boolean> {
-    if (!(await written(() => ports.ledger.closeQuestion(call, { answered, events }), stopped))) return false;
-    const { status } = eventsOf(call.task_id, ports.now);
-    await written(() => ports.ledger.resume(call, [status('running', call.turns)]), stopped);
+    if (!(await retryWhileDown(() => ports.ledger.closeQuestion(call, { answered, events }), stopped))) return false;
+    const { status } = createTaskEvents(call.task_id, ports.now);
+    await retryWhileDown(() => ports.ledger.resume(call, [status('running', call.turns)]), stopped);
     show(false);
     return true;
   }
 
-  function take({ question_id, action, content }: GivenAnswer): Answer {
+  function takeAnswer({ question_id, action, content }: GivenAnswer): Answer {
     taken.add(question_id);
     return { action, content };
   }
@@ -137,8 +137,8 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   return {
     ask(question, signal) {
       // Counted as they come: each waits for the one before it, and is kept until then.
-      asked += 1;
-      if (asked > MOST_QUESTIONS)
+      question_count += 1;
+      if (question_count > MOST_QUESTIONS)
         return Promise.reject(new QuestionRefused(`a call may ask at most ${MOST_QUESTIONS} questions`));
       const withdrawn = AbortSignal.any([signal, ended.signal]);
       const mine = last.then(() => askOne(question, withdrawn));
@@ -153,8 +153,8 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
 }
 
 /** The record of the call's questions, while this attempt is the one in progress. Waits during an outage. */
-async function stateOf({ ledger }: Pick<QuestionPorts, 'ledger'>, call: OpenCall, signal: AbortSignal) {
-  const state = await written(() => ledger.question(call), signal);
+async function loadState({ ledger }: Pick<QuestionPorts, 'ledger'>, call: OpenCall, signal: AbortSignal) {
+  const state = await retryWhileDown(() => ledger.question(call), signal);
   const mine = state?.attempts === call.attempts && (state.status === 'started' || state.status === 'waiting_answer');
   if (!state || !mine) throw staleAttempt();
   return state;
@@ -178,9 +178,9 @@ function nextChange({ onChange }: Pick<QuestionPorts, 'onChange'>, workflow_id: 
   };
 }
 
-const keyOf = (question: FormQuestion) => createHash('sha256').update(JSON.stringify(question)).digest('base64url');
+const hashQuestion = (question: FormQuestion) => createHash('sha256').update(JSON.stringify(question)).digest('base64url');
 
-const later = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
+const addMs = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
 
 /** Places for questions on a worker, where each holds one of its slots: some for everybody, fewer for one owner. */
 export function questionPlaces(slots: number): QuestionPorts['enter'] {

@@ -1,9 +1,9 @@
 import type { Definition } from '../../domain/definition.ts';
-import { eventsOf, type NewEvent } from '../../domain/events.ts';
-import { EXTRACT_FACTS, factsOf, type Remembered } from '../../domain/memory.ts';
+import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
+import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
-import { type Answered, spentOn } from '../../domain/usage.ts';
+import { type Answered, toUsage } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { type Halts, runAttempt } from './attempt.ts';
@@ -13,7 +13,7 @@ export interface RememberPorts {
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** The run's model, for one answer outside of the run's conversation. */
-  answererOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+  selectAnswerer(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   /** Stores a fact for later runs of the agent. Returns the reason if it was refused. */
   remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<string | null>;
   now(): string;
@@ -31,7 +31,7 @@ export const rememberActivity =
       if (!run) return 0;
       const definition = await ports.definition(run.definition_hash);
       if (definition.settings.bypass_memory) return 0;
-      const { runtime, prices } = await ports.answererOf(run, definition);
+      const { runtime, prices } = await ports.selectAnswerer(run, definition);
       const input = {
         task_id,
         model: definition.model,
@@ -42,31 +42,33 @@ export const rememberActivity =
         wants_json: true,
         cursor: null,
       };
-      const paid = (answer: Answered, events: NewEvent[] = []) =>
-        ports.runs.note(run, { usage: spentOn(answer, { asked: definition.model, prices }), events });
+      const recordUsage = (answer: Answered, events: NewEvent[] = []) =>
+        ports.runs.note(run, { usage: toUsage(answer, { asked: definition.model, prices }), events });
       const { reply } = await runtime
         .exchange(input, () => {}, signal)
         .catch(async (error: unknown) => {
-          if (error instanceof ModelFailure && error.answer) await paid(error.answer);
+          if (error instanceof ModelFailure && error.answer) await recordUsage(error.answer);
           throw error;
         });
-      const facts = factsOf(storable(reply.text));
-      const kept: Remembered[] = [];
+      const facts = parseFacts(storable(reply.text));
+      const memories: Remembered[] = [];
       const refusals = new Set<string>();
       for (const fact of facts) {
         const refusal = await ports.remember(run, definition, fact);
         if (refusal) refusals.add(refusal);
-        else kept.push(fact);
+        else memories.push(fact);
       }
-      const { log } = eventsOf(task_id, ports.now);
-      const stored = log('memory_stored', [`${kept.length} facts`, ...refusals].join('; '), { keys: kept.map(({ key }) => key) });
-      await paid(reply, facts.length > 0 ? [stored] : []);
-      return kept.length;
+      const { log } = createTaskEvents(task_id, ports.now);
+      const stored = log('memory_stored', [`${memories.length} facts`, ...refusals].join('; '), {
+        keys: memories.map(({ key }) => key),
+      });
+      await recordUsage(reply, facts.length > 0 ? [stored] : []);
+      return memories.length;
     });
 
 function conversation(messages: readonly TranscriptMessage[]): TranscriptMessage {
-  const said = messages.filter(({ kind }) => kind === 'prompt' || kind === 'reply' || kind === 'result');
-  const content = said
+  const conversation_messages = messages.filter(({ kind }) => kind === 'prompt' || kind === 'reply' || kind === 'result');
+  const content = conversation_messages
     .map(({ role, content }) => `${role}: ${content}`)
     .join('\n\n')
     .slice(-READ)

@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { exhaustedBy } from '../../domain/budget.ts';
+import { findExhaustedLimit } from '../../domain/budget.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { eventsOf } from '../../domain/events.ts';
-import { costOf, countedTokens } from '../../domain/usage.ts';
+import { createTaskEvents } from '../../domain/events.ts';
+import { calculateCost, sumTokens } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { BUDGET_HALT } from '../names.ts';
@@ -26,10 +26,10 @@ export async function reserve({ ports, run, definition, selected, tokens, step }
   const budget = run.budget ?? definition.budget;
   if (!budget) return 'go';
   const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
-  const next = { cost: costOf(call, [definition.model], selected.prices), tokens, seconds: 0 };
-  const reason = exhaustedBy(budget, { cost: run.cost, tokens: countedTokens(run), seconds: run.seconds ?? 0 }, next);
+  const next = { cost: calculateCost(call, [definition.model], selected.prices), tokens, seconds: 0 };
+  const reason = findExhaustedLimit(budget, { cost: run.cost, tokens: sumTokens(run), seconds: run.seconds ?? 0 }, next);
   if (!reason) return 'go';
-  const { log, status } = eventsOf(run.task_id, ports.now);
+  const { log, status } = createTaskEvents(run.task_id, ports.now);
   const exhausted = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });
   const waits = budget.on_exhausted === 'wait';
   const events = waits ? [exhausted, status('waiting', run.turns)] : [exhausted];

@@ -5,5 +5,5 @@ export interface RunSecrets {
   /** Does a run's work. `run`: what it is, if it has just been read. */
   during<T>(task_id: string, work: () => Promise<T>, run?: RunOfSecrets): Promise<T>;
   /** Does work that belongs to no run. */
-  fresh<T>(work: () => Promise<T>): Promise<T>;
+  runInNewScope<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -1,27 +1,27 @@
 import { type Client, ScheduleNotFoundError } from '@temporalio/client';
-import { type Mark, parsedMark, textOfMark } from '../../domain/epoch.ts';
+import { formatMark, type Mark, parseMark } from '../../domain/epoch.ts';
 import { reconcilerScheduleId } from '../names.ts';
-import { soonOf } from './engine.ts';
+import { withCallDeadline } from './engine.ts';
 
 /**
  * The installation's mark in the engine: the note of the reconciler's schedule. Every engine has that schedule, one for each task
  * queue, and an account that may run workers may write it, as it may not write the data of a namespace.
  */
 export function engineMark(client: Client, task_queue: string) {
-  const soon = soonOf(client);
+  const soon = withCallDeadline(client);
   const schedule = client.schedule.getHandle(reconcilerScheduleId(task_queue));
   return {
     /** Null if the engine has no mark, as one that is new or was emptied. */
     async read(): Promise<Mark | null> {
       try {
-        return parsedMark((await soon(() => schedule.describe())).state.note);
+        return parseMark((await soon(() => schedule.describe())).state.note);
       } catch (error) {
         if (error instanceof ScheduleNotFoundError) return null;
         throw error;
       }
     },
     async write(mark: Mark): Promise<void> {
-      const note = textOfMark(mark);
+      const note = formatMark(mark);
       await soon(() =>
         schedule.update(({ spec, action, policies, state }) => ({ spec, action, policies, state: { ...state, note } })),
       );

@@ -35,10 +35,10 @@ export function engineOutage(error: unknown): Outage | null {
   if (!isGrpcServiceError(inner)) return null;
   if (NO_ATTRIBUTE.test(inner.details ?? '')) return LOST;
   if (REFUSALS.has(inner.code)) return null;
-  const known =
+  const outage =
     SENTENCES[inner.code] ??
     unavailable(`The workflow engine cannot serve now (gRPC status ${inner.code} from TEMPORAL_ADDRESS)`);
-  return known === UNREACHABLE && TLS.test(inner.details ?? '') ? insecure(inner.details) : known;
+  return outage === UNREACHABLE && TLS.test(inner.details ?? '') ? insecure(inner.details) : outage;
 }
 
 const insecure = (details: string): Outage =>

@@ -13,19 +13,19 @@ import type { TimeSpan } from '../../store/runs/tasks.ts';
 import type { DueDelivery } from '../../store/runs/webhooks.ts';
 import {
   type Asking,
-  deliveryIdOf,
   type RunInput,
-  runIdOf,
   SEARCH_ATTRIBUTES,
   type ShownStatus,
-  taskIdOfExecution,
+  toDeliveryId,
+  toRunId,
+  toTaskId,
   type WaitingStatus,
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import type { agentRun } from '../workflows/agent-run.ts';
 import type { webhookDelivery } from '../workflows/webhook-delivery.ts';
 import { engineOutage } from './engine-outages.ts';
-import { runPriority, sharedBy } from './priority.ts';
+import { runPriority, toOwnerPriority } from './priority.ts';
 import { type QueueBacklog, type QueueState, queueBacklogs, queueStates } from './queues.ts';
 import type { RunLabels } from './run-labels.ts';
 import { attributeValues, runTexts } from './run-labels.ts';
@@ -67,7 +67,7 @@ export interface Engine {
   /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
   openRuns(fresh: TimeSpan): AsyncIterable<string>;
   /** The latest execution of a task if it ended by itself; null if it runs, or was ended from outside, or there is none. */
-  endedItself(task_id: string): Promise<string | null>;
+  findOwnEnd(task_id: string): Promise<string | null>;
   /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
   terminate(task_id: string, reason: string, run_id?: string): Promise<boolean>;
   /** The task queues that runs need. */
@@ -105,14 +105,14 @@ const keys = Object.fromEntries(
 );
 
 /** A call to the engine with a deadline; an unreachable engine is reported as `unavailable`. */
-export const soonOf =
+export const withCallDeadline =
   (client: Client) =>
   <T>(work: () => Promise<T>): Promise<T> =>
-    reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+    translateOutage(client.withDeadline(Date.now() + DEADLINE_MS, work));
 
 export function createEngine({ client, task_queue, role_queues, ui_url, public_url, eager }: EngineOptions): Engine {
-  const soon = soonOf(client);
-  const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(runIdOf(task_id), run_id);
+  const soon = withCallDeadline(client);
+  const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(toRunId(task_id), run_id);
   async function execution(task_id: string): Promise<Execution> {
     try {
       const { status, runId: run_id, historyLength, typedSearchAttributes } = await soon(() => handle(task_id).describe());
@@ -125,18 +125,22 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
       throw error;
     }
   }
-  const optionsOf = (run: RunInput, labels: RunLabels) => ({
-    workflowId: runIdOf(run.task_id),
+  const buildStartOptions = (run: RunInput, labels: RunLabels) => ({
+    workflowId: toRunId(run.task_id),
     taskQueue: task_queue,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     args: [role_queues ? { ...run, role_queues } : run] as [RunInput],
     ...runTexts(run, labels, public_url()),
-    typedSearchAttributes: attributesOf(labels),
+    typedSearchAttributes: toSearchAttributes(labels),
     priority: runPriority(labels),
   });
   return {
     async start(run, labels) {
-      const once = { ...optionsOf(run, labels), workflowIdReusePolicy: 'REJECT_DUPLICATE' as const, requestEagerStart: eager };
+      const once = {
+        ...buildStartOptions(run, labels),
+        workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+        requestEagerStart: eager,
+      };
       try {
         await soon(() => client.workflow.start<typeof agentRun>('agentRun', once));
         return true;
@@ -146,22 +150,22 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
       }
     },
     async restart(run, labels) {
-      const again = { ...optionsOf(run, labels), workflowIdConflictPolicy: 'USE_EXISTING' as const };
+      const again = { ...buildStartOptions(run, labels), workflowIdConflictPolicy: 'USE_EXISTING' as const };
       await soon(() => client.workflow.start<typeof agentRun>('agentRun', again));
     },
-    halt: (task_id) => soon(() => known(handle(task_id).cancel())),
-    decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
-    asking: (task_id, question) => soon(() => known(handle(task_id).signal('asking', question))),
-    proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
-    raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
+    halt: (task_id) => soon(() => catchUnknown(handle(task_id).cancel())),
+    decide: (task_id, call_id) => soon(() => catchUnknown(handle(task_id).signal('decide', call_id))),
+    asking: (task_id, question) => soon(() => catchUnknown(handle(task_id).signal('asking', question))),
+    proceed: (task_id) => soon(() => catchUnknown(handle(task_id).signal('proceed'))),
+    raise: (task_id) => soon(() => catchUnknown(handle(task_id).signal('raise'))),
     async deliver({ id, owner }, { restart = false } = {}) {
       const workflowIdConflictPolicy = restart ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
       const options = {
-        workflowId: deliveryIdOf(id),
+        workflowId: toDeliveryId(id),
         taskQueue: task_queue,
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         workflowIdConflictPolicy,
-        priority: sharedBy(owner),
+        priority: toOwnerPriority(owner),
       };
       await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [id] }));
     },
@@ -180,27 +184,27 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
     async *openRuns({ from, to }) {
       const started = `(StartTime < '${from.toISOString()}' OR StartTime > '${to.toISOString()}')`;
       const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}' AND ${started}`;
-      for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOfExecution(workflowId);
+      for await (const { workflowId } of client.workflow.list({ query })) yield toTaskId(workflowId);
     },
-    async endedItself(task_id) {
+    async findOwnEnd(task_id) {
       const { status, runId } = await soon(() => handle(task_id).describe());
       return BY_ITSELF.includes(status.name) ? runId : null;
     },
-    terminate: (task_id, reason, run_id) => soon(() => known(handle(task_id, run_id).terminate(reason))),
+    terminate: (task_id, reason, run_id) => soon(() => catchUnknown(handle(task_id, run_id).terminate(reason))),
     queues: () => soon(() => queueStates(client, { task_queue, role_queues })),
     backlogs: () => soon(() => queueBacklogs(client, { task_queue, role_queues })),
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },
-    runUrl: (task_id) => ui_url && `${ui_url}/namespaces/${client.options.namespace}/workflows/${runIdOf(task_id)}`,
+    runUrl: (task_id) => ui_url && `${ui_url}/namespaces/${client.options.namespace}/workflows/${toRunId(task_id)}`,
   };
 }
 
-const attributesOf = (labels: RunLabels) =>
+const toSearchAttributes = (labels: RunLabels) =>
   new TypedSearchAttributes(Object.entries(attributeValues(labels)).map(([name, value]) => ({ key: keys[name]!, value })));
 
 /** False instead of the error for an unknown execution. */
-async function known(work: Promise<unknown>): Promise<boolean> {
+async function catchUnknown(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
     return true;
@@ -211,7 +215,7 @@ async function known(work: Promise<unknown>): Promise<boolean> {
 }
 
 /** An engine that cannot serve now is a 503 that gives the reason, under any of the client's error names. */
-async function reached<T>(work: Promise<T>): Promise<T> {
+async function translateOutage<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

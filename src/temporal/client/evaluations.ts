@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Store } from '../../store/index.ts';
-import { evaluationIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+import { toEvaluationId, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
 import type { evaluation } from '../workflows/evaluation.ts';
-import { soonOf } from './engine.ts';
+import { withCallDeadline } from './engine.ts';
 import { evaluationPriority } from './priority.ts';
 
 /** The engine's executions of evaluations. If the engine is unreachable, every call throws `unavailable`. */
@@ -15,11 +15,11 @@ export interface Evaluations {
 }
 
 export function createEvaluations(client: Client, task_queue: string): Evaluations {
-  const soon = soonOf(client);
+  const soon = withCallDeadline(client);
   return {
     async start({ id, owner }) {
       const options = {
-        workflowId: evaluationIdOf(id),
+        workflowId: toEvaluationId(id),
         taskQueue: task_queue,
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         priority: evaluationPriority(owner),
@@ -30,7 +30,7 @@ export function createEvaluations(client: Client, task_queue: string): Evaluatio
     halt: (id) =>
       soon(async () => {
         try {
-          await client.workflow.getHandle(evaluationIdOf(id)).cancel();
+          await client.workflow.getHandle(toEvaluationId(id)).cancel();
           return true;
         } catch (error) {
           if (error instanceof WorkflowNotFoundError) return false;

@@ -7,15 +7,15 @@ const KEY_BYTES = 64;
 const SCHEDULED = 4;
 
 /** Waiting work of different owners takes turns, however much each has. */
-export const sharedBy = (owner: string): Priority => ({
+export const toOwnerPriority = (owner: string): Priority => ({
   fairnessKey: Buffer.byteLength(owner) <= KEY_BYTES ? owner : createHash('sha256').update(owner).digest('hex'),
 });
 
 /** Of an evaluation, whose runs inherit it: nobody waits for one of them. */
-export const evaluationPriority = (owner: string): Priority => ({ ...sharedBy(owner), priorityKey: SCHEDULED });
+export const evaluationPriority = (owner: string): Priority => ({ ...toOwnerPriority(owner), priorityKey: SCHEDULED });
 
 /** A run's priority; its activities inherit it. A run that a schedule started waits behind runs that somebody waits for. */
 export const runPriority = ({ principal, trigger }: { principal: string; trigger: string }): Priority => ({
-  ...sharedBy(principal),
+  ...toOwnerPriority(principal),
   ...(trigger === 'schedule' ? { priorityKey: SCHEDULED } : {}),
 });

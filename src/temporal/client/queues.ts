@@ -35,12 +35,12 @@ export async function queueStates(
   { task_queue, role_queues }: { task_queue: string; role_queues: boolean },
 ): Promise<QueueState[]> {
   const all = await Promise.all(
-    ROLES.map(async (role) => ({ role, ...(await described(client, queueOfRole(task_queue, role), 'activity')) })),
+    ROLES.map(async (role) => ({ role, ...(await describeQueue(client, queueOfRole(task_queue, role), 'activity')) })),
   );
-  const latest = latestOf(all);
+  const latest = findLatest(all);
   return all
     .filter(({ role, waiting }) => role === 'runs' || role_queues || waiting > 0)
-    .map(({ name, role, seen }) => ({ name, role, workers: workersOf(seen, latest) }));
+    .map(({ name, role, seen }) => ({ name, role, workers: countWorkers(seen, latest) }));
 }
 
 /** What waits for workers: of the installation's queue both halves, of those of the other roles the activities if runs send work there. */
@@ -53,21 +53,23 @@ export async function queueBacklogs(
     { queue: task_queue, kind: 'workflow' as const },
     ...roles.map((role) => ({ queue: queueOfRole(task_queue, role), kind: 'activity' as const })),
   ];
-  const all = await Promise.all(halves.map(async (half) => ({ ...half, ...(await described(client, half.queue, half.kind)) })));
-  const latest = latestOf(all);
+  const all = await Promise.all(
+    halves.map(async (half) => ({ ...half, ...(await describeQueue(client, half.queue, half.kind)) })),
+  );
+  const latest = findLatest(all);
   return all.map(({ queue, kind, seen, waiting, oldest_seconds }) => {
-    return { queue, kind, waiting, oldest_seconds, workers: workersOf(seen, latest) };
+    return { queue, kind, waiting, oldest_seconds, workers: countWorkers(seen, latest) };
   });
 }
 
 type Seen = Map<unknown, number>;
-const latestOf = (all: readonly { seen: Seen }[]) => Math.max(...all.flatMap(({ seen }) => [...seen.values()]));
-const workersOf = (seen: Seen, latest: number) => [...seen.values()].filter((at) => at > latest - BEHIND_MS).length;
+const findLatest = (all: readonly { seen: Seen }[]) => Math.max(...all.flatMap(({ seen }) => [...seen.values()]));
+const countWorkers = (seen: Seen, latest: number) => [...seen.values()].filter((at) => at > latest - BEHIND_MS).length;
 
 /** When each worker of a queue has last asked for work, and what waits there. */
-async function described({ workflowService, options: { namespace } }: Client, name: string, kind: QueueKind) {
-  const asked = { namespace, taskQueue: { name }, taskQueueType: KINDS[kind], reportStats: true };
-  const { pollers, stats } = await workflowService.describeTaskQueue(asked);
+async function describeQueue({ workflowService, options: { namespace } }: Client, name: string, kind: QueueKind) {
+  const request = { namespace, taskQueue: { name }, taskQueueType: KINDS[kind], reportStats: true };
+  const { pollers, stats } = await workflowService.describeTaskQueue(request);
   const seen: Seen = new Map(
     (pollers ?? []).map(({ identity, lastAccessTime }) => [identity, optionalTsToMs(lastAccessTime) ?? 0]),
   );
@@ -76,7 +78,7 @@ async function described({ workflowService, options: { namespace } }: Client, na
 }
 
 /** Why runs wait: the queues that nobody takes work from. Null if each has a worker. */
-export function unservedSentence(queues: readonly QueueState[]): string | null {
+export function describeUnserved(queues: readonly QueueState[]): string | null {
   const unserved = queues.filter(({ workers }) => workers === 0);
   if (unserved.length === 0) return null;
   const names = unserved.map(({ name }) => name).join(', ');
@@ -86,5 +88,5 @@ export function unservedSentence(queues: readonly QueueState[]): string | null {
 }
 
 /** How many workers serve each queue. */
-export const servedSentence = (queues: readonly QueueState[]): string =>
+export const describeServed = (queues: readonly QueueState[]): string =>
   queues.map(({ name, workers }) => `${workers} take work from ${name}`).join(', ');

@@ -1,6 +1,6 @@
-import { ATTRIBUTE_BYTES, fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
+import { ATTRIBUTE_BYTES, SUMMARY_BYTES, truncateToBytes } from '../../domain/engine-texts.ts';
 import type { RunInput, ShownStatus } from '../names.ts';
-import { linkedDetails } from './page-links.ts';
+import { withPageLink } from './page-links.ts';
 
 /** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
 export interface RunLabels {
@@ -23,8 +23,8 @@ export const runTexts = (
   { workflow, agent, owner }: RunLabels,
   public_url: string | null,
 ) => ({
-  staticSummary: fitting(`${workflow} · ${agent}`, SUMMARY_BYTES),
-  staticDetails: linkedDetails(`Task ${task_id} of ${fitting(owner, SUMMARY_BYTES)}`, public_url, `tasks/${task_id}`),
+  staticSummary: truncateToBytes(`${workflow} · ${agent}`, SUMMARY_BYTES),
+  staticDetails: withPageLink(`Task ${task_id} of ${truncateToBytes(owner, SUMMARY_BYTES)}`, public_url, `tasks/${task_id}`),
 });
 
 /** A run's search attributes by name. */
@@ -37,5 +37,5 @@ export function attributeValues({ owner, agent, workflow, workflow_id, model }: 
     ...(model === null ? {} : { PerduraModel: model }),
     PerduraStatus: FIRST,
   };
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fitting(value, ATTRIBUTE_BYTES)]));
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, truncateToBytes(value, ATTRIBUTE_BYTES)]));
 }

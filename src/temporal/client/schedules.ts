@@ -5,12 +5,12 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
-import { cadenceOf, type EngineCadence, engineCadence, type StoredCadence } from '../../domain/cadence.ts';
-import { fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
-import { SCHEDULE_PREFIX, scheduleIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
-import { soonOf } from './engine.ts';
-import { linkedDetails } from './page-links.ts';
-import { sharedBy } from './priority.ts';
+import { type EngineCadence, engineCadence, parseStoredCadence, type StoredCadence } from '../../domain/cadence.ts';
+import { SUMMARY_BYTES, truncateToBytes } from '../../domain/engine-texts.ts';
+import { SCHEDULE_PREFIX, toScheduleId, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+import { withCallDeadline } from './engine.ts';
+import { withPageLink } from './page-links.ts';
+import { toOwnerPriority } from './priority.ts';
 
 interface EngineSchedule extends StoredCadence {
   id: string;
@@ -52,14 +52,14 @@ const GONE_CHECK_MS = 50;
 
 export function createSchedules({ client, task_queue, public_url }: ScheduleSettings): Schedules {
   const optionsOf = engineOptions({ task_queue, public_url });
-  const soon = soonOf(client);
-  const handle = (id: string) => client.schedule.getHandle(scheduleIdOf(id));
+  const soon = withCallDeadline(client);
+  const handle = (id: string) => client.schedule.getHandle(toScheduleId(id));
   const describe = (id: string): Promise<ScheduleDescription | null> => soon(() => handle(id).describe().catch(noneIfUnknown));
   return {
     async save(schedule, { resumes = false } = {}) {
       const options = optionsOf(schedule);
       try {
-        await soon(() => client.schedule.create({ ...options, scheduleId: scheduleIdOf(schedule.id), memo: { task_queue } }));
+        await soon(() => client.schedule.create({ ...options, scheduleId: toScheduleId(schedule.id), memo: { task_queue } }));
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
         await soon(() =>
@@ -76,26 +76,28 @@ export function createSchedules({ client, task_queue, public_url }: ScheduleSett
     },
     overview: (rows) =>
       soon(async () => {
-        const wanted = new Map(rows.map((row) => [row.id, factsOf(optionsOf(row))]));
-        const found = new Map<string, boolean>();
+        const wanted = new Map(rows.map((row) => [row.id, formatFacts(optionsOf(row))]));
+        const matches = new Map<string, boolean>();
         for await (const schedule of client.schedule.list()) {
           if (schedule.memo?.task_queue !== task_queue) continue;
           const id = schedule.scheduleId.slice(SCHEDULE_PREFIX.length);
-          found.set(id, wanted.get(id) === factsOf(schedule));
+          matches.set(id, wanted.get(id) === formatFacts(schedule));
         }
-        return found;
+        return matches;
       }),
     nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
     async matches(schedule) {
-      const found = await describe(schedule.id);
+      const engine_schedule = await describe(schedule.id);
       const wanted = optionsOf(schedule);
       return (
-        found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow
+        engine_schedule !== null &&
+        formatFacts(engine_schedule) === formatFacts(wanted) &&
+        engine_schedule.policies.catchupWindow === wanted.policies.catchupWindow
       );
     },
     async isPausedByHand(id) {
-      const found = await describe(id);
-      return found !== null && wasPausedByHand(found.state);
+      const engine_schedule = await describe(id);
+      return engine_schedule !== null && wasPausedByHand(engine_schedule.state);
     },
   };
 }
@@ -114,7 +116,7 @@ const engineOptions =
   ({ task_queue, public_url }: Omit<ScheduleSettings, 'client'>) =>
   ({ id, owner, name, enabled, catchup_window_seconds, jitter_seconds, ...stored }: EngineSchedule) => ({
     spec: {
-      ...engineSpec(engineCadence(cadenceOf(stored), Date.now())),
+      ...engineSpec(engineCadence(parseStoredCadence(stored), Date.now())),
       jitter: jitter_seconds * 1000,
       startAt: stored.start_at,
       ...(stored.end_at === null ? {} : { endAt: stored.end_at }),
@@ -126,10 +128,10 @@ const engineOptions =
       taskQueue: task_queue,
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       args: [id],
-      staticSummary: fitting(name, SUMMARY_BYTES),
-      staticDetails: linkedDetails(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
+      staticSummary: truncateToBytes(name, SUMMARY_BYTES),
+      staticDetails: withPageLink(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
       // Not that of the run: a due time that waits for too long is recorded as failed.
-      priority: sharedBy(owner),
+      priority: toOwnerPriority(owner),
     },
     policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchup_window_seconds * 1000 },
     state: { paused: !enabled, note: enabled ? '' : DISABLED },
@@ -153,7 +155,7 @@ interface Facts {
   state: { paused: boolean };
 }
 
-const factsOf = (of: unknown): string => {
+const formatFacts = (of: unknown): string => {
   const { spec, state } = of as Facts;
   const [interval] = spec.intervals ?? [];
   const comments = [

@@ -1,4 +1,4 @@
-import { isBehind, isMoved, isShorter, type Mark, type ServerPlace, textOfMark } from '../../domain/epoch.ts';
+import { formatMark, isBehind, isMoved, isShorter, type Mark, type ServerPlace } from '../../domain/epoch.ts';
 import type { EpochStore, Restore } from '../../store/runs/epoch.ts';
 import type { engineMark } from '../client/engine-mark.ts';
 
@@ -41,7 +41,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
     const is_moved = isMoved(recorded);
     // Only at the start: later, this process is what writes there.
     const is_copy = at_home.was_copied && at_home.mark?.installation === recorded.installation;
-    const why = later ? `The record is older than what its ${later.place} has seen` : is_moved ? movedSentence(recorded) : null;
+    const why = later ? `The record is older than what its ${later.place} has seen` : is_moved ? describeMove(recorded) : null;
     return { recorded, later, why, is_restored: !home_was_read && (is_copy || at_home.was_restored) };
   }
 
@@ -58,7 +58,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
       return is_restored ? record.noteRestore() : null;
     };
     const done = await begin();
-    if (done) log(`${why ?? 'The home was restored or copied'}: ${described(done)}`);
+    if (done) log(`${why ?? 'The home was restored or copied'}: ${describeRestore(done)}`);
     return done;
   }
 
@@ -67,7 +67,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
     seen = mark;
     home_was_read = true;
     // Where the log is changes all the time.
-    const text = textOfMark({ ...mark, log: undefined } as Mark);
+    const text = formatMark({ ...mark, log: undefined } as Mark);
     if (text === written_at_home) return;
     // A worker may run without a home that it can write to.
     const isWritten = await home.write(mark).then(
@@ -78,7 +78,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
   }
 
   /** Compares the marks, and begins a new epoch if the record was restored. Throws if the record cannot be read. */
-  async function look(): Promise<Restore | null> {
+  async function beginEpochIfRestored(): Promise<Restore | null> {
     const compared = await compare();
     const restored = await noteDifference(compared);
     const mark = restored ? await record.read() : compared.recorded;
@@ -88,11 +88,11 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
   }
 
   return {
-    look,
+    look: beginEpochIfRestored,
     compare,
     /** Looks, then advances the mark everywhere if it is due. Returns the restore that was noticed. */
     async beat(older_than_seconds = BEAT_SECONDS): Promise<Restore | null> {
-      const restored = await look();
+      const restored = await beginEpochIfRestored();
       const mark = await record.advance(older_than_seconds, seen ?? {});
       if (!mark) return restored;
       await engine.write(mark).catch(() => {});
@@ -102,11 +102,11 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
   };
 }
 
-const movedSentence = ({ server, log }: { server?: ServerPlace; log?: ServerPlace }) =>
+const describeMove = ({ server, log }: { server?: ServerPlace; log?: ServerPlace }) =>
   server?.cluster === log?.cluster
     ? `The database has changed from timeline ${server?.timeline} to ${log?.timeline}, as after a failover, and may have lost what was written last`
     : 'The database is on another server than before, and may lack what was written last';
 
 /** What a restore means, in the words of the log and of the command. */
-export const described = ({ epoch, tasks }: Restore): string =>
+export const describeRestore = ({ epoch, tasks }: Restore): string =>
   `epoch ${epoch} begins. ${tasks} unfinished tasks ask before they write, and streams send their runs again`;

@@ -1,4 +1,4 @@
-import { DOUBT, missingFor, missingForCall, type RunWait } from '../../domain/continuity.ts';
+import { DOUBT, findCallGap, findStepGap, type RunWait } from '../../domain/continuity.ts';
 import type { Store } from '../../store/index.ts';
 import type { UnfinishedTask } from '../../store/runs/tasks.ts';
 import type { Engine, Execution } from '../client/engine.ts';
@@ -8,30 +8,30 @@ const MOST_ASKED = 500;
 /** How many answers may be missing in a row before no more are asked for: there is no worker for these runs. */
 const MOST_MISSING = 20;
 
-export type ParkedRuns = ReturnType<typeof parkedRuns>;
+export type ParkedRuns = ReturnType<typeof createParkedRuns>;
 
 /** What parked runs wait for. A run is asked once: as long as its execution does nothing, it waits for the same. */
-export function parkedRuns({ most_asked = MOST_ASKED } = {}) {
-  const known = new Map<string, { place: string; waits: RunWait[] | null }>();
-  let asked = 0;
+export function createParkedRuns({ most_asked = MOST_ASKED } = {}) {
+  const parked = new Map<string, { place: string; waits: RunWait[] | null }>();
+  let query_count = 0;
   let missing = 0;
   return {
     /** Begins a comparison of these tasks, and forgets all others. */
     begin(task_ids: Iterable<string>): void {
       const current = new Set(task_ids);
-      for (const task_id of known.keys()) if (!current.has(task_id)) known.delete(task_id);
-      asked = 0;
+      for (const task_id of parked.keys()) if (!current.has(task_id)) parked.delete(task_id);
+      query_count = 0;
       missing = 0;
     },
     /** Null if it is not known, or not yet. */
-    async waitsOf(engine: Pick<Engine, 'waits'>, task_id: string, place: string): Promise<RunWait[] | null> {
-      const before = known.get(task_id);
+    async findWaits(engine: Pick<Engine, 'waits'>, task_id: string, place: string): Promise<RunWait[] | null> {
+      const before = parked.get(task_id);
       if (before?.place === place) return before.waits;
-      if (asked >= most_asked || missing >= MOST_MISSING) return null;
-      asked += 1;
+      if (query_count >= most_asked || missing >= MOST_MISSING) return null;
+      query_count += 1;
       const waits = await engine.waits(task_id);
       missing = waits === null ? missing + 1 : 0;
-      if (waits !== null) known.set(task_id, { place, waits });
+      if (waits !== null) parked.set(task_id, { place, waits });
       return waits;
     },
   };
@@ -52,7 +52,7 @@ export async function missingWhileParked(
   const now = await store.tasks.unfinishedOne(task.task_id);
   if (!now || now.record_behind !== null || now.continuity !== null) return null;
   for (const wait of waits) {
-    const missing = isOnRecord(now, wait) ? null : await missingOf(store, now, wait);
+    const missing = isOnRecord(now, wait) ? null : await findMissing(store, now, wait);
     if (missing) return (await engine.execution(task.task_id)).place === place ? missing : null;
   }
   return null;
@@ -69,19 +69,19 @@ function isOnRecord({ open_calls, steps, record_behind }: UnfinishedTask, wait: 
       return steps >= wait.step;
     case 'call': {
       const call = open_calls.find(({ call_id }) => call_id === wait.call_id);
-      return call !== undefined && missingForCall(wait.call_id, { ...call, known: true, defined: true }, wait.seen) === null;
+      return call !== undefined && findCallGap(wait.call_id, { ...call, known: true, defined: true }, wait.seen) === null;
     }
   }
 }
 
-async function missingOf({ ledger, runs }: Records, { task_id }: UnfinishedTask, wait: RunWait): Promise<string | null> {
+async function findMissing({ ledger, runs }: Records, { task_id }: UnfinishedTask, wait: RunWait): Promise<string | null> {
   if (wait.for === 'call') {
     const call = await ledger.open(task_id, wait.call_id);
-    return call ? missingForCall(wait.call_id, call, wait.seen) : null;
+    return call ? findCallGap(wait.call_id, call, wait.seen) : null;
   }
   if (wait.for === 'budget') {
     const run = await runs.open(task_id, wait.step);
-    return run ? (missingFor({ step: wait.step, denied: [] }, run) ?? `the beginning of step ${wait.step}`) : null;
+    return run ? (findStepGap({ step: wait.step, denied: [] }, run) ?? `the beginning of step ${wait.step}`) : null;
   }
   return DOUBT;
 }

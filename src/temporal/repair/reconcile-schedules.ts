@@ -21,12 +21,12 @@ type Rows = Pick<Store, 'scheduledAgents'>;
 export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
   const failing = await store.scheduledAgents.pauseFailing();
   const rows = await store.scheduledAgents.all();
-  const known = await schedules.overview(rows);
+  const overview = await schedules.overview(rows);
   const done: ReconciledSchedules = { saved: [], removed: [], disabled: [], failing };
   // Rows and overview may be slightly out of date, so a schedule that looks different is read again.
-  const suspects = new Set([...known.keys(), ...rows.map(({ id }) => id)].filter((id) => !known.get(id)));
+  const suspects = new Set([...overview.keys(), ...rows.map(({ id }) => id)].filter((id) => !overview.get(id)));
   for (const id of suspects) {
-    const move = await alike(store, schedules, { id, known: known.has(id) });
+    const move = await alike(store, schedules, { id, known: overview.has(id) });
     if (move) done[move].push(id);
   }
   return done;
@@ -70,9 +70,9 @@ export async function reconcileWorkspaces(
   store: Pick<Store, 'tasks'>,
   workspaces: { kept(): Promise<string[]>; remove(task_id: string): Promise<void> },
 ): Promise<void> {
-  const kept = await workspaces.kept();
+  const task_ids = await workspaces.kept();
   const now = Date.now();
-  const old = kept.filter((name) => isUuid(name) && timeOfUuid(name) < now - UNKNOWN_MS);
-  const over = [...(await store.tasks.ended(kept)), ...(await store.tasks.over(old, around(new Date(now), 0)))];
+  const old = task_ids.filter((name) => isUuid(name) && timeOfUuid(name) < now - UNKNOWN_MS);
+  const over = [...(await store.tasks.ended(task_ids)), ...(await store.tasks.over(old, around(new Date(now), 0)))];
   for (const task_id of new Set(over)) await workspaces.remove(task_id);
 }

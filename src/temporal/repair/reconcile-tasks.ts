@@ -7,7 +7,7 @@ import type { Engine, Execution } from '../client/engine.ts';
 import { carryOut, parkEnded, parkWaiting, restart } from '../start/continuity.ts';
 import { endUnrun } from '../start/lane-queue.ts';
 import type { Settle } from '../start/settle.ts';
-import { missingWhileParked, type ParkedRuns, parkedRuns } from './parked-runs.ts';
+import { createParkedRuns, missingWhileParked, type ParkedRuns } from './parked-runs.ts';
 
 interface ReconcilerPorts {
   store: Pick<Store, 'tasks' | 'continuity' | 'workflows' | 'webhooks' | 'ledger' | 'runs'>;
@@ -36,7 +36,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
   const fresh = around(now());
   await store.tasks.settleLanes();
   const tasks = await store.tasks.unfinished(fresh);
-  const comparing: Comparing = { ...ports, parked: ports.parked ?? parkedRuns() };
+  const comparing: Comparing = { ...ports, parked: ports.parked ?? createParkedRuns() };
   comparing.parked.begin(tasks.map(({ task_id }) => task_id));
   const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, behind: 0, strays: 0 };
   for (let from = 0; from < tasks.length; from += AT_A_TIME) {
@@ -93,7 +93,7 @@ async function compare(ports: Comparing, task: UnfinishedTask): Promise<'restart
 
 async function compareParked(ports: Comparing, task: UnfinishedTask, { run_id, place }: Execution): Promise<'behind' | null> {
   const { engine, parked } = ports;
-  const waits = task.record_behind || !place ? null : await parked.waitsOf(engine, task.task_id, place);
+  const waits = task.record_behind || !place ? null : await parked.findWaits(engine, task.task_id, place);
   const missing = waits && (await missingWhileParked(ports, task, { place, waits }));
   if (missing && run_id) return parkWaiting(ports, task, { run_id, missing, now: () => ports.now().toISOString() });
   if (task.status === 'running') await wake(ports, task);

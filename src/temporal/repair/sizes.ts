@@ -10,7 +10,7 @@ const MOST_FILES = 200_000;
 const BLOCK_BYTES = 512;
 
 /** The size of the installation as this process sees it: the database, and what is in the home folder. */
-export async function measured(
+export async function measureSizes(
   { sizes }: Pick<Store, 'sizes'>,
   { PERDURA_HOME: home }: { PERDURA_HOME: string },
 ): Promise<SizeSample> {
@@ -26,11 +26,11 @@ export async function measured(
 /** Null: the engine is a server of the operator's. */
 async function engineBytes(home: string): Promise<number | null> {
   const file = join(home, ENGINE_FILE);
-  const [main, journal] = await Promise.all([bytesOf(file), bytesOf(`${file}-wal`)]);
+  const [main, journal] = await Promise.all([getFileBytes(file), getFileBytes(`${file}-wal`)]);
   return main === null ? null : main + (journal ?? 0);
 }
 
-const bytesOf = (path: string): Promise<number | null> =>
+const getFileBytes = (path: string): Promise<number | null> =>
   lstat(path).then(
     ({ blocks }) => blocks * BLOCK_BYTES,
     () => null,
@@ -38,7 +38,7 @@ const bytesOf = (path: string): Promise<number | null> =>
 
 /** What the files of a folder take on disk; null if there is none, or too many files. Those that vanish or may not be read do not count. */
 async function folderBytes(folder: string): Promise<number | null> {
-  if ((await bytesOf(folder)) === null) return null;
+  if ((await getFileBytes(folder)) === null) return null;
   let [bytes, files] = [0, 0];
   await walkFolder(folder, {
     see({ found }) {

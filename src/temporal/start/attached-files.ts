@@ -1,4 +1,4 @@
-import { type AttachedFile, isTextFile, textIn } from '../../domain/attachments.ts';
+import { type AttachedFile, isTextFile, tryDecodeUtf8 } from '../../domain/attachments.ts';
 import { type Definition, isVendor } from '../../domain/definition.ts';
 import { unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
@@ -13,10 +13,10 @@ export async function textsToAdmit(
   refuseUnsupported(definition, files);
   const texts = files.filter(isTextFile);
   if (texts.length === 0) return [];
-  const found = await attachments.contents(texts.map(({ id }) => id));
-  return found.map(({ id, content }) => ({
+  const contents = await attachments.contents(texts.map(({ id }) => id));
+  return contents.map(({ id, content }) => ({
     path: `attachments.${files.findIndex((file) => file.id === id)}`,
-    text: textIn(content) ?? '',
+    text: tryDecodeUtf8(content) ?? '',
   }));
 }
 

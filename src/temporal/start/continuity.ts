@@ -4,7 +4,7 @@ import { isTerminal } from '../../domain/statuses.ts';
 import type { Store } from '../../store/index.ts';
 import type { UnfinishedTask } from '../../store/runs/tasks.ts';
 import type { Engine } from '../client/engine.ts';
-import { rulesOf } from '../names.ts';
+import { toRunRules } from '../names.ts';
 import type { Settle } from './settle.ts';
 
 interface ContinuityPorts {
@@ -43,7 +43,7 @@ export async function restart({ store, engine, definition }: ContinuityPorts, ta
   const { task_id, holder, owner, principal, trigger, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
   const labels = { owner, principal, trigger, agent, workflow, workflow_id, model };
-  await engine.restart({ task_id, queued, ...rulesOf(settings) }, labels);
+  await engine.restart({ task_id, queued, ...toRunRules(settings) }, labels);
   // If the task was settled while its run was being started, the run would wait for its lane forever.
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
@@ -65,7 +65,7 @@ export async function parkEnded(
   now: () => string,
 ): Promise<'behind' | null> {
   const { task_id, workflow_id, turns } = task;
-  const run_id = await engine.endedItself(task_id);
+  const run_id = await engine.findOwnEnd(task_id);
   if (run_id === null) return null;
   const events = behindEvents(task_id, { missing: END, turns, now });
   await store.continuity.park({ task_id, workflow_id }, { run_id, missing: END, events });

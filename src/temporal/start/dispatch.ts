@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../../domain/errors.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { EventBus } from '../../events/bus.ts';
 import type { Store } from '../../store/index.ts';
@@ -12,13 +12,13 @@ import type { AskedOfRun, Snapshot } from '../../store/runs/pin.ts';
 import type { CreatedTask } from '../../store/runs/tasks.ts';
 import type { Engine } from '../client/engine.ts';
 import type { RunLabels } from '../client/run-labels.ts';
-import { rulesOf } from '../names.ts';
+import { toRunRules } from '../names.ts';
 import { textsToAdmit } from './attached-files.ts';
 import { carryOut } from './continuity.ts';
-import { plannedFork, type SaidText } from './fork.ts';
+import { planFork, type SaidText } from './fork.ts';
 import { laneQueue } from './lane-queue.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
-import type { Accepted, Begun, Dispatch, ForkOrder, Prepared, SeparateOrder } from './orders.ts';
+import type { Accepted, Dispatch, ForkOrder, Prepared, SeparateOrder, TaskOrder } from './orders.ts';
 import type { Settle } from './settle.ts';
 import type { Starts } from './starts.ts';
 
@@ -31,7 +31,7 @@ export interface DispatchOptions {
   /** Whether the steps of runs are made in this process. */
   steps_here: boolean;
   settle: Settle;
-  definitionOf(snapshot: Snapshot, asked?: AskedOfRun): Definition;
+  pinDefinition(snapshot: Snapshot, overrides?: AskedOfRun): Definition;
   /** The settings behind a definition. */
   configOf(snapshot: Snapshot, definition: Definition): VersionConfig;
   /** Why the guardrails refuse a prompt; null if they accept it. */
@@ -46,7 +46,7 @@ export function createDispatch({
   starts,
   steps_here,
   settle,
-  definitionOf,
+  pinDefinition,
   configOf,
   refusalOf,
 }: DispatchOptions): Dispatch {
@@ -61,28 +61,28 @@ export function createDispatch({
 
   /** Null: the workflow refuses it. */
   const create = (task: NewTask, since: Date): Promise<CreatedTask | null> =>
-    admitTask(task.owner, (most_open) => written(task, { most_open, since }));
+    admitTask(task.owner, (most_open) => writeTask(task, { most_open, since }));
 
-  async function written(task: NewTask, { most_open, since }: { most_open: number; since: Date }) {
+  async function writeTask(task: NewTask, { most_open, since }: { most_open: number; since: Date }) {
     try {
       return await store.tasks.create(task, most_open);
     } catch (error) {
       // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
-      if (outageOf(error)) await discard(task.task_id, since).catch(() => {});
+      if (findOutage(error)) await discard(task.task_id, since).catch(() => {});
       throw error;
     }
   }
 
   async function start(
-    order: Begun<PromptOrder>,
+    order: TaskOrder<PromptOrder>,
     { definition, state }: Begins,
     { task_id, holder }: CreatedTask,
   ): Promise<void> {
     const queued = holder !== task_id;
     const { workflow_id } = order;
     try {
-      const run = { task_id, queued, ...rulesOf(definition.settings), ...(state ? { state } : {}) };
-      const labels = labelsOf(order, definition);
+      const run = { task_id, queued, ...toRunRules(definition.settings), ...(state ? { state } : {}) };
+      const labels = toLabels(order, definition);
       const is_first = await engine.start(run, labels);
       // The engine may have received an earlier request for this id late, and its execution has found no task.
       if (!is_first && (await store.tasks.find(task_id))?.status === 'pending') await engine.restart(run, labels);
@@ -103,10 +103,10 @@ export function createDispatch({
 
   /** Asks the run to end; false if the engine has none. A worker that runs it is notified at once; a later one reads the request. */
   async function requestEnd(task_id: string): Promise<boolean> {
-    const known = await engine.halt(task_id);
-    if (known) await store.tasks.noteHalt(task_id);
+    const has_run = await engine.halt(task_id);
+    if (has_run) await store.tasks.noteHalt(task_id);
     bus.halt(task_id);
-    return known;
+    return has_run;
   }
 
   async function halt(task_id: string): Promise<void> {
@@ -119,7 +119,7 @@ export function createDispatch({
     await requestEnd(task_id);
   }
 
-  async function snapshotFor({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
+  async function getSnapshot({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
     const snapshot = await store.snapshot(workflow_id);
     if (!snapshot) throw notFound('workflow', workflow_id);
     if (snapshot.workflow.owner !== owner) throw foreign('workflow');
@@ -131,13 +131,13 @@ export function createDispatch({
     if (refused) throw unprocessable([{ path, message: refused.message }], refused.code);
   }
 
-  async function launch(order: Begun<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
+  async function launch(order: TaskOrder<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
     const created = await create(task, order.since);
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
-    if (holder !== task_id) starts.begun(task_id);
+    if (holder !== task_id) starts.endTurn(task_id);
     const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
     // The prompt is accepted. If the halt does not get through now, the reconciler repeats it.
     if (on_busy === 'interrupt' && holder !== task_id)
@@ -149,11 +149,11 @@ export function createDispatch({
 
   /** Does all that a prompt costs in its turn: reading what it needs is half of the work. */
   const inTurn =
-    <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: Begun<O>) => Promise<T>) =>
+    <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: TaskOrder<O>) => Promise<T>) =>
     (order: O): Promise<T> => {
       const { task_id = uuid(), owner } = order;
-      const begun = { ...order, task_id, since: new Date() };
-      return starts.inTurn({ task_id, owner, steps_here }, () => work(begun));
+      const task_order = { ...order, task_id, since: new Date() };
+      return starts.inTurn({ task_id, owner, steps_here }, () => work(task_order));
     };
 
   /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
@@ -161,7 +161,7 @@ export function createDispatch({
     const { task_id, owner, owner_login, evaluation_id } = order;
     const since = new Date();
     const { agent, workflow, settings } = begins.definition;
-    const labels = labelsOf({ ...order, trigger: EVALUATION }, begins.definition);
+    const labels = toLabels({ ...order, trigger: EVALUATION }, begins.definition);
     const ready = { run: { task_id, queued: false, max_turns: settings.max_turns }, labels };
     if (await store.tasks.find(task_id)) return ready;
     await check();
@@ -181,15 +181,15 @@ export function createDispatch({
       if (task) await carryOut({ store, engine, settle, definition: store.definitions.get }, task);
     },
     prompt: inTurn<PromptOrder, Accepted>(async (order) => {
-      const snapshot = await snapshotFor(order);
-      const definition = definitionOf(snapshot, order);
-      for (const text of [promptOf(order), ...(await textsToAdmit(store, definition, order.attachments))])
+      const snapshot = await getSnapshot(order);
+      const definition = pinDefinition(snapshot, order);
+      for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])
         await admit(definition, text, order.owner);
       return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
     }),
     fork: inTurn<ForkOrder, Accepted>(async (order) => {
-      const snapshot = await snapshotFor(order);
-      const { definition, prompt, said, seed, state } = await plannedFork(store, order);
+      const snapshot = await getSnapshot(order);
+      const { definition, prompt, said, seed, state } = await planFork(store, order);
       const { attachments } = order.source;
       const texts = [...said, ...(await textsToAdmit(store, definition, attachments))];
       // Also refuses whatever the workflow refuses by now.
@@ -200,23 +200,23 @@ export function createDispatch({
     async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);
       return separate(order, { definition, evaluated: { definition_hash, effects } }, async () => {
-        const snapshot = await snapshotFor(order);
-        await admit(definition, promptOf(order), order.owner);
-        await admit({ ...definition, guardrails: snapshot.guardrails }, promptOf(order), order.owner);
+        const snapshot = await getSnapshot(order);
+        await admit(definition, toPromptText(order), order.owner);
+        await admit({ ...definition, guardrails: snapshot.guardrails }, toPromptText(order), order.owner);
       });
     },
     judge: (order, definition) => separate(order, { definition }, async () => {}),
   };
 }
 
-function labelsOf(
+function toLabels(
   { owner_login: owner, owner: principal, trigger, workflow_id }: Omit<PromptOrder, 'prompt' | 'access_token'>,
   { agent, workflow, model }: Definition,
 ): RunLabels {
   return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
 }
 
-const promptOf = ({ prompt }: { prompt: string }): SaidText => ({ path: 'prompt', text: prompt });
+const toPromptText = ({ prompt }: { prompt: string }): SaidText => ({ path: 'prompt', text: prompt });
 
 const EVALUATION = 'evaluation';
 

@@ -1,8 +1,8 @@
 import type { AttachedFile } from '../../domain/attachments.ts';
 import { type Definition, isVendor } from '../../domain/definition.ts';
 import { type FieldError, unprocessable } from '../../domain/errors.ts';
-import { type ForkEffects, stateBefore } from '../../domain/fork.ts';
-import { changedDefinition, type DefinitionChanges, type MessageEdit, partsAsked } from '../../domain/fork-changes.ts';
+import { type ForkEffects, rebuildLoopState } from '../../domain/fork.ts';
+import { changeDefinition, type DefinitionChanges, listMissingParts, type MessageEdit } from '../../domain/fork-changes.ts';
 import type { LoopState } from '../../domain/run-loop.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { Store } from '../../store/index.ts';
@@ -44,15 +44,15 @@ interface PlannedFork {
 }
 
 /** The initial state of a fork. Refuses if the source cannot be forked at the step, or not with the changes. */
-export async function plannedFork(store: Pick<Store, 'definitions' | 'forks'>, order: ForkAt): Promise<PlannedFork> {
+export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, order: ForkAt): Promise<PlannedFork> {
   const { source, from_step, effects, prompt, changes = {} } = order;
   const original = await store.definitions.get(source.definition_hash);
   if (original.provider && isVendor(original.provider))
     throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
-  const state = await stateAt(store, order, original);
+  const state = await loadState(store, order, original);
   const definition = await forkDefinition(store, order, original);
   const copied = !(from_step === 1 && prompt !== undefined);
-  const { edits, said } = await editedMessages(store, order, copied);
+  const { edits, said } = await checkEdits(store, order, copied);
   const edited_prompt = edits.find(({ step, position }) => step === 0 && position === 0)?.content;
   const own_prompt = copied ? (edited_prompt ?? source.prompt) : prompt!;
   return {
@@ -78,38 +78,38 @@ export async function plannedFork(store: Pick<Store, 'definitions' | 'forks'>, o
   };
 }
 
-async function stateAt({ forks }: Pick<Store, 'forks'>, { source, from_step }: ForkAt, { settings }: Definition) {
+async function loadState({ forks }: Pick<Store, 'forks'>, { source, from_step }: ForkAt, { settings }: Definition) {
   const steps = await forks.steps(source.id);
   if (!steps.some(({ step }) => step === from_step))
     throw unprocessable([{ path: 'from_step', message: noStep(steps.at(-1)?.step) }], 'no_such_step');
   const calls = new Map(steps.map(({ step, calls }) => [step, calls]));
-  return stateBefore(from_step, settings, (step) => calls.get(step) ?? []);
+  return rebuildLoopState(from_step, settings, (step) => calls.get(step) ?? []);
 }
 
 async function forkDefinition({ forks }: Pick<Store, 'forks'>, { source, changes }: ForkAt, original: Definition) {
   if (!changes) return original;
-  const parts = await forks.parts({ workflow_id: source.workflow_id, ...partsAsked(original, changes) });
-  return changedDefinition(original, changes, parts);
+  const parts = await forks.parts({ workflow_id: source.workflow_id, ...listMissingParts(original, changes) });
+  return changeDefinition(original, changes, parts);
 }
 
 /** The edits that are made in the copies, and those of a person's messages to be judged. Refuses edits of other messages. */
-async function editedMessages(
+async function checkEdits(
   store: Pick<Store, 'forks'>,
   { source, from_step, changes: { messages: edits = [] } = {} }: ForkAt,
   copied: boolean,
 ): Promise<{ edits: MessageEdit[]; said: SaidText[] }> {
   if (edits.length === 0) return { edits, said: [] };
   const copies = copied ? await store.forks.messages(source.id, from_step) : [];
-  const copyOf = ({ step, position }: MessageEdit): CopiedMessage | undefined =>
+  const findCopy = ({ step, position }: MessageEdit): CopiedMessage | undefined =>
     copies.find((copy) => copy.step === step && copy.position === position);
   const faults = edits.flatMap((edit, index): FieldError[] =>
-    copyOf(edit) ? [] : [{ path: `changes.messages.${index}`, message: notCopied(edit, from_step) }],
+    findCopy(edit) ? [] : [{ path: `changes.messages.${index}`, message: notCopied(edit, from_step) }],
   );
   if (faults.length > 0) throw unprocessable(faults);
-  const said = edits.flatMap((edit, index) =>
-    copyOf(edit)?.role === 'user' ? [{ path: `changes.messages.${index}.content`, text: edit.content }] : [],
+  const texts = edits.flatMap((edit, index) =>
+    findCopy(edit)?.role === 'user' ? [{ path: `changes.messages.${index}.content`, text: edit.content }] : [],
   );
-  return { edits: edits.map((edit) => ({ ...edit, content: storable(edit.content) })), said };
+  return { edits: edits.map((edit) => ({ ...edit, content: storable(edit.content) })), said: texts };
 }
 
 const notCopied = ({ step, position }: MessageEdit, from_step: number) =>

@@ -49,7 +49,7 @@ export function newTask(
     due_at: order.due_at,
     definition,
     config: config ?? null,
-    is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((asked) => asked !== undefined),
+    is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((option) => option !== undefined),
     on_busy: order.on_busy ?? on_busy,
     // No other model is called with it.
     caller_token: definition.provider === null ? access_token : null,

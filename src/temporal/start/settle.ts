@@ -1,4 +1,4 @@
-import { eventsOf } from '../../domain/events.ts';
+import { createTaskEvents } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { RunStore } from '../../store/runs/runs.ts';
 import type { Settled } from '../../store/runs/settlement.ts';
@@ -17,7 +17,7 @@ interface SettlePorts {
 export const settler =
   ({ runs, now, onEnd = () => {} }: SettlePorts): Settle =>
   async (task_id, { status, error, error_code, turns }, { only_pending } = { only_pending: false }) => {
-    const { log, status: changed } = eventsOf(task_id, now);
+    const { log, status: changed } = createTaskEvents(task_id, now);
     const reason = error === null ? null : storable(error);
     const ended =
       status === 'failed'

@@ -19,7 +19,7 @@ export interface Starts {
    */
   inTurn<T>(start: Start, work: () => Promise<T>): Promise<T>;
   /** Its model is asked, or it waits for something else: the next run may start. */
-  begun(task_id: string): void;
+  endTurn(task_id: string): void;
 }
 
 /** A turn that takes longer ends: the run waits for a server, or the machine is slow, and neither may hold up the others. */
@@ -39,7 +39,7 @@ export function startsInTurn(most: number): Starts {
   const starting = new Map<string, () => void>();
   let free = most;
 
-  async function turnOf(owner: string): Promise<void> {
+  async function waitForTurn(owner: string): Promise<void> {
     if (free > 0) {
       free -= 1;
       return;
@@ -79,7 +79,7 @@ export function startsInTurn(most: number): Starts {
 
   return {
     async inTurn({ task_id, owner, steps_here }, work) {
-      await turnOf(owner);
+      await waitForTurn(owner);
       const end = turn(task_id);
       let goes_on = false;
       try {
@@ -90,6 +90,6 @@ export function startsInTurn(most: number): Starts {
         if (!goes_on) end();
       }
     },
-    begun: (task_id) => starting.get(task_id)?.(),
+    endTurn: (task_id) => starting.get(task_id)?.(),
   };
 }

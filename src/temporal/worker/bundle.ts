@@ -17,8 +17,8 @@ const FOLDERS = ['temporal/workflows', 'temporal', 'domain'];
  */
 export async function workflowBundle(cache_dir: string, interceptors: string[] = []): Promise<{ codePath: string }> {
   const codePath = join(cache_dir, `workflows-${await sourceHash(interceptors)}.cjs`);
-  const known = await readFile(codePath).catch(() => null);
-  if (known) return { codePath };
+  const cached_code = await readFile(codePath).catch(() => null);
+  if (cached_code) return { codePath };
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(SOURCE, `temporal/workflows/index${ENDING}`),
     workflowInterceptorModules: interceptors,

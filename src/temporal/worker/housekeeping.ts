@@ -8,7 +8,7 @@ import {
 } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { reconcilerScheduleId, SEARCH_ATTRIBUTES, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
 import type { EpochKeeper } from '../repair/epoch.ts';
 import type { reconcileTasks } from '../workflows/reconcile.ts';
@@ -53,7 +53,7 @@ interface Keeping extends HousekeepingOptions {
 export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Promise<void> } {
   const { client, task_queue } = options;
   const stopping = new AbortController();
-  async function look(): Promise<void> {
+  async function recreateMissingParts(): Promise<void> {
     // An engine that cannot be reached is looked at again; readiness reports it.
     const missing = await missingParts(client, task_queue).catch(() => []);
     if (missing.length === 0 || stopping.signal.aborted) return;
@@ -66,21 +66,21 @@ export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Pro
       if (await epoch.beat()) await client.schedule.getHandle(reconcilerScheduleId(task_queue)).trigger();
     } catch (error) {
       // A database that cannot be reached is looked at again.
-      if (!outageOf(error)) log(`Looking for a restore failed: ${(error as Error).message}`);
+      if (!findOutage(error)) log(`Looking for a restore failed: ${(error as Error).message}`);
     }
   }
   async function keep(): Promise<void> {
     while (!stopping.signal.aborted) {
       await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-      await look();
+      await recreateMissingParts();
       await lookForRestore();
     }
   }
-  const kept = keep();
+  const loop = keep();
   return {
     async stop() {
       stopping.abort();
-      await kept;
+      await loop;
     },
   };
 }
@@ -157,11 +157,11 @@ async function registerNamespace({
 /** The engine's number for an attribute that is compared as a whole. */
 const KEYWORD = 2;
 
-const operatorOf = ({ connection }: Client) => (connection as Connection | NativeConnection).operatorService;
+const getOperatorService = ({ connection }: Client) => (connection as Connection | NativeConnection).operatorService;
 
 /** Of the attributes that runs are found by, those that the namespace lacks. */
 export async function missingAttributes(client: Client): Promise<string[]> {
-  const { customAttributes } = await operatorOf(client).listSearchAttributes({ namespace: client.options.namespace });
+  const { customAttributes } = await getOperatorService(client).listSearchAttributes({ namespace: client.options.namespace });
   return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
 }
 
@@ -169,7 +169,7 @@ export async function missingAttributes(client: Client): Promise<string[]> {
 async function registerSearchAttributes(client: Client): Promise<void> {
   const missing = await missingAttributes(client);
   if (missing.length === 0) return;
-  await operatorOf(client).addSearchAttributes({
+  await getOperatorService(client).addSearchAttributes({
     namespace: client.options.namespace,
     searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
   });
@@ -193,8 +193,8 @@ async function keepReconciling({ client, task_queue, every_seconds }: Housekeepi
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     const schedule = client.schedule.getHandle(reconcilerScheduleId(task_queue));
-    const { spec: known } = await schedule.describe();
-    if (known.intervals?.[0]?.every === every_seconds * 1000) return;
+    const { spec: current_spec } = await schedule.describe();
+    if (current_spec.intervals?.[0]?.every === every_seconds * 1000) return;
     await schedule.update<typeof reconcileTasks>(({ state }) => ({ spec, action, policies, state }));
   }
 }

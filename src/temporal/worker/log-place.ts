@@ -1,12 +1,12 @@
 import { Context } from '@temporalio/activity';
-import { runIdOf, taskIdOfExecution } from '../names.ts';
+import { toRunId, toTaskId } from '../names.ts';
 
 /** The task whose activity is running here; null outside of one. */
 export function currentTask(): string | null {
   try {
     const id = Context.current().info.workflowExecution?.workflowId ?? '';
-    const task_id = taskIdOfExecution(id);
-    return id === runIdOf(task_id) ? task_id : null;
+    const task_id = toTaskId(id);
+    return id === toRunId(task_id) ? task_id : null;
   } catch {
     return null;
   }

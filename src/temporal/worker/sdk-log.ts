@@ -1,7 +1,7 @@
 import type { ActivityInterceptorsFactory, LogEntry, LogLevel } from '@temporalio/worker';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { inOneLine } from '../../domain/reason.ts';
-import { HALTED, runIdOf, taskIdOfExecution } from '../names.ts';
+import { HALTED, toRunId, toTaskId } from '../names.ts';
 
 /** An entry of the SDK's log as it is printed. With an error, its stack belongs to it. */
 interface ShownEntry {
@@ -25,37 +25,38 @@ const FAILED = /^(?:Activity|Workflow) failed$/;
  * is our fault, and keeps its stack. What a person has halted did not fail. The token by which the engine knows an attempt is of no use to a
  * reader.
  */
-export function shownEntry({ message, meta, level }: Pick<LogEntry, 'message' | 'meta' | 'level'>): ShownEntry {
+export function formatEntry({ message, meta, level }: Pick<LogEntry, 'message' | 'meta' | 'level'>): ShownEntry {
   const { error, taskToken: _, workflowId, ...rest } = (meta ?? {}) as Record<string, unknown>;
-  const fields = { ...placeOf(workflowId), ...rest };
+  const fields = { ...toRunPlace(workflowId), ...rest };
   if (!error) return { message, fields, level };
   if (!FAILED.test(message) || !isForeseen(error)) return { message, fields, level, error };
   const { step, call_id, attempt, activityType } = rest;
   const { type, message: cause = '' } = error as Failure;
   const again = typeof attempt === 'number' && attempt > 1 ? ` (attempt ${attempt})` : '';
-  if (type === HALTED) return { message: `${subjectOf(rest)} stopped: the run was halted`, fields: shortOf(), level: 'INFO' };
+  if (type === HALTED)
+    return { message: `${describeSubject(rest)} stopped: the run was halted`, fields: buildShortFields(), level: 'INFO' };
   return {
-    message: `${subjectOf(rest)} failed${again}: ${type ? `${type}: ` : ''}${inOneLine(cause)}`,
-    fields: shortOf(),
+    message: `${describeSubject(rest)} failed${again}: ${type ? `${type}: ` : ''}${inOneLine(cause)}`,
+    fields: buildShortFields(),
     level,
   };
 
-  function shortOf(): ShownEntry['fields'] {
-    const known = { step, call_id, attempt, activityType, error_code: type };
-    return { ...placeOf(workflowId), ...Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) };
+  function buildShortFields(): ShownEntry['fields'] {
+    const details = { step, call_id, attempt, activityType, error_code: type };
+    return { ...toRunPlace(workflowId), ...Object.fromEntries(Object.entries(details).filter(([, value]) => value != null)) };
   }
 }
 
-function subjectOf({ step, call_id, activityType }: Record<string, unknown>): string {
+function describeSubject({ step, call_id, activityType }: Record<string, unknown>): string {
   if (call_id !== undefined) return `The call ${call_id}`;
   if (step !== undefined) return `Step ${step}`;
   return activityType === undefined ? 'The workflow' : `The activity ${activityType}`;
 }
 
-function placeOf(workflowId: unknown): { task_id?: string; workflowId?: unknown } {
+function toRunPlace(workflowId: unknown): { task_id?: string; workflowId?: unknown } {
   if (typeof workflowId !== 'string') return {};
-  const task_id = taskIdOfExecution(workflowId);
-  return runIdOf(task_id) === workflowId ? { task_id } : { workflowId };
+  const task_id = toTaskId(workflowId);
+  return toRunId(task_id) === workflowId ? { task_id } : { workflowId };
 }
 
 /** Our code has judged it, or the installation lacks something. */
@@ -63,7 +64,7 @@ function isForeseen(error: unknown): boolean {
   const { name, type, stack = '' } = error as Failure;
   // From the thread of workflows an error comes without its type. Its code throws no other failure on purpose.
   if (type === undefined && stack.startsWith('ApplicationFailure')) return true;
-  if (name === 'CancelledFailure' || outageOf(error)) return true;
+  if (name === 'CancelledFailure' || findOutage(error)) return true;
   return name === 'ApplicationFailure' && typeof type === 'string' && type !== 'internal' && !NATIVE.test(type);
 }
 

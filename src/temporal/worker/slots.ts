@@ -6,8 +6,8 @@ const FEWEST = 100;
 const MOST = 1_000;
 
 /** How many steps and calls a worker runs at once in each of its queues. */
-export const slotsOf = (set: number | undefined, queues: number): number => set ?? Math.ceil(slotsWithin() / queues);
+export const countSlots = (set: number | undefined, queues: number): number => set ?? Math.ceil(countFittingSlots() / queues);
 
 /** The same in all of them together, unless it is set: as many of the largest as fit into half of its memory. */
-export const slotsWithin = (heap_bytes = getHeapStatistics().heap_size_limit): number =>
+export const countFittingSlots = (heap_bytes = getHeapStatistics().heap_size_limit): number =>
   Math.min(MOST, Math.max(FEWEST, Math.floor(heap_bytes / 2 / LARGEST_BYTES)));

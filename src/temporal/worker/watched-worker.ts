@@ -15,20 +15,20 @@ type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
  */
 export class WatchedWorker extends Worker {
   protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
-    return watchedThread({ call_stacks: false }, parts);
+    return startWatchedThread({ call_stacks: false }, parts);
   }
 }
 
 /** The same, and runs can be asked for their call stacks. This takes a sixth of the processor time of a run. */
 export class StackTracingWorker extends WatchedWorker {
   protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
-    return watchedThread({ call_stacks: true }, parts);
+    return startWatchedThread({ call_stacks: true }, parts);
   }
 }
 
-function watchedThread(data: WorkflowThread, parts: Parts): Promise<WorkflowCreator> {
+function startWatchedThread(data: WorkflowThread, parts: Parts): Promise<WorkflowCreator> {
   const [, options, logger] = parts;
-  return watched({
+  return watchThread({
     start: () => startThread(data, UNLIMITED, parts),
     startLimited: () => startThread(data, options, parts),
     warn: (message) => logger.warn(message),
@@ -69,7 +69,7 @@ interface Watch {
   warn(message: string): void;
 }
 
-async function watched({ start, startLimited, warn }: Watch): Promise<WorkflowCreator> {
+async function watchThread({ start, startLimited, warn }: Watch): Promise<WorkflowCreator> {
   const first = callsInto(await start());
   let current = Promise.resolve(first);
   let silent = 0;
@@ -84,7 +84,7 @@ async function watched({ start, startLimited, warn }: Watch): Promise<WorkflowCr
   return {
     async createWorkflow(options) {
       const { creator, during } = await current;
-      return workflowIn(await during(() => creator.createWorkflow(options)), during);
+      return wrapWorkflow(await during(() => creator.createWorkflow(options)), during);
     },
     async destroy() {
       clearInterval(looking);
@@ -97,7 +97,7 @@ const NOT_YIELDED = `A workflow did not yield for ${(SILENT_LOOKS * LOOK_MS) / 1
 
 type During = <T>(call: () => Promise<T>) => Promise<T>;
 
-function workflowIn(workflow: Workflow, during: During): Workflow {
+function wrapWorkflow(workflow: Workflow, during: During): Workflow {
   let is_silent = false;
   return {
     async activate(activation) {

@@ -1,6 +1,6 @@
 import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, type WorkerOptions } from '@temporalio/worker';
 import { type ActivityPorts, type RunActivities, runActivities } from '../activities/index.ts';
-import { buildOf, queueOfRole, ROLES, type Role } from '../names.ts';
+import { queueOfRole, ROLES, type Role, toBuildId } from '../names.ts';
 import { workflowBundle } from './bundle.ts';
 import { activityPlaces } from './sdk-log.ts';
 import { StackTracingWorker, WatchedWorker } from './watched-worker.ts';
@@ -51,7 +51,7 @@ interface SdkOutput {
  */
 export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', { metrics_address, write }: SdkOutput = {}): void {
   const logging = write ? { forward: {}, filter: 'ERROR' } : { console: {}, filter: 'ERROR' };
-  const metrics = metrics_address ? { metrics: metricsAt(metrics_address) } : {};
+  const metrics = metrics_address ? { metrics: buildMetrics(metrics_address) } : {};
   const runtime = Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging, ...metrics } });
   if (write) dropEarly(runtime, level);
 }
@@ -62,7 +62,7 @@ const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'];
 const dropEarly = ({ logger }: Runtime, level: string) => Object.assign(logger, { severity: SEVERITIES.indexOf(level) });
 
 /** The SDK's own metrics, for Prometheus: units and kinds are in their names. */
-const metricsAt = (bindAddress: string) => ({
+const buildMetrics = (bindAddress: string) => ({
   prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
 });
 
@@ -79,7 +79,7 @@ export interface RunningWorker {
  * The roles whose queues a process polls. A worker of all roles polls only the queue of runs, unless runs send work to the others:
  * the engine gives a step to the worker that asked for it only within one queue.
  */
-export const polledRoles = (roles: readonly Role[], { role_queues }: { role_queues: boolean }): readonly Role[] =>
+export const selectRoles = (roles: readonly Role[], { role_queues }: { role_queues: boolean }): readonly Role[] =>
   roles.length === ROLES.length && !role_queues ? ['runs'] : roles;
 
 /** What arrives in the queue of a role. That of runs has all activities, for runs that began without the other queues. */
@@ -93,7 +93,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
   const activities = runActivities(ports);
   const workers: WatchedWorker[] = [];
   const Watched = settings.call_stacks ? StackTracingWorker : WatchedWorker;
-  for (const role of settings.roles) workers.push(await Watched.create(await optionsOf(role, activities, settings)));
+  for (const role of settings.roles) workers.push(await Watched.create(await buildOptions(role, activities, settings)));
   const ends = workers.map((worker) => worker.run());
   const stop = async () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -104,7 +104,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
   return { polls: () => workers.every((worker) => worker.getState() === 'RUNNING'), done, stop };
 }
 
-async function optionsOf(role: Role, activities: RunActivities, settings: WorkerSettings): Promise<WorkerOptions> {
+async function buildOptions(role: Role, activities: RunActivities, settings: WorkerSettings): Promise<WorkerOptions> {
   return {
     connection: settings.connection,
     namespace: settings.namespace,
@@ -117,9 +117,9 @@ async function optionsOf(role: Role, activities: RunActivities, settings: Worker
     defaultHeartbeatThrottleInterval: '2s',
     shutdownGraceTime: `${settings.shutdown_seconds}s`,
     shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
-    ...(settings.build_id ? versioned(settings.build_id) : { buildId: buildOf(settings.version) }),
+    ...(settings.build_id ? buildVersioning(settings.build_id) : { buildId: toBuildId(settings.version) }),
     ...settings.tracing?.workerOptions,
-    interceptors: interceptorsOf(settings.tracing),
+    interceptors: buildInterceptors(settings.tracing),
   };
 }
 
@@ -130,12 +130,12 @@ const workflowOptions = async ({ cache_dir, cached_runs, tracing }: WorkerSettin
   stickyQueueScheduleToStartTimeout: '4s' as const,
 });
 
-const interceptorsOf = (tracing: WorkerSettings['tracing']) => {
+const buildInterceptors = (tracing: WorkerSettings['tracing']) => {
   const { activity = [], ...others } = tracing?.workerOptions.interceptors ?? {};
   return { ...others, activity: [...activity, activityPlaces] };
 };
 
-const versioned = (buildId: string) => ({
+const buildVersioning = (buildId: string) => ({
   workerDeploymentOptions: {
     useWorkerVersioning: true as const,
     version: { buildId, deploymentName: DEPLOYMENT },

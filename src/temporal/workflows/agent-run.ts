@@ -21,19 +21,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallSeen } from '../../domain/continuity.ts';
-import { fitting, SUMMARY_BYTES } from '../../domain/engine-texts.ts';
+import { SUMMARY_BYTES, truncateToBytes } from '../../domain/engine-texts.ts';
 import { type ExchangeResult, type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
 import {
   BUDGET_HALT,
-  deliveryIdOf,
   type FinalState,
   queueOfRole,
   type Role,
   type RunEnd,
   type RunInput,
-  runIdOf,
   TASK_ENDED,
+  toDeliveryId,
+  toRunId,
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
@@ -101,7 +101,7 @@ export async function agentRun(input: RunInput): Promise<void> {
           status: 'pending',
           until: signals.admitted,
         });
-      return runLoop(portsOf(input, signals, progress), { max_turns }, input.state ?? START);
+      return runLoop(createPorts(input, signals, progress), { max_turns }, input.state ?? START);
     });
     if (!ended) {
       await condition(allHandlersFinished);
@@ -116,11 +116,11 @@ export async function agentRun(input: RunInput): Promise<void> {
     // The answer is recorded: an error from here on does not fail the run.
     if (auto_memory)
       await remember
-        .executeWithOptions(placeOf(input, 'models'), [task_id])
+        .executeWithOptions(toQueueOption(input, 'models'), [task_id])
         .catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    end = endOf(error, CancellationScope.current().consideredCancelled);
+    end = toRunEnd(error, CancellationScope.current().consideredCancelled);
     // Other calls of the round are still running: let them end and write their results before the task ends.
     scope.cancel();
     await Promise.allSettled(progress.acts);
@@ -133,7 +133,7 @@ export async function agentRun(input: RunInput): Promise<void> {
 }
 
 /** The queue of an activity, if it is not the run's own. */
-const placeOf = ({ role_queues }: RunInput, role: Role) =>
+const toQueueOption = ({ role_queues }: RunInput, role: Role) =>
   role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, role) } : {};
 
 /** Waits, because the record is behind. A person's decision ends this execution: a resumed run gets another one. */
@@ -157,16 +157,16 @@ const isBrief = (calls: ExchangeResult): boolean => calls !== 'repair' && calls.
 const isFinal = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;
 
-function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPorts {
+function createPorts(input: RunInput, signals: Signals, progress: Progress): RunPorts {
   const { task_id, max_turns, renew_after } = input;
   /** Whether all calls of the round are brief, so that none is held up by another in the workflow task. */
   let brief = false;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
-    const summary = `${fitting(name, SUMMARY_BYTES)} (${call_id})`;
+    const summary = `${truncateToBytes(name, SUMMARY_BYTES)} (${call_id})`;
     let seen: CallSeen | undefined;
     const order = (): [string, string, CallSeen?] => (seen ? [task_id, call_id, seen] : [task_id, call_id]);
-    const tried = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, order());
-    const call = () => outliving(`the call ${summary}`, tried);
+    const tryCall = () => callTool.executeWithOptions({ summary, ...toQueueOption(input, 'tools') }, order());
+    const call = () => outliving(`the call ${summary}`, tryCall);
     const atOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, order()), call);
     let taken = false;
     while (true) {
@@ -200,7 +200,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
       while (true) {
         const summary = `step ${order.step}`;
-        const options = { summary, ...placeOf(input, 'models') };
+        const options = { summary, ...toQueueOption(input, 'models') };
         const calls = await outliving(summary, () => exchange.executeWithOptions(options, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
         else if (calls !== 'waiting') {
@@ -228,10 +228,10 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
 /** Ends the task. If the record lacks its final answer, the run waits; of this execution only a halt can come then. */
 async function conclude(task_id: string, end: RunEnd, progress: Progress): Promise<RunEnd> {
   const { turns, passed } = progress;
-  const settle = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns, passed }));
-  if ((await settle(end)) === 'closed') return end;
+  const closeRun = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns, passed }));
+  if ((await closeRun(end)) === 'closed') return end;
   await parkBehind(progress).catch(() => false);
-  await settle(HALTED);
+  await closeRun(HALTED);
   return HALTED;
 }
 
@@ -246,7 +246,7 @@ async function close(task_id: string, end: FinalState): Promise<'closed' | 'behi
 
 async function passOn(next: string): Promise<void> {
   try {
-    await getExternalWorkflowHandle(runIdOf(next)).signal(proceed);
+    await getExternalWorkflowHandle(toRunId(next)).signal(proceed);
   } catch (error) {
     // Its task is recorded as holding the lane, so the reconciler restarts it.
     log.warn('The next task in the lane has no run', { next, error });
@@ -258,7 +258,7 @@ const HALTED: RunEnd = { status: 'halted', error: null, error_code: null };
 /** The delivery outlives this run: it may take a day. */
 async function sendOff(delivery_id: string): Promise<void> {
   await startChild('webhookDelivery', {
-    workflowId: deliveryIdOf(delivery_id),
+    workflowId: toDeliveryId(delivery_id),
     args: [delivery_id],
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -268,10 +268,10 @@ async function sendOff(delivery_id: string): Promise<void> {
 }
 
 /** `asked`: a person requested a halt, so a failed activity was not retried. Its worker may have been lost before it could report the halt. */
-function endOf(error: unknown, asked: boolean): RunEnd {
+function toRunEnd(error: unknown, is_halt_requested: boolean): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
   if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
-  if (asked || isCancellation(error) || type === 'Halted') return HALTED;
+  if (is_halt_requested || isCancellation(error) || type === 'Halted') return HALTED;
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

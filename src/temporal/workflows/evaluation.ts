@@ -16,9 +16,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { OutstandingGrades } from '../activities/evaluate.ts';
-import type { BegunItem } from '../activities/graders.ts';
+import type { ChildRun } from '../activities/graders.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { queueOfRole, runIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+import { queueOfRole, toRunId, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
 
 const OPTIONS = {
   heartbeatTimeout: '8s',
@@ -53,16 +53,16 @@ export async function evaluation(id: string): Promise<void> {
 }
 
 async function evaluate(id: string, item_id: string): Promise<void> {
-  const begun = await beginItem(id, item_id);
-  if (!begun) return;
-  await ended(begun);
-  let asked = false;
+  const child_run = await beginItem(id, item_id);
+  if (!child_run) return;
+  await runChild(child_run);
+  let has_asked_graders = false;
   for (let pause_s = 1; ; ) {
     const left = await gradeItem(id, item_id);
     if (left === 'settled') return;
-    if (left !== 'open' && !asked) {
-      asked = true;
-      await gradesOf({ id, item_id }, left);
+    if (left !== 'open' && !has_asked_graders) {
+      has_asked_graders = true;
+      await runGraders({ id, item_id }, left);
       continue;
     }
     // Usually a run has ended by now. It continues in another execution if the reconciler started it, or after a restore.
@@ -72,23 +72,23 @@ async function evaluate(id: string, item_id: string): Promise<void> {
 }
 
 /** Runs the judges of an item, each as a child, and calls the tools that grade it. */
-async function gradesOf(
+async function runGraders(
   { id, item_id }: { id: string; item_id: string },
   { judges, tools, role_queues }: OutstandingGrades,
 ): Promise<void> {
   const place = role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, 'tools') } : {};
   const called = tools.map((at) => gradeByTool.executeWithOptions({ ...place, summary: `grader ${at + 1}` }, [id, item_id, at]));
-  await Promise.all([...judges.map(ended), ...called]);
+  await Promise.all([...judges.map(runChild), ...called]);
 }
 
 /** Runs an item's run as a child, if it has no execution yet. How it ended is on record. */
-async function ended({ run, texts, attributes }: BegunItem): Promise<void> {
+async function runChild({ run, texts, attributes }: ChildRun): Promise<void> {
   const pairs = Object.entries(attributes).map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
     value,
   }));
   const options = {
-    workflowId: runIdOf(run.task_id),
+    workflowId: toRunId(run.task_id),
     args: [run],
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     ...texts,

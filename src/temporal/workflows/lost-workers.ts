@@ -21,7 +21,7 @@ export async function outliving<T>(what: string, work: () => Promise<T>): Promis
       return await work();
     } catch (error) {
       if (!isLost(error)) throw error;
-      if (lost === MOST_LOST) throw ApplicationFailure.nonRetryable(givenUp(what), 'worker_lost_repeatedly');
+      if (lost === MOST_LOST) throw ApplicationFailure.nonRetryable(describeGiveUp(what), 'worker_lost_repeatedly');
       await sleep(Math.min(FIRST_PAUSE_S * 2 ** (lost - 1), LONGEST_PAUSE_S) * 1_000);
     }
   }
@@ -30,5 +30,5 @@ export async function outliving<T>(what: string, work: () => Promise<T>): Promis
 const isLost = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof TimeoutFailure && LOST.includes(error.cause.timeoutType);
 
-const givenUp = (what: string) =>
+const describeGiveUp = (what: string) =>
   `The worker was lost ${MOST_LOST} times in ${what}. Look at the logs of the workers for what ends them, then send the prompt again.`;

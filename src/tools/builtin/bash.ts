@@ -55,9 +55,9 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     // The limit covers the command only, not the start of the sandbox.
     const timer = setTimeout(() => expiry.abort(), limit);
     child.stdin.end();
-    const output = gathered([child.stdout, child.stderr]);
+    const output = collectOutput([child.stdout, child.stderr]);
     // The last output may still be in the pipes when the command has ended.
-    const [exit] = await Promise.all([child.exit, endOf(child.stdout), endOf(child.stderr)]);
+    const [exit] = await Promise.all([child.exit, waitForEnd(child.stdout), waitForEnd(child.stderr)]);
     clearTimeout(timer);
     signal.throwIfAborted();
     const printed = output();
@@ -67,15 +67,15 @@ export function bash({ startConfined, bash_network }: BashPorts) {
   };
 }
 
-const endOf = (stream: Readable) => finished(stream).catch(() => {});
+const waitForEnd = (stream: Readable) => finished(stream).catch(() => {});
 
 /** The output in the order it arrived; if it is long, only its beginning and end. */
-function gathered(streams: Readable[]): () => string {
+function collectOutput(streams: Readable[]): () => string {
   const half = OUTPUT_CHARACTERS / 2;
   let head = '';
   let tail = '';
   let dropped = 0;
-  const take = (text: string) => {
+  const append = (text: string) => {
     const room = half - head.length;
     if (room > 0) head += text.slice(0, room);
     tail += room > 0 ? text.slice(room) : text;
@@ -87,7 +87,7 @@ function gathered(streams: Readable[]): () => string {
   for (const stream of streams)
     stream
       .setEncoding('utf8')
-      .on('data', take)
+      .on('data', append)
       .on('error', () => {});
   return () => (dropped > 0 ? `${head}\n[${dropped} characters left out]\n${tail}` : head + tail).trimEnd();
 }

@@ -6,12 +6,12 @@ export interface FilePorts {
   runner: ToolRunner;
 }
 
-const sourceOf = (name: string) => readFileSync(new URL(`./python/${name}.py`, import.meta.url), 'utf8');
-const PATHS = sourceOf('paths');
+const loadSource = (name: string) => readFileSync(new URL(`./python/${name}.py`, import.meta.url), 'utf8');
+const PATHS = loadSource('paths');
 
 /** A tool on files of the workspace: Python in the same confinement as users' tools, so that no path leads out of the workspace. */
 export function fileTool(name: string, rename: Record<string, string> = {}) {
-  const source = `${PATHS}\n\n${sourceOf(name)}`;
+  const source = `${PATHS}\n\n${loadSource(name)}`;
   return ({ runner }: FilePorts) =>
     async ({ arguments: given, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
       const entries = Object.entries(given).filter(([, value]) => value !== null);

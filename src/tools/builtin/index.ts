@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { rounded } from '../../domain/exact-json.ts';
+import { toDoubles } from '../../domain/exact-json.ts';
 import { toolIdentity } from '../../domain/tool-guards.ts';
 import type { ToolCall, ToolOutcome, ToolSource } from '../source.ts';
 import { type BashPorts, bash, bashSpec } from './bash.ts';
@@ -62,14 +62,14 @@ export const builtinSpecs = ({ web_search: search = true }: { web_search?: boole
 ];
 
 /** The built-in tools that an agent names. */
-export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSource {
+export function createBuiltinTools(ports: BuiltinPorts, names: readonly string[]): ToolSource {
   const tools = names.length === 0 ? [] : builtinTools(ports).filter(({ spec }) => names.includes(spec.name));
   return {
     list: async () => tools.map(({ spec }) => ({ ...spec, identity: toolIdentity('builtin', spec.name) })),
     async call(call, signal) {
       const tool = tools.find(({ spec }) => spec.name === call.name);
       return tool
-        ? tool.call({ ...call, arguments: rounded(call.arguments) }, signal)
+        ? tool.call({ ...call, arguments: toDoubles(call.arguments) }, signal)
         : { content: `There is no tool named ${call.name}`, failed: true };
     },
   };

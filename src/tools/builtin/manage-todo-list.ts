@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { progressOf, todosOf } from '../../domain/progress.ts';
+import { parseTodos, toProgress } from '../../domain/progress.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const todoListSpec: ToolSpec = {
@@ -28,12 +28,12 @@ export const todoListSpec: ToolSpec = {
 };
 
 export async function manageTodoList({ arguments: { todoList } }: ToolCall): Promise<ToolOutcome> {
-  const todos = todosOf(todoList);
+  const todos = parseTodos(todoList);
   if (!todos) {
     return {
       content: 'todoList must be an array of {id, title, status}; status is one of not-started, in-progress, done',
       failed: true,
     };
   }
-  return { content: `Saved ${todos.length} items, ${progressOf(todos).percent_complete} % done.`, failed: false, todos };
+  return { content: `Saved ${todos.length} items, ${toProgress(todos).percent_complete} % done.`, failed: false, todos };
 }

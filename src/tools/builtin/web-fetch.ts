@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { reasonOf } from '../../domain/reason.ts';
+import { getReason } from '../../domain/reason.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const webFetchSpec: ToolSpec = {
@@ -33,7 +33,7 @@ const TEXT = /^(text\/|application\/(json|xml|javascript|[\w.+-]*\+(json|xml)))/
 export function webFetch({ fetch, readPage }: WebPorts) {
   return async ({ arguments: { url, offset }, run: { owner } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : null;
-    if (!address || !/^https?:$/.test(address.protocol)) return failed('url must be an http or https address');
+    if (!address || !/^https?:$/.test(address.protocol)) return toFailure('url must be an http or https address');
     try {
       const patience = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const headers = { accept: 'text/html,application/json,text/*;q=0.9', 'user-agent': 'Perdura (web_fetch)' };
@@ -41,25 +41,29 @@ export function webFetch({ fetch, readPage }: WebPorts) {
       const type = response.headers.get('content-type') ?? 'text/plain';
       if (!TEXT.test(type)) {
         await response.body?.cancel();
-        return failed(`${url} is ${type}, which cannot be read as text`);
+        return toFailure(`${url} is ${type}, which cannot be read as text`);
       }
-      const body = await bounded(response);
+      const body = await readBody(response);
       const text = /html/.test(type) ? await readPage(body, owner) : body;
-      return { content: part(text, offset) || '(empty)', failed: !response.ok, ...(response.ok ? {} : statusOf(response, text)) };
+      return {
+        content: slicePart(text, offset) || '(empty)',
+        failed: !response.ok,
+        ...(response.ok ? {} : toStatusContent(response, text)),
+      };
     } catch (error) {
       signal.throwIfAborted();
-      return failed(`${url} could not be fetched: ${reasonOf(error)}`);
+      return toFailure(`${url} could not be fetched: ${getReason(error)}`);
     }
   };
 }
 
-const failed = (content: string): ToolOutcome => ({ content, failed: true });
+const toFailure = (content: string): ToolOutcome => ({ content, failed: true });
 
-const statusOf = ({ status, statusText }: Response, text: string) => ({
-  content: `The server answered ${status} ${statusText}\n${part(text, 0)}`.trim(),
+const toStatusContent = ({ status, statusText }: Response, text: string) => ({
+  content: `The server answered ${status} ${statusText}\n${slicePart(text, 0)}`.trim(),
 });
 
-async function bounded(response: Response): Promise<string> {
+async function readBody(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
@@ -71,7 +75,7 @@ async function bounded(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-function part(text: string, offset: unknown): string {
+function slicePart(text: string, offset: unknown): string {
   const from = typeof offset === 'number' && offset > 0 ? Math.floor(offset) : 0;
   const part = text.slice(from, from + PART_CHARACTERS).toWellFormed();
   const rest = text.length - from - PART_CHARACTERS;

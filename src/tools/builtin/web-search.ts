@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { textsIn } from '../../domain/outside.ts';
-import { reasonOf } from '../../domain/reason.ts';
+import { pickTexts } from '../../domain/outside.ts';
+import { getReason } from '../../domain/reason.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const webSearchSpec: ToolSpec = {
@@ -43,12 +43,12 @@ export function webSearch({ search_url, fetch }: SearchPorts) {
       return { content: results.slice(0, most).map(resultLines).join('\n\n') || 'Nothing was found', failed: false };
     } catch (error) {
       signal.throwIfAborted();
-      return { content: `The search endpoint failed: ${reasonOf(error)}`, failed: true };
+      return { content: `The search endpoint failed: ${getReason(error)}`, failed: true };
     }
   };
 }
 
 function resultLines(result: unknown, index: number): string {
-  const { title = '', url = '', content = '' } = textsIn(result);
+  const { title = '', url = '', content = '' } = pickTexts(result);
   return `${index + 1}. ${title}\n${url}\n${content}`.trim();
 }

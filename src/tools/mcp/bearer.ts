@@ -8,11 +8,11 @@ import {
 } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { mcpSignInNeeded } from '../../domain/errors.ts';
-import { reasonOf } from '../../domain/reason.ts';
+import { getReason } from '../../domain/reason.ts';
 import type { McpSignInSecrets, McpSignInStore } from '../../store/secrets/mcp-sign-ins.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { McpTarget } from './config.ts';
-import { oauthFetch, signInUrlOf } from './oauth.ts';
+import { createOAuthFetch, findSignInUrl } from './oauth.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -21,9 +21,9 @@ interface McpBearer {
   /** Null: the person has not signed in. Renews a token that is about to expire. */
   token(): Promise<string | null>;
   /** A token that replaces one that the server refused. Throws `mcp_sign_in_needed` if there is none. */
-  replaced(refused: string): Promise<string>;
+  renew(refused: string): Promise<string>;
   /** Who has to sign in, as an error. */
-  needed(): Error;
+  createSignInError(): Error;
 }
 
 interface BearerOptions {
@@ -38,7 +38,7 @@ const LOOK_MS = 100;
 /** Longer than the lease of a process that was lost. */
 const PATIENCE_MS = 70_000;
 
-function mcpBearer({ id: server_id, name }: McpTarget, url: string, { principal, store, fetch }: BearerOptions): McpBearer {
+function createMcpBearer({ id: server_id, name }: McpTarget, url: string, { principal, store, fetch }: BearerOptions): McpBearer {
   const place = { server_id, principal };
   const needed = () =>
     mcpSignInNeeded(
@@ -52,7 +52,7 @@ function mcpBearer({ id: server_id, name }: McpTarget, url: string, { principal,
     expires_at !== null && expires_at.getTime() - early_ms <= Date.now();
 
   /** One process renews; the others wait for what it writes. */
-  async function renewed(spent: string): Promise<string> {
+  async function renewToken(spent: string): Promise<string> {
     const until = performance.now() + PATIENCE_MS;
     for (;;) {
       const found = await current();
@@ -71,7 +71,7 @@ function mcpBearer({ id: server_id, name }: McpTarget, url: string, { principal,
   async function renewUnder({ secrets, renew, end, release }: Lease, spent: string): Promise<string> {
     if (secrets.url !== url || secrets.tokens.access_token !== spent) {
       await release();
-      return renewed(spent);
+      return renewToken(spent);
     }
     if (!secrets.tokens.refresh_token) {
       await end();
@@ -86,20 +86,20 @@ function mcpBearer({ id: server_id, name }: McpTarget, url: string, { principal,
         throw needed();
       }
       await release();
-      throw new ToolUnreachable(`The sign-in at the MCP server ${name} cannot be renewed: ${reasonOf(error)}`);
+      throw new ToolUnreachable(`The sign-in at the MCP server ${name} cannot be renewed: ${getReason(error)}`);
     }
     // The person signed in again or disconnected in the meantime.
-    return renewed(spent);
+    return renewToken(spent);
   }
 
   return {
-    needed,
-    replaced: renewed,
+    createSignInError: needed,
+    renew: renewToken,
     async token() {
       const found = await current();
       if (!found) return null;
       const { access_token, refresh_token } = found.tokens;
-      return isSpent(found, refresh_token ? EARLY_MS : 0) ? renewed(access_token) : access_token;
+      return isSpent(found, refresh_token ? EARLY_MS : 0) ? renewToken(access_token) : access_token;
     },
   };
 }
@@ -111,7 +111,7 @@ function refresh({ client, discovery, tokens }: McpSignInSecrets, fetch: Fetch):
     clientInformation: client,
     refreshToken: tokens.refresh_token ?? '',
     ...(resourceMetadata ? { resource: resourceMetadata.resource } : {}),
-    fetchFn: oauthFetch(fetch),
+    fetchFn: createOAuthFetch(fetch),
   });
 }
 
@@ -121,9 +121,9 @@ const PASSING = [ServerError, TemporarilyUnavailableError, TooManyRequestsError]
 const isRefusal = (error: unknown): boolean => error instanceof OAuthError && !PASSING.some((kind) => error instanceof kind);
 
 /** The same fetch with the person's access token. A token that the server refuses is renewed, once. `sent` is called with each use. */
-function signedFetch(fetch: Fetch, bearer: McpBearer, sent: () => void): Fetch {
+function withSignIn(fetch: Fetch, bearer: McpBearer, onSent: () => void): Fetch {
   const send = (input: Parameters<Fetch>[0], init: RequestInit | undefined, token: string) => {
-    sent();
+    onSent();
     const headers = new Headers(init?.headers);
     headers.set('authorization', `Bearer ${token}`);
     return fetch(input, { ...init, headers });
@@ -133,31 +133,34 @@ function signedFetch(fetch: Fetch, bearer: McpBearer, sent: () => void): Fetch {
     const response = await (token ? send(input, init, token) : fetch(input, init));
     if (response.status !== 401 || !(token || asksForBearer(response))) return response;
     await response.body?.cancel();
-    if (!token) throw bearer.needed();
-    const again = await send(input, init, await bearer.replaced(token));
+    if (!token) throw bearer.createSignInError();
+    const again = await send(input, init, await bearer.renew(token));
     if (again.status !== 401) return again;
     await again.body?.cancel();
-    throw bearer.needed();
+    throw bearer.createSignInError();
   };
 }
 
 export interface PersonalFetch {
   fetch: Fetch;
   /** Whether the person's sign-in has been sent to the server. */
-  signed_in(): boolean;
+  isSignedIn(): boolean;
 }
 
 /** A principal's way to a server: with their own sign-in, where people sign in. */
-export const personalFetch =
+export const createPersonalFetch =
   (fetch: Fetch, store: BearerOptions['store']) =>
   ({ target, principal }: { target: McpTarget; principal: string }): PersonalFetch => {
-    const url = signInUrlOf(target);
-    if (!url) return { fetch, signed_in: () => false };
+    const url = findSignInUrl(target);
+    if (!url) return { fetch, isSignedIn: () => false };
     let used = false;
-    const sent = () => {
+    const markUsed = () => {
       used = true;
     };
-    return { fetch: signedFetch(fetch, mcpBearer(target, url, { principal, store, fetch }), sent), signed_in: () => used };
+    return {
+      fetch: withSignIn(fetch, createMcpBearer(target, url, { principal, store, fetch }), markUsed),
+      isSignedIn: () => used,
+    };
   };
 
 const asksForBearer = ({ headers }: Response) => /^\s*bearer\b/i.test(headers.get('www-authenticate') ?? '');

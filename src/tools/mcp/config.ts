@@ -1,7 +1,7 @@
 import type { PinnedMcpServer } from '../../domain/definition.ts';
 import { headerFault } from '../../domain/header-value.ts';
-import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
-import { type PackageLaunch, packageLaunch } from './packages/launch.ts';
+import { fillTokens, listTokenNames, mapTexts } from '../../domain/secrets.ts';
+import { type PackageLaunch, parsePackageLaunch } from './packages/launch.ts';
 
 /** Opens a stored token by name; throws a sentence if it may not be used. */
 export type OpenToken = (name: string) => Promise<string>;
@@ -34,26 +34,26 @@ export type McpServerConfig = Pick<
 >;
 
 /** Fills each `{{token:NAME}}` with `open`. Throws a sentence that names what is missing. */
-export async function targetOf(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
+export async function resolveTarget(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
   const { id, name, network, paths, transport_type } = server;
   const values = new Map<string, string>();
-  for (const token of tokensIn(server.connection_config)) values.set(token, await open(token));
-  const config = mapTexts(server.connection_config, (text) => filled(text, values)) as Record<string, unknown>;
+  for (const token of listTokenNames(server.connection_config)) values.set(token, await open(token));
+  const config = mapTexts(server.connection_config, (text) => fillTokens(text, values)) as Record<string, unknown>;
   const allowed = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
   const place = { id, name, network, paths, ...allowed };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);
     const written = server.connection_config as { command: string; args?: unknown[] };
-    const launch = packageLaunch(written.command, (written.args ?? []).map(String));
+    const launch = parsePackageLaunch(written.command, (written.args ?? []).map(String));
     return {
       ...place,
-      endpoint: { kind: 'stdio', command, args: args.map(String), env: textsOf(env), ...(launch && { launch }) },
+      endpoint: { kind: 'stdio', command, args: args.map(String), env: toTexts(env), ...(launch && { launch }) },
     };
   }
   const { url, headers = {}, oauth } = config as { url?: string; headers?: Record<string, string>; oauth?: OAuthClient };
   if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The MCP server ${name} has no valid url`);
-  const sent = textsOf(headers);
+  const sent = toTexts(headers);
   for (const [header, value] of Object.entries(sent)) {
     const fault = headerFault(value, `its header ${header}`);
     if (fault) throw new Error(`The MCP server ${name} cannot be called: ${fault}`);
@@ -61,5 +61,5 @@ export async function targetOf(server: McpServerConfig, open: OpenToken): Promis
   return { ...place, endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: sent, ...(oauth && { oauth }) } };
 }
 
-const textsOf = (values: Record<string, unknown>) =>
+const toTexts = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));

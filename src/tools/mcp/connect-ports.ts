@@ -11,7 +11,7 @@ export interface ConnectPorts {
   /** Every request to a server goes through it, so it enforces the egress rules. */
   fetch?: typeof globalThis.fetch;
   /** Whether `fetch` has sent the person's sign-in. Absent: there is none. */
-  signed_in?: () => boolean;
+  isSignedIn?: () => boolean;
   /** Checks the schemas that a server sends, in another process. */
   schemaFaults: SchemaFaults;
   /** The longest message of a server that is a process; `fetch` counts those of the others. */

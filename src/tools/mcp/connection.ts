@@ -11,16 +11,16 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
-import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
-import { readably, reasonOf } from '../../domain/reason.ts';
+import { ANSWER_TOO_LARGE, findOutsideRefusal, OutsideRefused, truncate } from '../../domain/outside.ts';
+import { getReason, readably } from '../../domain/reason.ts';
 import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { inTime } from './in-time.ts';
+import { withTimeLimit } from './in-time.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
-import { questionsOf } from './questions.ts';
-import { type CallResult, mcpOutcome } from './result.ts';
+import { createQuestions } from './questions.ts';
+import { type CallResult, toMcpOutcome } from './result.ts';
 import { ConfinedStdio } from './stdio.ts';
 import { stdioTransport } from './stdio-server.ts';
 import { unreachable } from './unreachable.ts';
@@ -38,14 +38,14 @@ interface McpCall {
 
 export interface McpConnection {
   /** Whether the connection was lost or closed. */
-  closed(): boolean;
+  isClosed(): boolean;
   /** All tools, over all pages; listed again after the server announced a change. */
   list(signal: AbortSignal): Promise<Listing>;
   /** Whether the person's sign-in was sent, so that what the server lists may be for this person. */
-  signed_in(): boolean;
+  isSignedIn(): boolean;
   /** Whether the server has asked a person something. */
-  asked(): boolean;
-  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof mcpOutcome>>;
+  hasAsked(): boolean;
+  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof toMcpOutcome>>;
   /** Throws if the server does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -69,58 +69,58 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   const { endpoint } = target;
   if (endpoint.kind !== 'http') return connectOnce(target, ports, version);
   return connectOnce(target, ports, version).catch((error: Error) => {
-    const status = refusedPost(error);
+    const status = findRefusalStatus(error);
     if (status !== 404 && status !== 405) throw error;
     const older: McpTarget = { ...target, endpoint: { ...endpoint, kind: 'sse' } };
     return connectOnce(older, ports, version).catch((second: Error) => {
       if (isMcpSignInNeeded(second)) throw second;
-      const both = `it answered ${status} to streamable HTTP, and to the older transport: ${shortened(reasonOf(second))}`;
+      const both = `it answered ${status} to streamable HTTP, and to the older transport: ${truncate(getReason(second))}`;
       throw unreachable(target.name, both, error);
     });
   });
 }
 
 /** The status with which the server refused a POST of streamable HTTP. */
-function refusedPost(error: unknown): number | undefined {
+function findRefusalStatus(error: unknown): number | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause)
     if (inner instanceof StreamableHTTPError) return inner.code;
 }
 
 async function connectOnce(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
-  const refusal = refusalWatch();
-  const transport = await transportOf(target, {
+  const refusal = watchRefusals();
+  const transport = await createTransport(target, {
     ...ports,
-    ...(ports.fetch ? { fetch: reportingRefusals(ports.fetch, refusal.report) } : {}),
+    ...(ports.fetch ? { fetch: withRefusalReports(ports.fetch, refusal.report) } : {}),
   });
   const client = new Client({ name: 'perdura', version }, { capabilities: { elicitation: { form: {} } } });
-  const questions = questionsOf(client, target);
+  const questions = createQuestions(client, target);
   let closed = false;
   client.onclose = () => {
     closed = true;
   };
   // An invalid line or a broken stream does not end the connection; onclose reports its end.
   client.onerror = (error) => {
-    if (outsideRefusalIn(error)) refusal.report(error);
+    if (findOutsideRefusal(error)) refusal.report(error);
   };
   try {
     const { connect_ms = CONNECT_MS } = ports;
     // The client limits only its wait for the reply to `initialize`: not that for an event stream, nor for what it sends after that.
-    await inTime(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);
+    await withTimeLimit(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);
   } catch (error) {
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
     if (isMcpSignInNeeded(error)) throw error;
-    throw unreachable(target.name, causeOf(error, transport), error);
+    throw unreachable(target.name, describeCause(error, transport), error);
   }
-  const listing = rememberedListing(client, ports.schemaFaults);
+  const listing = cacheListing(client, ports.schemaFaults);
   return {
-    closed: () => closed || refusal.happened(),
+    isClosed: () => closed || refusal.happened(),
     list: (signal) =>
       refusal.orElse(listing(signal)).catch((error: Error) => {
         throw readably(error, `The list of tools of the MCP server ${target.name}`);
       }),
-    signed_in: ports.signed_in ?? (() => false),
-    asked: questions.asked,
+    isSignedIn: ports.isSignedIn ?? (() => false),
+    hasAsked: questions.hasAsked,
     async call({ tool, arguments: args, call_key, onprogress, task_id, ask }, signal) {
       const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
       const expiry = new AbortController();
@@ -137,8 +137,8 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       try {
         const work = () => client.request({ method: 'tools/call', params }, ResultSchema, options);
         const refused: string[] = [];
-        const asking = { task_id, ask, clock, refused: (sentence: string) => void refused.push(sentence) };
-        const outcome = mcpOutcome((await refusal.orElse(questions.during(asking, work))) as CallResult);
+        const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refused.push(sentence) };
+        const outcome = toMcpOutcome((await refusal.orElse(questions.during(asking, work))) as CallResult);
         return { ...outcome, content: [outcome.content, ...refused.map((sentence) => `[${sentence}]`)].join('\n') };
       } catch (error) {
         // Anything but a reply from the server means that the connection is broken.
@@ -152,14 +152,15 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       await client.ping({ timeout: PING_MS });
     },
     async close() {
-      if (transport instanceof StreamableHTTPClientTransport) await inTime(transport.terminateSession(), PING_MS).catch(() => {});
+      if (transport instanceof StreamableHTTPClientTransport)
+        await withTimeLimit(transport.terminateSession(), PING_MS).catch(() => {});
       await client.close();
       await transport.close();
     },
   };
 }
 
-async function transportOf(target: McpTarget, ports: ConnectPorts): Promise<Transport> {
+async function createTransport(target: McpTarget, ports: ConnectPorts): Promise<Transport> {
   const { endpoint } = target;
   const { fetch } = ports;
   if (endpoint.kind === 'stdio') return stdioTransport({ ...target, endpoint }, ports);
@@ -171,7 +172,7 @@ async function transportOf(target: McpTarget, ports: ConnectPorts): Promise<Tran
 }
 
 /** The same fetch; a body that is refused, or a request for want of a sign-in, is reported at once; the client alone would wait until its time-out. */
-function reportingRefusals(fetch: typeof globalThis.fetch, report: (error: unknown) => void): typeof globalThis.fetch {
+function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unknown) => void): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init).catch((error: unknown) => {
       if (isMcpSignInNeeded(error)) report(error);
@@ -183,7 +184,7 @@ function reportingRefusals(fetch: typeof globalThis.fetch, report: (error: unkno
       {
         async pull(controller) {
           const { done, value } = await reader.read().catch((error: unknown) => {
-            if (outsideRefusalIn(error)) report(error);
+            if (findOutsideRefusal(error)) report(error);
             throw error;
           });
           if (done) controller.close();
@@ -198,7 +199,7 @@ function reportingRefusals(fetch: typeof globalThis.fetch, report: (error: unkno
 }
 
 /** What was refused of a server ends whatever is waited for. */
-function refusalWatch() {
+function watchRefusals() {
   const refused = Promise.withResolvers<never>();
   let happened = false;
   refused.promise.catch(() => {});
@@ -206,21 +207,21 @@ function refusalWatch() {
     happened: () => happened,
     report(error: unknown) {
       happened = true;
-      refused.reject(asRefusal(error));
+      refused.reject(toRefusal(error));
     },
     orElse: <T>(work: Promise<T>): Promise<T> =>
-      Promise.race([work, refused.promise]).catch((error) => Promise.reject(asRefusal(error))),
+      Promise.race([work, refused.promise]).catch((error) => Promise.reject(toRefusal(error))),
   };
 }
 
 /** By the name that it has for MCP servers. */
-function asRefusal(error: unknown): unknown {
-  const refused = outsideRefusalIn(error);
+function toRefusal(error: unknown): unknown {
+  const refused = findOutsideRefusal(error);
   return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
 }
 
 /** Caches the list of tools if the server announces changes, until it announces one. */
-function rememberedListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
+function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
   const promised = client.getServerCapabilities()?.tools?.listChanged === true;
   let known: Listing | null = null;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -235,8 +236,8 @@ function rememberedListing(client: Client, schemaFaults: SchemaFaults): (signal:
 }
 
 /** The innermost reason, and the last output of a process. */
-function causeOf(error: unknown, transport: Transport): string {
-  const reason = reasonOf(error);
+function describeCause(error: unknown, transport: Transport): string {
+  const reason = getReason(error);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';
-  return shortened(said ? `${reason}; its last output: ${said}` : reason);
+  return truncate(said ? `${reason}; its last output: ${said}` : reason);
 }

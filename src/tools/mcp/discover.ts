@@ -1,11 +1,11 @@
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
-import { refusalIn } from '../../domain/errors.ts';
-import { outageOf } from '../../domain/outages.ts';
-import { outsideRefusalIn, outsideSentence } from '../../domain/outside.ts';
+import { formatRefusal } from '../../domain/errors.ts';
+import { findOutage } from '../../domain/outages.ts';
+import { findOutsideRefusal, outsideSentence } from '../../domain/outside.ts';
 import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
-import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
+import { type McpServerConfig, type OpenServerToken, resolveTarget } from './config.ts';
 import type { McpConnection } from './connection.ts';
-import { type Listing, mcpToolRecord } from './listing.ts';
+import { type Listing, toMcpToolRecord } from './listing.ts';
 import type { McpPool } from './pool.ts';
 
 export interface McpPorts {
@@ -50,51 +50,51 @@ export async function discover(
     servers.map(async (server) => {
       if (server.disabled) throw new Error(`The MCP server ${server.name} is disabled; enable it for further runs`);
       const config = await openConfig(server);
-      const target = await targetOf(config, (name) => openToken(name, config));
-      const listed = async (connection: McpConnection) => {
+      const target = await resolveTarget(config, (name) => openToken(name, config));
+      const listTools = async (connection: McpConnection) => {
         const listing = await connection.list(signal);
         return {
           listing,
-          stored: { server: config, signed_in: connection.signed_in(), tools: listing.tools.map(mcpToolRecord) },
+          stored: { server: config, signed_in: connection.isSignedIn(), tools: listing.tools.map(toMcpToolRecord) },
         };
       };
-      return pool.use({ target, principal }, listed, signal).catch((error: Error) => {
-        throw outsideRefusalIn(error) === error ? named(error, server) : error;
+      return pool.use({ target, principal }, listTools, signal).catch((error: Error) => {
+        throw findOutsideRefusal(error) === error ? withServerName(error, server) : error;
       });
     }),
   );
   signal.throwIfAborted();
   // What this installation lacks is not the fault of a server: the step is tried again.
-  for (const outcome of found) if (outcome.status === 'rejected' && outageOf(outcome.reason)) throw outcome.reason;
+  for (const outcome of found) if (outcome.status === 'rejected' && findOutage(outcome.reason)) throw outcome.reason;
   for (const [index, outcome] of found.entries()) {
     const server = servers[index] as PinnedMcpServer;
     if (outcome.status === 'fulfilled') {
       discovery.listings.push(outcome.value.stored);
-      take(server, outcome.value.listing, discovery);
+      addListing(server, outcome.value.listing, discovery);
     } else {
       const reason = outcome.reason as Error;
-      discovery.notes.push({ event: 'mcp_error', detail: refusalIn(reason), server: server.name });
+      discovery.notes.push({ event: 'mcp_error', detail: formatRefusal(reason), server: server.name });
       if (server.required) discovery.missing.push(reason);
-      else discovery.lost.push({ server: server.name, reason: refusalIn(reason) });
+      else discovery.lost.push({ server: server.name, reason: formatRefusal(reason) });
     }
   }
   return discovery;
 }
 
 /** What was refused of a server's answer says whose it was. */
-const named = (error: Error, { name }: PinnedMcpServer) =>
+const withServerName = (error: Error, { name }: PinnedMcpServer) =>
   new Error(`The MCP server ${name} cannot be used: ${outsideSentence(error)}`, { cause: error });
 
-function take(server: PinnedMcpServer, { tools, problems, refused }: Listing, discovery: Discovery): void {
-  const wanted = ({ tool }: { tool: string }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool);
-  const allowed = tools.filter(wanted);
+function addListing(server: PinnedMcpServer, { tools, problems, refused }: Listing, discovery: Discovery): void {
+  const isAllowed = ({ tool }: { tool: string }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool);
+  const allowed = tools.filter(isAllowed);
   for (const { tool, spec } of allowed) discovery.tools.push({ server_id: server.id, tool, spec });
   const names = allowed.map(({ tool }) => tool);
   const detail = `${server.name}: ${names.length} tools`;
   discovery.notes.push({ event: 'mcp_connected', detail, server: server.name, tools: names });
   const absent = server.allowed_tools.filter((name) => ![...tools, ...refused].some(({ tool }) => tool === name));
   if (absent.length > 0) problems = [...problems, `It has no tool named ${absent.join(', ')}`];
-  const missing = [...refused.filter(wanted), ...absent.map((tool) => ({ tool, reason: 'the server has no such tool' }))];
+  const missing = [...refused.filter(isAllowed), ...absent.map((tool) => ({ tool, reason: 'the server has no such tool' }))];
   for (const [reason, group] of Map.groupBy(missing, (one) => one.reason))
     discovery.lost.push({ server: server.name, tools: group.map(({ tool }) => tool), reason });
   for (const problem of problems)

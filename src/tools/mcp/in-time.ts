@@ -1,5 +1,5 @@
 /** What the work returns, or a failure once the time is over. The caller then ends what the work waits for. */
-export async function inTime<T>(work: Promise<T>, most_ms: number): Promise<T> {
+export async function withTimeLimit<T>(work: Promise<T>, most_ms: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`it did not answer within ${most_ms / 1_000} s`)), most_ms);
   try {

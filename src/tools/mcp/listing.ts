@@ -23,7 +23,7 @@ export interface Listing {
 }
 
 /** A tool of a listing as it is stored with the server. */
-export function mcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool {
+export function toMcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool {
   const { description, parameters, effect } = spec;
   return { name, description, parameters, effect };
 }
@@ -65,8 +65,8 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
     count += all.length;
     if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');
     const listed = all.slice(0, MOST_TOOLS - listing.tools.length);
-    for (const [index, fault] of (await faultsOf(listed, schemaFaults)).entries()) {
-      take(listed[index], fault, listing);
+    for (const [index, fault] of (await findFaults(listed, schemaFaults)).entries()) {
+      addTool(listed[index], fault, listing);
       // A page may hold megabytes of schemas; others are answered between two of them.
       await setImmediate();
     }
@@ -85,7 +85,7 @@ interface WiredTool {
   annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
 }
 
-function take(value: unknown, wrong: string | null, { tools, problems, refused }: Listing): void {
+function addTool(value: unknown, wrong: string | null, { tools, problems, refused }: Listing): void {
   const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
   const note = (problem: string) => {
     if (problems.length < MOST_PROBLEMS) problems.push(storable(problem));
@@ -106,17 +106,17 @@ function take(value: unknown, wrong: string | null, { tools, problems, refused }
     name: modelName(name),
     description: typeof description === 'string' ? storable(description.slice(0, DESCRIPTION_CHARACTERS)) : '',
     parameters: storableValue(inputSchema as Record<string, unknown>, 'mcp_listing_too_large'),
-    effect: effectOf(annotations),
+    effect: toEffect(annotations),
   };
   tools.push({ tool: name, spec });
 }
 
 /** Model endpoints refuse a whole request because of one bad schema, so each schema is checked before it is offered. */
-async function faultsOf(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
+async function findFaults(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
   const shapes: (string | null)[] = [];
   for (const schema of schemas) {
-    shapes.push(shapeProblem(schema));
+    shapes.push(findShapeProblem(schema));
     await setImmediate();
   }
   const tried = schemas.filter((_, index) => shapes[index] === null);
@@ -129,7 +129,7 @@ async function faultsOf(tools: readonly unknown[], schemaFaults: SchemaFaults): 
   });
 }
 
-function shapeProblem(schema: unknown): string | null {
+function findShapeProblem(schema: unknown): string | null {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it has no input schema';
   if ((schema as { type?: unknown }).type !== 'object') return 'its input schema is not of an object';
   if (isTooDeep(schema)) return 'its input schema is nested too deep';
@@ -138,7 +138,7 @@ function shapeProblem(schema: unknown): string | null {
 }
 
 /** Taken from the server's hints; without a hint, a call counts as a write. */
-function effectOf(hints: WiredTool['annotations']): ToolEffect {
+function toEffect(hints: WiredTool['annotations']): ToolEffect {
   if (hints?.readOnlyHint === true) return 'read';
   return hints?.idempotentHint === true ? 'idempotent' : 'write';
 }

@@ -1,4 +1,4 @@
-import { BYTE_LIMITS, countedFetch } from '../../egress/counted-fetch.ts';
+import { BYTE_LIMITS, limitFetchBytes } from '../../egress/counted-fetch.ts';
 import type { McpTarget } from './config.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -8,13 +8,13 @@ const OAUTH_LIMITS = { ...BYTE_LIMITS, message: 256 * 1_024 };
 const OAUTH_MS = 15_000;
 
 /** A fetch for what the protocol reads and sends, within limits. */
-export const oauthFetch = (fetch: Fetch): Fetch => {
-  const counted = countedFetch(fetch, OAUTH_LIMITS);
+export const createOAuthFetch = (fetch: Fetch): Fetch => {
+  const counted = limitFetchBytes(fetch, OAUTH_LIMITS);
   return (input, init) => counted(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(OAUTH_MS) });
 };
 
 /** The server's address, if people sign in to it: it is remote, and no header of its configuration signs in already. */
-export function signInUrlOf({ endpoint }: McpTarget): string | null {
+export function findSignInUrl({ endpoint }: McpTarget): string | null {
   if (endpoint.kind === 'stdio') return null;
   return Object.keys(endpoint.headers).some((name) => name.toLowerCase() === 'authorization') ? null : endpoint.url;
 }

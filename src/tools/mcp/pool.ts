@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
-import { outageOf } from '../../domain/outages.ts';
+import { findOutage } from '../../domain/outages.ts';
 import { ToolUnreachable } from '../source.ts';
 import type { PersonalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
@@ -57,22 +57,23 @@ const LONGEST_BACK_OFF_MS = 30_000;
 const MOST_UNUSED = 64;
 
 /** Connections of this worker, one for each principal, server and set of credentials, opened when first needed. */
-export function mcpPool(options: PoolOptions): McpPool {
+export function createMcpPool(options: PoolOptions): McpPool {
   const { idle_ms = IDLE_MS, check_after_ms = CHECK_AFTER_MS } = options;
   const entries = new Map<string, Entry>();
   const asking = new Set<string>();
   const closing = new AbortController();
 
-  async function connectionOf(entry: Entry, place: McpPlace): Promise<McpConnection> {
+  async function getConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
     const known = await entry.connection?.catch(() => null);
-    if (known && !known.closed() && (performance.now() - entry.used_at < check_after_ms || (await answers(known)))) return known;
+    if (known && !known.isClosed() && (performance.now() - entry.used_at < check_after_ms || (await answers(known))))
+      return known;
     if (known && entry.connection) void known.close().catch(() => {});
     if (performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
-    entry.connection = opened(entry, place);
+    entry.connection = openConnection(entry, place);
     return entry.connection;
   }
 
-  async function opened(entry: Entry, place: McpPlace): Promise<McpConnection> {
+  async function openConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
     try {
       const { fetchFor } = options;
       const ports = { ...options, ...fetchFor?.(place) };
@@ -84,7 +85,7 @@ export function mcpPool(options: PoolOptions): McpPool {
       entry.connection = null;
       // Nothing is wrong with the server: it is tried again as soon as the person has signed in, or the installation has room.
       if (isMcpSignInNeeded(error)) throw error;
-      if (outageOf(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
+      if (findOutage(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
       entry.last_error = (error as Error).message;
       // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =
@@ -115,14 +116,14 @@ export function mcpPool(options: PoolOptions): McpPool {
 
   const joining = new Map<Entry, Promise<McpConnection>>();
   /** One attempt for everyone who waits for the same connection. */
-  function joined(entry: Entry, place: McpPlace): Promise<McpConnection> {
-    const under_way = joining.get(entry) ?? connectionOf(entry, place).finally(() => joining.delete(entry));
+  function joinConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
+    const under_way = joining.get(entry) ?? getConnection(entry, place).finally(() => joining.delete(entry));
     joining.set(entry, under_way);
     return under_way;
   }
 
   /** `key`: of the connection, which is opened if there is none. */
-  async function over<T>(
+  async function withConnection<T>(
     key: string,
     { place, signal }: { place: McpPlace; signal: AbortSignal },
     work: (connection: McpConnection) => Promise<T>,
@@ -131,7 +132,7 @@ export function mcpPool(options: PoolOptions): McpPool {
     entries.set(key, entry);
     entry.users += 1;
     try {
-      return await work(await unlessAborted(joined(entry, place), signal));
+      return await work(await unlessAborted(joinConnection(entry, place), signal));
     } finally {
       entry.users -= 1;
       entry.used_at = performance.now();
@@ -142,16 +143,16 @@ export function mcpPool(options: PoolOptions): McpPool {
   return {
     async use(place, work, signal) {
       if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
-      const shared = keyOf(place);
+      const shared = hashKey(place);
       const own = place.task_id ? `${shared}:${place.task_id}` : shared;
-      if (asking.has(shared)) return over(own, { place, signal }, work);
-      const asked = await over(shared, { place, signal }, async (connection) => {
-        if (own !== shared && connection.asked()) return { elsewhere: true } as const;
+      if (asking.has(shared)) return withConnection(own, { place, signal }, work);
+      const asked = await withConnection(shared, { place, signal }, async (connection) => {
+        if (own !== shared && connection.hasAsked()) return { elsewhere: true } as const;
         return { result: await work(connection) };
       });
       if (!('elsewhere' in asked)) return asked.result;
       asking.add(shared);
-      return over(own, { place, signal }, work);
+      return withConnection(own, { place, signal }, work);
     },
     async close() {
       closing.abort();
@@ -170,7 +171,7 @@ const answers = (connection: McpConnection): Promise<boolean> =>
   );
 
 /** The key covers secrets, so only its hash is kept. */
-const keyOf = ({ target, principal }: McpPlace) =>
+const hashKey = ({ target, principal }: McpPlace) =>
   createHash('sha256')
     .update(JSON.stringify([principal, target]))
     .digest('base64url');

@@ -1,10 +1,10 @@
-import { isSecretNotGranted, refusalIn } from '../../domain/errors.ts';
+import { formatRefusal, isSecretNotGranted } from '../../domain/errors.ts';
 import type { McpListedTool } from '../../store/resources/mcp-listings.ts';
 import type { PersonalFetch } from './bearer.ts';
-import { type McpServerConfig, type McpTarget, type OpenToken, targetOf } from './config.ts';
+import { type McpServerConfig, type McpTarget, type OpenToken, resolveTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
 import { connect } from './connection.ts';
-import { mcpToolRecord } from './listing.ts';
+import { toMcpToolRecord } from './listing.ts';
 
 export interface ProbeResult {
   success: boolean;
@@ -25,17 +25,17 @@ interface ProbePorts extends ConnectPorts {
 /** Connects to a server, asks for its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant is thrown, since nothing was tried. */
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const target = await targetOf(server, ports.openToken);
+    const target = await resolveTarget(server, ports.openToken);
     const connection = await connect(target, { ...ports, ...ports.fetchFor?.(target) }, ports.version);
     try {
       const { tools, problems } = await connection.list(signal);
       const error = problems.length > 0 ? problems.join('; ') : null;
-      return { success: true, tools: tools.map(mcpToolRecord), signed_in: connection.signed_in(), error };
+      return { success: true, tools: tools.map(toMcpToolRecord), signed_in: connection.isSignedIn(), error };
     } finally {
       await connection.close().catch(() => {});
     }
   } catch (error) {
     if (isSecretNotGranted(error)) throw error;
-    return { success: false, tools: [], signed_in: false, error: refusalIn(error as Error) };
+    return { success: false, tools: [], signed_in: false, error: formatRefusal(error as Error) };
   }
 }

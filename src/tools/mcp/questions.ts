@@ -3,7 +3,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ElicitRequestSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { storableValue } from '../../domain/normalise.ts';
 import { type FormQuestion, QuestionRefused, questionFault } from '../../domain/questions.ts';
-import { secretAskedIn } from '../../domain/secret-questions.ts';
+import { findSecretRequest } from '../../domain/secret-questions.ts';
 import type { AskPerson } from '../source.ts';
 import type { CallClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
@@ -14,21 +14,21 @@ interface AskingCall {
   ask: AskPerson | undefined;
   clock: CallClock;
   /** Gets a sentence for the model about a question that was refused to protect a person. */
-  refused(sentence: string): void;
+  reportRefusal(sentence: string): void;
 }
 
 export interface Questions {
   /** Does the work of a call; meanwhile the server may ask questions for it. */
   during<T>(call: AskingCall, work: () => Promise<T>): Promise<T>;
   /** Whether the server has ever asked. */
-  asked(): boolean;
+  hasAsked(): boolean;
 }
 
 /**
  * Puts the questions of a server to the person of the call that they belong to. The protocol names no call. Over HTTP it is the call
  * whose reply carries the question; otherwise it is clear only while all calls in progress belong to one run.
  */
-export function questionsOf(client: Client, target: McpTarget): Questions {
+export function createQuestions(client: Client, target: McpTarget): Questions {
   const calls = new Set<AskingCall>();
   const replying = new AsyncLocalStorage<AskingCall>();
   let asked = false;
@@ -37,30 +37,30 @@ export function questionsOf(client: Client, target: McpTarget): Questions {
     const known = replying.getStore();
     if (known && calls.has(known)) return known;
     const [call] = calls;
-    if (!call) throw refused('questions are answered only while one of its tools is called');
+    if (!call) throw createRefusal('questions are answered only while one of its tools is called');
     if (new Set([...calls].map(({ task_id }) => task_id)).size > 1)
-      throw refused('several runs call this server now, and it does not show which of them its question belongs to');
+      throw createRefusal('several runs call this server now, and it does not show which of them its question belongs to');
     return call;
   }
 
   client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
     asked = true;
-    if (!('requestedSchema' in params)) throw refused('questions that are answered at a URL are not supported');
-    const { ask, clock, refused: report } = askingCall();
-    if (!ask) throw refused('nobody can be asked here');
+    if (!('requestedSchema' in params)) throw createRefusal('questions that are answered at a URL are not supported');
+    const { ask, clock, reportRefusal: report } = askingCall();
+    if (!ask) throw createRefusal('nobody can be asked here');
     const { message, requestedSchema } = params;
     const { properties, required } = requestedSchema;
     const question = {
       message,
-      asked_by: askerOf(target),
+      asked_by: toAsker(target),
       schema: { properties, ...(required ? { required } : {}) },
     } as FormQuestion;
     const fault = questionFault(question);
-    if (fault) throw refused(fault);
-    const secret = target.allow_secret_questions ? null : secretAskedIn(question);
+    if (fault) throw createRefusal(fault);
+    const secret = target.allow_secret_questions ? null : findSecretRequest(question);
     if (secret) {
       report(`Perdura refused a question of the MCP server ${target.name}: ${asksForSecret(secret)}`);
-      throw refused(asksForSecret(secret));
+      throw createRefusal(asksForSecret(secret));
     }
     clock.pause();
     try {
@@ -68,7 +68,7 @@ export function questionsOf(client: Client, target: McpTarget): Questions {
       return { action, ...(content ? { content } : {}) };
     } catch (error) {
       // Any other reason is not the server's business.
-      throw refused(error instanceof QuestionRefused ? error.message : 'the call ends, or cannot be continued now');
+      throw createRefusal(error instanceof QuestionRefused ? error.message : 'the call ends, or cannot be continued now');
     } finally {
       clock.resume();
     }
@@ -83,11 +83,11 @@ export function questionsOf(client: Client, target: McpTarget): Questions {
         calls.delete(call);
       }
     },
-    asked: () => asked,
+    hasAsked: () => asked,
   };
 }
 
-const askerOf = ({ name, endpoint }: McpTarget) => ({
+const toAsker = ({ name, endpoint }: McpTarget) => ({
   server: name,
   host: endpoint.kind === 'stdio' ? null : new URL(endpoint.url).host,
 });
@@ -95,4 +95,4 @@ const askerOf = ({ name, endpoint }: McpTarget) => ({
 const asksForSecret = (place: string) =>
   `${place} asks for a password, an access token or another secret. The owner of the MCP server can allow such questions with allow_secret_questions`;
 
-const refused = (reason: string) => new McpError(ErrorCode.InvalidRequest, `Perdura does not ask: ${reason}`);
+const createRefusal = (reason: string) => new McpError(ErrorCode.InvalidRequest, `Perdura does not ask: ${reason}`);

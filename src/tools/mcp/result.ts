@@ -1,5 +1,5 @@
 import { isTooDeep } from '../../domain/normalise.ts';
-import { textsIn } from '../../domain/outside.ts';
+import { pickTexts } from '../../domain/outside.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { ToolOutcome } from '../source.ts';
 
@@ -14,29 +14,30 @@ const RESULT_CHARACTERS = 256 * 1024;
 const MOST_PARTS = 10_000;
 
 /** A result as storable text: content that a model cannot read is described in brackets. */
-export function mcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
-  const parts = (Array.isArray(content) ? content.slice(0, MOST_PARTS) : []).map(partText);
+export function toMcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
+  const parts = (Array.isArray(content) ? content.slice(0, MOST_PARTS) : []).map(toPartText);
   if (isTooDeep(structuredContent)) parts.push('[structured content, nested too deep, not shown]');
   else if (structuredContent !== undefined && !isAmong(parts, structuredContent)) parts.push(JSON.stringify(structuredContent));
-  return { content: storable(cut(parts.join('\n'))) || '(no content)', failed: isError === true };
+  return { content: storable(truncate(parts.join('\n'))) || '(no content)', failed: isError === true };
 }
 
-function partText(part: unknown): string {
-  const { type, text, data, mimeType, uri, name, description } = textsIn(part);
+function toPartText(part: unknown): string {
+  const { type, text, data, mimeType, uri, name, description } = pickTexts(part);
   if (type === 'text') return text ?? '';
-  if (type === 'image' || type === 'audio') return `[${type}: ${mimeType ?? 'unknown type'}, ${bytesOf(data)} bytes, not shown]`;
+  if (type === 'image' || type === 'audio')
+    return `[${type}: ${mimeType ?? 'unknown type'}, ${countBytes(data)} bytes, not shown]`;
   if (type === 'resource_link')
     return `[resource ${name ?? ''}: ${uri ?? ''}${mimeType ? `, ${mimeType}` : ''}${description ? `, ${description}` : ''}]`;
   const { resource } = (part ?? {}) as { resource?: unknown };
   if (type === 'resource' && resource) {
-    const held = textsIn(resource);
+    const held = pickTexts(resource);
     const head = `[resource ${held.uri ?? ''}${held.mimeType ? `, ${held.mimeType}` : ''}`;
-    return held.text === undefined ? `${head}, ${bytesOf(held.blob)} bytes, not shown]` : `${head}]\n${held.text}`;
+    return held.text === undefined ? `${head}, ${countBytes(held.blob)} bytes, not shown]` : `${head}]\n${held.text}`;
   }
   return `[${type ?? 'unknown'} content, not shown]`;
 }
 
-const bytesOf = (base64 = '') =>
+const countBytes = (base64 = '') =>
   Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
 /** Servers repeat structured content as text for older clients: as JSON, or one of its fields. */
@@ -54,5 +55,5 @@ function compact(text: string): string | null {
   }
 }
 
-export const cut = (text: string, limit = RESULT_CHARACTERS): string =>
+export const truncate = (text: string, limit = RESULT_CHARACTERS): string =>
   text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()}\n[cut here: ${text.length - limit} more characters]`;

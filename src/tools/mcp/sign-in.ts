@@ -6,11 +6,11 @@ import {
 } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { AppError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/outside.ts';
-import { reasonOf } from '../../domain/reason.ts';
+import { truncate } from '../../domain/outside.ts';
+import { getReason } from '../../domain/reason.ts';
 import type { McpAttemptSecrets, McpSignInSecrets } from '../../store/secrets/mcp-sign-ins.ts';
 import type { McpTarget } from './config.ts';
-import { oauthFetch, signInUrlOf } from './oauth.ts';
+import { createOAuthFetch, findSignInUrl } from './oauth.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -23,7 +23,7 @@ interface SignInOrigins {
   token: string;
 }
 
-interface Begun {
+interface SignInStart {
   authorization_url: string;
   origins: SignInOrigins;
   secrets: McpAttemptSecrets;
@@ -36,8 +36,8 @@ interface BeginOptions {
 }
 
 /** Finds the server's authorization server and makes the address that the person opens. Throws a sentence if there is none. */
-export async function beginSignIn(target: McpTarget, { state, redirect_url, fetch }: BeginOptions): Promise<Begun> {
-  const url = signInUrlOf(target);
+export async function beginSignIn(target: McpTarget, { state, redirect_url, fetch }: BeginOptions): Promise<SignInStart> {
+  const url = findSignInUrl(target);
   if (!url || target.endpoint.kind === 'stdio')
     throw new AppError(
       'unprocessable',
@@ -49,7 +49,7 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
   const found: Partial<McpAttemptSecrets> & { authorization_url?: URL } = {};
   const { oauth = {} } = target.endpoint;
   const provider: OAuthClientProvider = {
-    ...clientOf(oauth, redirect_url),
+    ...toClientMetadata(oauth, redirect_url),
     state: () => state,
     clientInformation: () => found.client,
     tokens: () => undefined,
@@ -66,25 +66,25 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
       found.authorization_url = address;
     },
   };
-  if (oauth.client_id) found.client = configuredClient(oauth);
+  if (oauth.client_id) found.client = toClientInformation(oauth);
   else
     provider.saveClientInformation = (client) => {
       found.client = client;
     };
-  const watched = lastFailure(oauthFetch(fetch));
+  const watched = watchFailures(createOAuthFetch(fetch));
   try {
     await auth(provider, {
       serverUrl: url,
       fetchFn: watched.fetch,
-      ...(await challengeOf(url, target.endpoint.headers, watched.fetch)),
+      ...(await fetchChallenge(url, target.endpoint.headers, watched.fetch)),
     });
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('upstream', notOffered(target, watched.failure() ?? error), { code: 'mcp_sign_in_failed' });
+    throw new AppError('upstream', describeFailedStart(target, watched.failure() ?? error), { code: 'mcp_sign_in_failed' });
   }
   const { authorization_url, client, verifier, discovery } = found;
   if (!authorization_url || !client || !verifier || !discovery || !/^https?:$/.test(authorization_url.protocol))
-    throw new AppError('upstream', notOffered(target, new Error('its authorization server has no usable address')), {
+    throw new AppError('upstream', describeFailedStart(target, new Error('its authorization server has no usable address')), {
       code: 'mcp_sign_in_failed',
     });
   const { authorizationServerUrl, authorizationServerMetadata: metadata } = discovery;
@@ -101,22 +101,22 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
  * itself as token endpoint, and would get the honest one's codes together with their verifiers.
  */
 function requireOwnMetadata({ authorizationServerUrl, authorizationServerMetadata: metadata }: OAuthDiscoveryState): void {
-  if (!metadata || issuerAt(metadata.issuer) === issuerAt(authorizationServerUrl)) return;
+  if (!metadata || normalizeIssuer(metadata.issuer) === normalizeIssuer(authorizationServerUrl)) return;
   throw new AppError(
     'upstream',
-    `The metadata of the authorization server ${authorizationServerUrl} names another issuer, ${shortened(metadata.issuer)}; ` +
+    `The metadata of the authorization server ${authorizationServerUrl} names another issuer, ${truncate(metadata.issuer)}; ` +
       'nobody can sign in until its operator corrects it',
     { code: 'mcp_sign_in_metadata' },
   );
 }
 
 /** Addresses with and without a slash at their end are the same issuer: metadata that is looked for at an origin has none to compare. */
-const issuerAt = (address: string) => (URL.canParse(address) ? new URL(address).href : address).replace(/\/$/, '');
+const normalizeIssuer = (address: string) => (URL.canParse(address) ? new URL(address).href : address).replace(/\/$/, '');
 
-const notOffered = ({ name }: McpTarget, error: unknown) =>
-  `The sign-in at the MCP server ${name} cannot begin: ${shortened(reasonOf(error))}`;
+const describeFailedStart = ({ name }: McpTarget, error: unknown) =>
+  `The sign-in at the MCP server ${name} cannot begin: ${truncate(getReason(error))}`;
 
-const clientOf = ({ client_secret, scope }: { client_secret?: string; scope?: string }, redirect_url: string) => ({
+const toClientMetadata = ({ client_secret, scope }: { client_secret?: string; scope?: string }, redirect_url: string) => ({
   redirectUrl: redirect_url,
   clientMetadata: {
     client_name: 'Perdura',
@@ -128,13 +128,13 @@ const clientOf = ({ client_secret, scope }: { client_secret?: string; scope?: st
   },
 });
 
-const configuredClient = ({ client_id = '', client_secret }: { client_id?: string; client_secret?: string }) => ({
+const toClientInformation = ({ client_id = '', client_secret }: { client_id?: string; client_secret?: string }) => ({
   client_id,
   ...(client_secret ? { client_secret } : {}),
 });
 
 /** Where the server's refusal of an anonymous request says that its metadata is, and which scope it wants. */
-async function challengeOf(url: string, headers: Record<string, string>, fetch: Fetch) {
+async function fetchChallenge(url: string, headers: Record<string, string>, fetch: Fetch) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
@@ -146,14 +146,14 @@ async function challengeOf(url: string, headers: Record<string, string>, fetch: 
 }
 
 /** The library reports some failed requests as missing metadata; the request's own failure says more. */
-function lastFailure(fetch: Fetch) {
+function watchFailures(fetch: Fetch) {
   let failure: unknown;
-  const watched: Fetch = (input, init) =>
+  const recordingFetch: Fetch = (input, init) =>
     fetch(input, init).catch((error: unknown) => {
       failure = error;
       throw error;
     });
-  return { fetch: watched, failure: () => failure };
+  return { fetch: recordingFetch, failure: () => failure };
 }
 
 interface Finish {
@@ -174,7 +174,7 @@ export async function finishSignIn(
   let tokens: OAuthTokens | undefined;
   let { client } = known;
   const provider: OAuthClientProvider = {
-    ...clientOf(known.client, redirect_url),
+    ...toClientMetadata(known.client, redirect_url),
     clientInformation: () => client,
     saveClientInformation: (bound) => {
       client = bound;
@@ -189,9 +189,9 @@ export async function finishSignIn(
     redirectToAuthorization: () => {},
   };
   try {
-    await auth(provider, { serverUrl: known.url, authorizationCode: code, fetchFn: oauthFetch(fetch) });
+    await auth(provider, { serverUrl: known.url, authorizationCode: code, fetchFn: createOAuthFetch(fetch) });
   } catch (error) {
-    throw new AppError('upstream', `The authorization server did not accept the sign-in: ${shortened(reasonOf(error))}`, {
+    throw new AppError('upstream', `The authorization server did not accept the sign-in: ${truncate(getReason(error))}`, {
       code: 'mcp_sign_in_failed',
     });
   }

@@ -1,8 +1,8 @@
 import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
-import { hostPathOf } from '../../toolrunner/index.ts';
+import { parseHostPath } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { launcherOf } from './packages/launch.ts';
+import { findLauncher } from './packages/launch.ts';
 import { ConfinedStdio } from './stdio.ts';
 import { unreachable } from './unreachable.ts';
 
@@ -17,14 +17,14 @@ export async function stdioTransport(
   if (!startConfined)
     throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
   const { command, args, env, launch } = endpoint;
-  const confined = { command, args, env, network, paths: paths.map(hostPathOf) };
+  const confined = { command, args, env, network, paths: paths.map(parseHostPath) };
   if (launch && packages) {
     const program = await packages.program(launch, env, install_ms).catch((error: Error) => {
       throw unreachable(name, error.message, error);
     });
     return new ConfinedStdio(startConfined, { ...confined, ...program, args: args.slice(launch.used) }, message_bytes);
   }
-  if (packages && launcherOf(command) && !network) throw unreachable(name, notUnderstood(command));
+  if (packages && findLauncher(command) && !network) throw unreachable(name, notUnderstood(command));
   return new ConfinedStdio(startConfined, confined, message_bytes);
 }
 

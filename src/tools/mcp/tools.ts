@@ -2,13 +2,13 @@ import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamable
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
-import { isMcpSignInNeeded, refusalIn } from '../../domain/errors.ts';
-import { outageOf } from '../../domain/outages.ts';
-import { outsideRefusalIn, shortened } from '../../domain/outside.ts';
+import { formatRefusal, isMcpSignInNeeded } from '../../domain/errors.ts';
+import { findOutage } from '../../domain/outages.ts';
+import { findOutsideRefusal, truncate } from '../../domain/outside.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { toolIdentity } from '../../domain/tool-guards.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
-import { type McpServerConfig, targetOf } from './config.ts';
+import { type McpServerConfig, resolveTarget } from './config.ts';
 import type { McpConnection } from './connection.ts';
 import type { McpPorts } from './discover.ts';
 
@@ -18,7 +18,7 @@ export interface McpToolPorts extends McpPorts {
 }
 
 /** The tools of one server, as they were found when the run began. */
-export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly AllowedMcpTool[]): ToolSource {
+export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly AllowedMcpTool[]): ToolSource {
   // Two of a server's names can be one name for a model, so a call names its tool by identity.
   const identity = ({ tool }: AllowedMcpTool) => toolIdentity('mcp', server.id, tool);
   return {
@@ -28,38 +28,42 @@ export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: re
       if (!found) return { content: `There is no tool named ${call.name}`, failed: true };
       const config = await ports.openConfig(server);
       const open = (name: string) => ports.openToken(name, config, call.run);
-      const target = await targetOf(config, open).catch((error: Error) => error);
-      if (target instanceof Error) return { content: refusalIn(target), failed: true };
+      const target = await resolveTarget(config, open).catch((error: Error) => error);
+      if (target instanceof Error) return { content: formatRefusal(target), failed: true };
       const work = (connection: McpConnection) => callOver(connection, { call, found, server }, signal);
       const place = { target, principal: call.run.owner, task_id: call.run.task_id };
       return ports.pool.use(place, work, signal).catch((error: Error) => {
-        if (isMcpSignInNeeded(error)) return { content: refusalIn(error), failed: true };
+        if (isMcpSignInNeeded(error)) return { content: formatRefusal(error), failed: true };
         throw error;
       });
     },
   };
 }
 
-interface Asked {
+interface ServerCall {
   call: ToolCall;
   found: AllowedMcpTool;
   server: PinnedMcpServer;
 }
 
-async function callOver(connection: McpConnection, { call, found, server }: Asked, signal: AbortSignal): Promise<ToolOutcome> {
+async function callOver(
+  connection: McpConnection,
+  { call, found, server }: ServerCall,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
   const { arguments: args, call_key, progress, ask, run } = call;
-  const onprogress = progress && progressReporter(progress);
+  const onprogress = progress && createProgressReporter(progress);
   try {
     const { task_id } = run;
     return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress, task_id, ask }, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (isMcpSignInNeeded(error)) throw error;
-    const refused = outsideRefusalIn(error);
+    const refused = findOutsideRefusal(error);
     if (refused) return { content: `${refused.code}: ${sentence(server, refused.message)}`, failed: true };
     if (wasNotSent(error)) throw new ToolUnreachable(`The MCP server ${server.name} is out of reach`, { cause: error });
-    if (connection.closed() || !(error instanceof McpError)) return lost(server, found.spec.effect, error as Error);
-    return { content: `The MCP server ${server.name} answered with an error: ${shortened(error.message)}`, failed: true };
+    if (connection.isClosed() || !(error instanceof McpError)) return reportLostCall(server, found.spec.effect, error as Error);
+    return { content: `The MCP server ${server.name} answered with an error: ${truncate(error.message)}`, failed: true };
   }
 }
 
@@ -70,13 +74,13 @@ const sentence = ({ name }: PinnedMcpServer, message: string) =>
 /** Whether the call cannot have taken effect: no request or connection was made, or the server does not know the session. */
 function wasNotSent(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  if (error instanceof ToolUnreachable || outageOf(error)) return true;
+  if (error instanceof ToolUnreachable || findOutage(error)) return true;
   return (error instanceof StreamableHTTPError && code === 404) || cause?.code === 'ECONNREFUSED';
 }
 
 /** Retries a call that is read-only or idempotent; for any other, reports the uncertain outcome to the model. */
-function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
-  const cause = `The MCP server ${name} was lost while the tool ran (${shortened(textWithReason(error))})`;
+function reportLostCall({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
+  const cause = `The MCP server ${name} was lost while the tool ran (${truncate(textWithReason(error))})`;
   if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error, reached: true });
   return { content: `${cause}; whether the call had its effect is not known`, failed: true };
 }
@@ -84,12 +88,12 @@ function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): Tool
 const REPORT_EVERY_MS = 1_000;
 
 /** At most one report per second, however many the server sends. */
-function progressReporter(report: NonNullable<ToolCall['progress']>) {
+function createProgressReporter(report: NonNullable<ToolCall['progress']>) {
   let reported_at = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {
     if (performance.now() - reported_at < REPORT_EVERY_MS) return;
     reported_at = performance.now();
-    const said = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : shortened(message);
+    const said = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : truncate(message);
     report(said, { progress, ...(total ? { total } : {}) });
   };
 }

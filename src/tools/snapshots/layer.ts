@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
-import { type Cursor, cursorIn } from '../../folders/cursor.ts';
+import { type Cursor, createCursor } from '../../folders/cursor.ts';
 import { type EntryName, type Folder, openFolder, unlessExchanged } from '../../folders/folder.ts';
 import { TOOL_GID } from '../../toolrunner/settings.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -33,7 +33,7 @@ interface Place {
 export async function storeLayer(directory: string, change: Change, { objects, prefix, signal }: Place): Promise<Layer> {
   const chunks: string[] = [];
   let bytes = 0;
-  async function put(content: Buffer): Promise<void> {
+  async function storeChunk(content: Buffer): Promise<void> {
     const name = createHash('sha256').update(content).digest('hex');
     await objects.put(prefix + name, content, signal);
     chunks.push(name);
@@ -41,24 +41,24 @@ export async function storeLayer(directory: string, change: Change, { objects, p
   }
   let held: Buffer[] = [];
   let size = 0;
-  const packed = pipeline(Readable.from(contentsOf(directory, change)), createGzip({ level: 1 }), () => {});
+  const packed = pipeline(Readable.from(serializeLayer(directory, change)), createGzip({ level: 1 }), () => {});
   for await (const part of packed as AsyncIterable<Buffer>) {
     held.push(part);
     size += part.length;
     if (size < CHUNK) continue;
-    await put(Buffer.concat(held));
+    await storeChunk(Buffer.concat(held));
     [held, size] = [[], 0];
   }
-  if (size > 0) await put(Buffer.concat(held));
+  if (size > 0) await storeChunk(Buffer.concat(held));
   return { chunks, bytes };
 }
 
-async function* contentsOf(directory: string, change: Change): AsyncGenerator<Buffer> {
+async function* serializeLayer(directory: string, change: Change): AsyncGenerator<Buffer> {
   yield Buffer.from(`${JSON.stringify(change)}\n`);
   const root = await openFolder(directory, { rights: TO_READ });
-  const cursor = cursorIn(root);
+  const cursor = createCursor(root);
   try {
-    for (const node of change.nodes) if (node.kind === 'file') yield* contentOf(cursor, node);
+    for (const node of change.nodes) if (node.kind === 'file') yield* readFileContent(cursor, node);
   } finally {
     await cursor.close();
     await root.close();
@@ -69,7 +69,7 @@ async function* contentsOf(directory: string, change: Change): AsyncGenerator<Bu
 const TO_READ = 0o500;
 
 /** Exactly as long as the node: of a file that has shrunk, vanished or become something else since, zeros. */
-async function* contentOf(cursor: Cursor, { path, size }: Node): AsyncGenerator<Buffer> {
+async function* readFileContent(cursor: Cursor, { path, size }: Node): AsyncGenerator<Buffer> {
   const [parent, name] = split(path);
   const file = await cursor
     .to(parent)
@@ -93,12 +93,12 @@ async function* contentOf(cursor: Cursor, { path, size }: Node): AsyncGenerator<
  * last: nothing is written through one.
  */
 export async function restoreLayers(directory: string, layers: readonly Pick<Layer, 'chunks'>[], place: Place): Promise<void> {
-  const decided = decisions();
+  const decided = createDecisions();
   const root = await openFolder(directory);
-  const cursor = cursorIn(root, enterMade);
+  const cursor = createCursor(root, enterMade);
   try {
     for (const { chunks } of layers.toReversed()) {
-      const source = reader(pipeline(Readable.from(chunksOf(chunks, place)), createGunzip(), () => {}));
+      const source = createReader(pipeline(Readable.from(loadChunks(chunks, place)), createGunzip(), () => {}));
       const { nodes, removed } = JSON.parse(await source.line()) as Change;
       for (const node of nodes) {
         const wanted = decided.take(node);
@@ -114,20 +114,20 @@ export async function restoreLayers(directory: string, layers: readonly Pick<Lay
 }
 
 /** What the layers say about each path, from the latest back: the first that says something decides. */
-function decisions() {
+function createDecisions() {
   const decided = new Map<Path, Node | null>();
   /** Paths with something in them. */
   const parents = new Set<Path>();
   const isFree = ({ path, kind }: Node) =>
     !decided.has(path) &&
     (kind === 'directory' || !parents.has(path)) &&
-    parentsOf(path).every((parent) => !decided.has(parent) || decided.get(parent)?.kind === 'directory');
+    listParents(path).every((parent) => !decided.has(parent) || decided.get(parent)?.kind === 'directory');
   return {
     /** False if a later layer has decided about the path, or about what leads to it. */
     take(node: Node): boolean {
       if (!isFree(node)) return false;
       decided.set(node.path, node);
-      for (const parent of parentsOf(node.path)) parents.add(parent);
+      for (const parent of listParents(node.path)) parents.add(parent);
       return true;
     },
     remove(paths: readonly Path[]): void {
@@ -137,13 +137,13 @@ function decisions() {
   };
 }
 
-function parentsOf(path: Path): Path[] {
+function listParents(path: Path): Path[] {
   const found: Path[] = [];
   for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) found.push(path.slice(0, slash));
   return found;
 }
 
-async function* chunksOf(names: readonly string[], { objects, prefix, signal }: Place): AsyncGenerator<Uint8Array> {
+async function* loadChunks(names: readonly string[], { objects, prefix, signal }: Place): AsyncGenerator<Uint8Array> {
   for (const name of names) {
     const content = await objects.get(prefix + name, signal);
     if (!content) throw new Error(`The object store has lost ${prefix}${name}, a part of this run's workspace`);
@@ -154,7 +154,7 @@ async function* chunksOf(names: readonly string[], { objects, prefix, signal }: 
 }
 
 /** Reads a stream by lines and lengths. */
-function reader(stream: AsyncIterable<Buffer>) {
+function createReader(stream: AsyncIterable<Buffer>) {
   const parts = stream[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
   const more = async () => {
@@ -191,7 +191,7 @@ function reader(stream: AsyncIterable<Buffer>) {
 }
 
 /** Reads a file's content, and writes it if there is a cursor. */
-async function copy({ take }: ReturnType<typeof reader>, { path, size }: Node, cursor: Cursor | null): Promise<void> {
+async function copy({ take }: ReturnType<typeof createReader>, { path, size }: Node, cursor: Cursor | null): Promise<void> {
   const [parent, name] = split(path);
   const file = cursor && (await (await cursor.to(parent)).create(name));
   try {

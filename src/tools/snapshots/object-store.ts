@@ -40,7 +40,7 @@ interface S3Config {
 }
 
 /** Null: workspaces stay in the home, which all workers share. Throws a sentence if the settings are incomplete. */
-export function s3SettingsOf(config: S3Config): S3Settings | null {
+export function parseS3Settings(config: S3Config): S3Settings | null {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_REGION: region, S3_PREFIX: prefix } = config;
   if (!bucket) return null;
   if (!S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY)
@@ -54,10 +54,10 @@ const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 200;
 
 /** An S3 bucket, addressed by path, with any server that speaks S3. */
-export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof globalThis.fetch): Bucket {
-  const ask = requester(settings, fetch);
+export function createS3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof globalThis.fetch): Bucket {
+  const ask = createRequester(settings, fetch);
 
-  async function page(prefix: string, more: Record<string, string>): Promise<string> {
+  async function fetchPage(prefix: string, more: Record<string, string>): Promise<string> {
     const query = new URLSearchParams({ 'list-type': '2', prefix: root + prefix, ...more });
     const text = (await ask({ method: 'GET', path: `?${query}` })).toString();
     // A proxy's page names no keys either, and is not an empty bucket.
@@ -65,12 +65,12 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
     return text;
   }
 
-  async function* pagesOfFolders(prefix: string): AsyncGenerator<string> {
+  async function* fetchFolderPages(prefix: string): AsyncGenerator<string> {
     let token: string | undefined;
     for (let read = 0; read < MOST_PAGES; read += 1) {
-      const text = await page(prefix, { delimiter: '/', ...(token ? { 'continuation-token': token } : {}) });
+      const text = await fetchPage(prefix, { delimiter: '/', ...(token ? { 'continuation-token': token } : {}) });
       yield text;
-      const [next] = valuesOf(text, 'NextContinuationToken');
+      const [next] = parseValues(text, 'NextContinuationToken');
       if (next === undefined) return;
       if (next === token) break;
       token = next;
@@ -78,7 +78,7 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
     throw new ObjectStoreDown(endless(settings));
   }
 
-  const keysOf = async (prefix: string) => valuesOf(await page(prefix, {}), 'Key');
+  const listKeys = async (prefix: string) => parseValues(await fetchPage(prefix, {}), 'Key');
 
   return {
     async put(key, content, signal) {
@@ -91,8 +91,8 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
       }),
     async folders(prefix) {
       const found: string[] = [];
-      for await (const text of pagesOfFolders(prefix)) {
-        const commons = valuesOf(text, 'CommonPrefixes').flatMap((inner) => valuesOf(inner, 'Prefix'));
+      for await (const text of fetchFolderPages(prefix)) {
+        const commons = parseValues(text, 'CommonPrefixes').flatMap((inner) => parseValues(inner, 'Prefix'));
         found.push(...commons.map((folder) => folder.slice(root.length + prefix.length, -1)));
       }
       return found;
@@ -104,7 +104,7 @@ export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof
     async remove(prefix) {
       // From the start again: what a page continues after is removed.
       let last: string | undefined;
-      for (let keys = await keysOf(prefix); keys.length > 0; keys = await keysOf(prefix)) {
+      for (let keys = await listKeys(prefix); keys.length > 0; keys = await listKeys(prefix)) {
         if (keys[0] === last) throw new ObjectStoreDown(stillListed(settings, keys[0] as string));
         for (const key of keys) await ask({ method: 'DELETE', path: `/${key}` });
         last = keys[0];
@@ -136,7 +136,7 @@ const ELEMENTS = {
   Code: /<Code>([^<]*)<\/Code>/g,
 };
 
-const valuesOf = (xml: string, name: keyof typeof ELEMENTS): string[] =>
+const parseValues = (xml: string, name: keyof typeof ELEMENTS): string[] =>
   [...xml.matchAll(ELEMENTS[name])].map(([, value]) => value as string);
 
 interface Ask {
@@ -167,7 +167,7 @@ class Refused extends ObjectStoreDown {
   }
 }
 
-function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThis.fetch) {
+function createRequester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThis.fetch) {
   const { region, access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
   const base = baseOf(settings);
 
@@ -179,7 +179,7 @@ function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThi
     const response = await fetch(url, { ...options, ...(content ? { body: Buffer.from(content) } : {}) });
     const body = Buffer.from(await response.arrayBuffer());
     if (response.ok) return body;
-    const reason = `${response.status} ${valuesOf(body.toString(), 'Code')[0] ?? response.statusText}`;
+    const reason = `${response.status} ${parseValues(body.toString(), 'Code')[0] ?? response.statusText}`;
     const message = `The object store ${base} answered ${method} with ${reason}`;
     if (response.status >= 500 || response.status === 429) throw new Error(message);
     throw new Refused(response.status, `${message} (S3_BUCKET, S3_ACCESS_KEY_ID)`);

@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { asLack, outageOf } from '../../domain/outages.ts';
+import { asLack, findOutage } from '../../domain/outages.ts';
 import { removeFolder } from '../../folders/remove.ts';
 import { shareTop, shareWorkspace } from '../../toolrunner/workspaces.ts';
 import { type Layer, restoreLayers, storeLayer } from './layer.ts';
 import type { ObjectStore } from './object-store.ts';
-import { isEmpty, type Tree, treeChange, treeOf } from './tree.ts';
+import { findTreeChange, isEmpty, readTree, type Tree } from './tree.ts';
 
 /** A layer on record, with its place in the order. */
 interface StoredLayer extends Layer {
@@ -60,7 +60,7 @@ interface Options {
 }
 
 const ROOT = 'workspaces/';
-const keyOf = (task_id: string) => `${ROOT}${task_id}/`;
+const toKeyPrefix = (task_id: string) => `${ROOT}${task_id}/`;
 const DRAFT = '.draft-';
 /** After so long without a call, a copy is dropped; the next call restores it. */
 const UNUSED_MS = 10 * 60_000;
@@ -69,10 +69,10 @@ const LOOK_MS = 60_000;
 const SAME_MARK_MS = 1_000;
 
 /** Workspaces that are kept in an object store: workers need no file system in common, and one that dies takes nothing with it. */
-export async function storedWorkspaces({ parent, objects, record, log }: Options): Promise<StoredWorkspaces> {
+export async function openStoredWorkspaces({ parent, objects, record, log }: Options): Promise<StoredWorkspaces> {
   const copies = new Map<string, Copy>();
-  const inTurn = turns();
-  const placeOf = (task_id: string, signal: AbortSignal) => ({ objects, prefix: keyOf(task_id), signal });
+  const inTurn = createTurns();
+  const toPlace = (task_id: string, signal: AbortSignal) => ({ objects, prefix: toKeyPrefix(task_id), signal });
   await mkdir(parent, { recursive: true, mode: 0o711 });
   for (const name of await readdir(parent)) await removeFolder(join(parent, name));
 
@@ -83,14 +83,14 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
   }
 
   /** Makes the directory in a place that no tool sees, then moves it to its own. */
-  async function made(task_id: string, numbers: string[], fill: (draft: string) => Promise<void>): Promise<Copy> {
+  async function createCopy(task_id: string, numbers: string[], fill: (draft: string) => Promise<void>): Promise<Copy> {
     await drop(task_id);
     const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
     try {
       await fill(draft);
       const directory = join(parent, task_id);
       await rename(draft, directory);
-      const tree = await treeOf(directory);
+      const tree = await readTree(directory);
       const copy = { directory, numbers, tree, users: 0, used_at: performance.now(), spoilt: false };
       copies.set(task_id, copy);
       return copy;
@@ -99,25 +99,25 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
     }
   }
 
-  const restored = (task_id: string, layers: StoredLayer[], signal: AbortSignal): Promise<Copy> =>
-    made(
+  const restoreCopy = (task_id: string, layers: StoredLayer[], signal: AbortSignal): Promise<Copy> =>
+    createCopy(
       task_id,
       layers.map(({ number }) => number),
       async (draft) => {
-        await restoreLayers(draft, layers, placeOf(task_id, signal));
+        await restoreLayers(draft, layers, toPlace(task_id, signal));
         await shareTop(draft);
       },
     );
 
   /** The first copy of a run. If another worker was faster, its files are used. */
   async function first(task_id: string, fill: (into: string) => Promise<void>, signal: AbortSignal): Promise<Copy> {
-    const copy = await made(task_id, [], async (draft) => {
+    const copy = await createCopy(task_id, [], async (draft) => {
       await fill(draft);
       await shareWorkspace(draft);
     });
-    const change = treeChange(new Map(), copy.tree);
-    const number = await record.first(task_id, await storeLayer(copy.directory, change, placeOf(task_id, signal)));
-    if (number === null) return restored(task_id, await record.of(task_id), signal);
+    const change = findTreeChange(new Map(), copy.tree);
+    const number = await record.first(task_id, await storeLayer(copy.directory, change, toPlace(task_id, signal)));
+    if (number === null) return restoreCopy(task_id, await record.of(task_id), signal);
     copy.numbers = [number];
     return copy;
   }
@@ -128,14 +128,14 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
     const layers = await record.of(task_id);
     if (layers.length === 0 && fill) return first(task_id, fill, signal);
     const same = copy && !copy.spoilt && String(copy.numbers) === String(layers.map(({ number }) => number));
-    return same ? copy : restored(task_id, layers, signal);
+    return same ? copy : restoreCopy(task_id, layers, signal);
   }
 
   async function store(task_id: string, copy: Copy, { save, signal }: { save: RecordLayer; signal: AbortSignal }): Promise<void> {
-    const found = await treeOf(copy.directory);
-    const change = treeChange(copy.tree, found);
+    const found = await readTree(copy.directory);
+    const change = findTreeChange(copy.tree, found);
     if (isEmpty(change)) return;
-    const number = await save(await storeLayer(copy.directory, change, placeOf(task_id, signal)));
+    const number = await save(await storeLayer(copy.directory, change, toPlace(task_id, signal)));
     if (number === null) {
       copy.spoilt = true;
       return;
@@ -164,7 +164,7 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
         const copy = copies.get(task_id);
         if (!copy) return;
         try {
-          if (save) await lasting(() => store(task_id, copy, { save, signal }), signal, log);
+          if (save) await retryWhileDown(() => store(task_id, copy, { save, signal }), signal, log);
         } finally {
           copy.users -= 1;
           copy.used_at = performance.now();
@@ -174,7 +174,7 @@ export async function storedWorkspaces({ parent, objects, record, log }: Options
       inTurn(task_id, async () => {
         await drop(task_id);
         await record.forget(task_id);
-        await objects.remove(keyOf(task_id));
+        await objects.remove(toKeyPrefix(task_id));
       }),
     kept: () => objects.folders(ROOT),
     async close() {
@@ -194,13 +194,13 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
 /** Tries again for as long as the object store or the database is unavailable, so that what a call has made is not lost. */
-async function lasting(store: () => Promise<void>, signal: AbortSignal, log: Options['log']): Promise<void> {
+async function retryWhileDown(store: () => Promise<void>, signal: AbortSignal, log: Options['log']): Promise<void> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       return await store();
     } catch (error) {
       signal.throwIfAborted();
-      if (!outageOf(error)) throw error;
+      if (!findOutage(error)) throw error;
       log(`A workspace is not stored yet, trying again: ${(asLack(error) as Error).message}`);
       await wait(pause, undefined, { signal }).catch(() => {});
     }
@@ -208,7 +208,7 @@ async function lasting(store: () => Promise<void>, signal: AbortSignal, log: Opt
 }
 
 /** Work on the same thing happens one after the other. */
-function turns() {
+function createTurns() {
   const last = new Map<string, Promise<unknown>>();
   return <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const turn = (last.get(key) ?? Promise.resolve()).then(work, work);

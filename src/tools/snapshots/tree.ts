@@ -17,7 +17,7 @@ export interface Node {
   target?: string;
 }
 
-interface Found {
+interface TreeEntry {
   node: Node;
   /** Changes whenever the file does. */
   mark: string;
@@ -26,7 +26,7 @@ interface Found {
 }
 
 /** By its path, everything that is in a directory. */
-export type Tree = Map<Path, Found>;
+export type Tree = Map<Path, TreeEntry>;
 
 /** The owner's rights that reading takes. */
 const TO_READ = 0o500;
@@ -35,13 +35,13 @@ const TO_READ = 0o500;
  * Reads a directory without following links. Sockets, pipes and devices are left out, and what vanishes meanwhile. So is what cannot be
  * looked at; it makes the workspace count as full.
  */
-export async function treeOf(directory: string): Promise<Tree> {
+export async function readTree(directory: string): Promise<Tree> {
   const tree: Tree = new Map();
   await walkFolder(directory, {
     rights: TO_READ,
     see({ path, found, target }) {
       const kind = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : found.isSymbolicLink() ? 'link' : null;
-      if (kind) tree.set(path, foundIn(nodeOf(path, kind, found), found, target));
+      if (kind) tree.set(path, toTreeEntry(toNode(path, kind, found), found, target));
       return true;
     },
     miss: () => true,
@@ -53,7 +53,7 @@ const PERMISSIONS = 0o777n;
 /** New files in such a directory get its group. */
 const WITH_GROUP = 0o2777n;
 
-const nodeOf = (path: Path, kind: Node['kind'], found: EntryStats): Node => ({
+const toNode = (path: Path, kind: Node['kind'], found: EntryStats): Node => ({
   path,
   kind,
   mode: Number(found.mode & (kind === 'directory' ? WITH_GROUP : PERMISSIONS)),
@@ -62,13 +62,13 @@ const nodeOf = (path: Path, kind: Node['kind'], found: EntryStats): Node => ({
   size: kind === 'file' ? Number(found.size) : 0,
 });
 
-function foundIn(bare: Node, found: EntryStats, target: string): Found {
+function toTreeEntry(bare: Node, found: EntryStats, target: string): TreeEntry {
   const node = bare.kind === 'link' ? { ...bare, target } : bare;
-  return { node, mark: markOf(node, found), changed_at: Number(found.ctimeMs) };
+  return { node, mark: toMark(node, found), changed_at: Number(found.ctimeMs) };
 }
 
 /** What is in a directory has separate marks. */
-function markOf({ kind, mode, size, target }: Node, { ino, mtimeNs, ctimeNs }: EntryStats): string {
+function toMark({ kind, mode, size, target }: Node, { ino, mtimeNs, ctimeNs }: EntryStats): string {
   return kind === 'directory' ? `${kind} ${mode}` : [kind, mode, size, target, ino, mtimeNs, ctimeNs].join(' ');
 }
 
@@ -79,7 +79,7 @@ export interface Change {
   removed: Path[];
 }
 
-export function treeChange(earlier: Tree, later: Tree): Change {
+export function findTreeChange(earlier: Tree, later: Tree): Change {
   const nodes = [...later].filter(([path, { mark }]) => earlier.get(path)?.mark !== mark).map(([, { node }]) => node);
   return { nodes, removed: [...earlier.keys()].filter((path) => !later.has(path)) };
 }

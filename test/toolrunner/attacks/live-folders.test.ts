@@ -20,10 +20,10 @@ import { type ConfinedProcess, shareWithTools, startToolRunner } from '../../../
 import type { PythonToolRunner } from '../../../src/toolrunner/python-tool-runner.ts';
 import { type Layer, restoreLayers, storeLayer } from '../../../src/tools/snapshots/layer.ts';
 import type { ObjectStore } from '../../../src/tools/snapshots/object-store.ts';
-import { storedWorkspaces } from '../../../src/tools/snapshots/stored-workspaces.ts';
-import { treeChange, treeOf } from '../../../src/tools/snapshots/tree.ts';
-import { withinLimits } from '../../../src/tools/workspace-limits.ts';
-import { workspaces as workspacesIn } from '../../../src/tools/workspaces.ts';
+import { openStoredWorkspaces } from '../../../src/tools/snapshots/stored-workspaces.ts';
+import { findTreeChange, readTree } from '../../../src/tools/snapshots/tree.ts';
+import { runWithinLimits } from '../../../src/tools/workspace-limits.ts';
+import { createWorkspaces as workspacesIn } from '../../../src/tools/workspaces.ts';
 import { MAIN_TIERS } from '../support.ts';
 import { STORM } from './storm.ts';
 
@@ -119,7 +119,7 @@ describe.each(Object.entries(MAIN_TIERS))(
       const directory = workspace('measured');
       await storm(directory);
       await times(150, () =>
-        withinLimits(LIMITS, async ({ enter }) => {
+        runWithinLimits(LIMITS, async ({ enter }) => {
           await enter(directory);
           return { content: 'done', failed: false };
         }),
@@ -134,7 +134,7 @@ describe.each(Object.entries(MAIN_TIERS))(
       const layers: Layer[] = [];
       const place = { objects, prefix: 'run/', signal };
       await times(60, async () => {
-        layers.push(await storeLayer(directory, treeChange(new Map(), await treeOf(directory)), place));
+        layers.push(await storeLayer(directory, findTreeChange(new Map(), await readTree(directory)), place));
       });
       expect(objects.contents()).toContain('ownown');
       expect(objects.contents()).not.toContain(outside.secret);
@@ -177,7 +177,7 @@ describe.each(Object.entries(MAIN_TIERS))(
         return String(layers.length);
       };
       const record = { of: async () => layers, first: (_id: string, layer: Layer) => save(layer), forget: async () => {} };
-      const stored = await storedWorkspaces({ parent: join(parent), objects, record, log: () => {} });
+      const stored = await openStoredWorkspaces({ parent: join(parent), objects, record, log: () => {} });
       const fill = async (into: string) => writeFileSync(join(into, 'README'), 'given');
       const directory = await stored.enter('bucket', fill, signal);
       const { kill } = await storm(directory);

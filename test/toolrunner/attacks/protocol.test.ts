@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toAnswer } from '../../../src/toolrunner/answer.ts';
-import { frameReader } from '../../../src/toolrunner/frame.ts';
+import { createFrameReader } from '../../../src/toolrunner/frame.ts';
 import { type Bench, CONFINED, openBench } from '../support.ts';
 
 /** Numbers that look random and are the same every time. */
@@ -153,6 +153,6 @@ describe('frames', () => {
 });
 
 function parse(bytes: Buffer) {
-  const reader = frameReader();
+  const reader = createFrameReader();
   return reader.add(bytes) ? reader.frame() : null;
 }

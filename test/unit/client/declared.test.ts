@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Installed, World } from '../../../src/main/declared/installed.ts';
 import { DECLARED_KINDS, type NamedType } from '../../../src/main/declared/kinds.ts';
-import { planOf } from '../../../src/main/declared/plan.ts';
+import { buildPlan } from '../../../src/main/declared/plan.ts';
 import { readDeclared } from '../../../src/main/declared/read.ts';
 import { planJson, planText } from '../../../src/main/declared/show.ts';
 
@@ -87,7 +87,7 @@ describe('a plan', () => {
 
   it('changes only fields that are declared and differ', async () => {
     const items = await declared(AGENT.replace('Add.', 'Add well.'));
-    const plan = planOf(items, worldOf([...ADDER]));
+    const plan = buildPlan(items, worldOf([...ADDER]));
     expect(planJson(plan)).toEqual({
       steps: [
         {
@@ -100,24 +100,24 @@ describe('a plan', () => {
       ],
       unchanged: 0,
     });
-    expect(planOf(await declared(AGENT), worldOf([...ADDER]))).toEqual({ steps: [], unchanged: 1 });
+    expect(buildPlan(await declared(AGENT), worldOf([...ADDER]))).toEqual({ steps: [], unchanged: 1 });
   });
 
   it('refers to what is there and to what it will create, and fills in defaults of a budget', async () => {
     const budget = { max_cost_usd: null, max_tokens: 10, max_seconds: null, on_exhausted: 'wait' };
     const sums = ['workflow', 'w1', { title: 'Sums', agent_id: 'a1', budget }] as const;
-    expect(planOf(await declared(WORKFLOW), worldOf([...ADDER], [...sums]))).toMatchObject({ steps: [], unchanged: 1 });
-    const both = planOf(await declared(`${WORKFLOW}---\n${AGENT}`), worldOf());
+    expect(buildPlan(await declared(WORKFLOW), worldOf([...ADDER], [...sums]))).toMatchObject({ steps: [], unchanged: 1 });
+    const both = buildPlan(await declared(`${WORKFLOW}---\n${AGENT}`), worldOf());
     expect(both.steps.map(({ action, title }) => `${action} ${title}`)).toEqual(['create adder', 'create Sums']);
     const missing = await declared(WORKFLOW);
-    expect(() => planOf(missing, worldOf())).toThrow('There is no agent "adder", here or in the files');
+    expect(() => buildPlan(missing, worldOf())).toThrow('There is no agent "adder", here or in the files');
   });
 
   it('compares a guardrail with the defaults of its type', async () => {
     const config = { forbidden_patterns: ['x'], required_patterns: [], min_length: null, max_length: null };
     const installed = worldOf(['guardrail', 'g1', { name: 'no-x', guardrail_type: 'prompt', config }]);
     const text = 'kind: guardrail\nname: no-x\nguardrail_type: prompt\nconfig: {forbidden_patterns: [x]}\n';
-    expect(planOf(await declared(text), installed).steps).toEqual([]);
+    expect(buildPlan(await declared(text), installed).steps).toEqual([]);
   });
 
   it('deletes what may be pruned, of the kinds in the files, users before what they use', async () => {
@@ -129,7 +129,7 @@ describe('a plan', () => {
       ['workflow', 'w2', { title: 'Old' }],
     );
     const items = await declared(`${WORKFLOW}---\n${AGENT}`);
-    const plan = planOf(items, world, new Set(['a1', 'a2', 's1', 'w2']));
+    const plan = buildPlan(items, world, new Set(['a1', 'a2', 's1', 'w2']));
     expect(plan.steps.map(({ action, kind, title }) => `${action} ${kind.type} ${title}`)).toEqual([
       'create workflow Sums',
       'delete workflow Old',
@@ -141,15 +141,15 @@ describe('a plan', () => {
   it('does not guess between workflows of one title', async () => {
     const world = worldOf([...ADDER], ['workflow', 'w1', { title: 'Sums' }], ['workflow', 'w2', { title: 'Sums' }]);
     const items = await declared(WORKFLOW);
-    expect(() => planOf(items, world)).toThrow('Several of your workflows have the title "Sums"; add the id of one');
+    expect(() => buildPlan(items, world)).toThrow('Several of your workflows have the title "Sums"; add the id of one');
     const exact = await declared(`${WORKFLOW}id: w2\n`);
-    expect(planOf(exact, world).steps).toMatchObject([{ action: 'change', id: 'w2' }]);
+    expect(buildPlan(exact, world).steps).toMatchObject([{ action: 'change', id: 'w2' }]);
   });
 
   it('shows long texts line by line, and sums', async () => {
     const world = worldOf(['agent', 'a1', { name: 'adder', system_prompt: 'One.\nTwo.\nThree.\n', model: null }]);
     const items = await declared('kind: agent\nname: adder\nmodel: m\nsystem_prompt: |\n  One.\n  Zwei.\n  Three.\n');
-    expect(planText(planOf(items, world)).split('\n')).toEqual([
+    expect(planText(buildPlan(items, world)).split('\n')).toEqual([
       '~ agent adder',
       '    system_prompt',
       '      - Two.',

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerTo, isRemote, wordsByCommand } from '../../../src/main/help.mjs';
 import { COMPLETION_SCRIPTS } from '../../../src/main/remote/completion-scripts.ts';
-import { loginFile, removeLogin, storedLogin, storeLogin } from '../../../src/main/remote/login.ts';
-import { JSON_OPTION, parsed, UsageError } from '../../../src/main/remote/options.ts';
+import { loadLogin, loginFile, removeLogin, storeLogin } from '../../../src/main/remote/login.ts';
+import { JSON_OPTION, parseOptions, UsageError } from '../../../src/main/remote/options.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('a command line that is wrong', () => {
     [[], 'The task is missing'],
     [['a', 'b', 'hunter2'], 'It takes 2 words, not 3'],
   ])('%j is refused with the usage, and is not repeated', (args, reason) => {
-    const read = () => parsed('approve', args, { options: JSON_OPTION, words: ['task', 'call?'] });
+    const read = () => parseOptions('approve', args, { options: JSON_OPTION, words: ['task', 'call?'] });
     expect(read).toThrow(UsageError);
     expect(read).toThrow(reason);
     expect(read).toThrow('perdura approve <task> [<call>]');
@@ -36,15 +36,15 @@ describe('what perdura login stores', () => {
     await storeLogin(config, { ...login, token: 'older' });
     const file = await storeLogin(config, login);
     expect([file, (await stat(file)).mode & 0o777]).toEqual([loginFile(config), 0o600]);
-    expect(await storedLogin(config)).toEqual(login);
-    expect([await removeLogin(config), await storedLogin(config), await removeLogin(config)]).toEqual([true, null, false]);
+    expect(await loadLogin(config)).toEqual(login);
+    expect([await removeLogin(config), await loadLogin(config), await removeLogin(config)]).toEqual([true, null, false]);
   });
 
   it('is not used if others can read it', async () => {
     const config = { XDG_CONFIG_HOME: join(folder, 'open') } as Parameters<typeof storeLogin>[0];
     const file = await storeLogin(config, login);
     await chmod(file, 0o640);
-    await expect(storedLogin(config)).rejects.toThrow(`${file} holds an access token and can be read by others; run chmod 600`);
+    await expect(loadLogin(config)).rejects.toThrow(`${file} holds an access token and can be read by others; run chmod 600`);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(login);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lineOf } from '../../../src/main/remote/show-run.ts';
+import { formatEvent } from '../../../src/main/remote/show-run.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
 
@@ -12,5 +12,5 @@ it.each([
   [{ type: 'message_delta', data: { delta: 'Tw' } }, null],
   [{ type: 'log', data: { event: 'tool_result', detail: '\u001b[2J\u009bhidden\u0007' } }, '12:00:00  tool_result: [2Jhidden'],
 ])('%j is one line that cannot steer a terminal', (event, line) => {
-  expect(lineOf({ ...event, timestamp } as Parameters<typeof lineOf>[0])).toBe(line);
+  expect(formatEvent({ ...event, timestamp } as Parameters<typeof formatEvent>[0])).toBe(line);
 });

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bare, unknownFields } from '../../../src/api/http/fields.ts';
+import { findUnknownFields, unwrapSchema } from '../../../src/api/http/fields.ts';
 import type { Endpoint } from '../../../src/contracts/endpoint.ts';
 import { PROTECTIONS, protects } from '../../../src/contracts/protections.ts';
 
@@ -20,7 +20,7 @@ const endpoints = [...new Set(modules.flatMap((module) => endpointsIn({ ...modul
 
 /** The fields of a body; null if it takes any field, or is not an object. */
 function fieldsOf({ body }: Endpoint): Record<string, z.ZodType> | null {
-  const form = body && bare(body);
+  const form = body && unwrapSchema(body);
   if (!(form instanceof z.ZodObject)) return null;
   const { catchall } = form.def;
   return catchall && !(catchall instanceof z.ZodNever) ? null : (form.shape as Record<string, z.ZodType>);
@@ -50,7 +50,7 @@ describe('a field that protects', () => {
   it.each(bodies)('is refused by $name if it is not a field there', ({ endpoint, fields }) => {
     for (const [name, owner] of PROTECTIONS) {
       for (const sent of spellings(name).filter((one) => !(one in fields))) {
-        const [found] = unknownFields(endpoint.body as z.ZodType, { [sent]: [] });
+        const [found] = findUnknownFields(endpoint.body as z.ZodType, { [sent]: [] });
         expect(found, sent).toMatchObject({ refused: true });
         if (!(name in fields)) expect(found?.message, sent).toContain(`is a field of ${owner}`);
       }

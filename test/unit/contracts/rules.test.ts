@@ -7,10 +7,10 @@ import {
   fieldAliases,
   isProtective,
   isStorable,
-  patchOf,
   protective,
   QueryInt,
   toolSchema,
+  toPatchSchema,
 } from '../../../src/contracts/common.ts';
 import { CustomToolCreate, EnvConfig } from '../../../src/contracts/custom-tools.ts';
 import { crud, endpoint, IdParams } from '../../../src/contracts/endpoint.ts';
@@ -198,7 +198,7 @@ describe('helpers of contracts', () => {
   });
 
   it('make a patch without defaults, so that a key that was not sent stays absent', () => {
-    const patch = patchOf(z.object({ a: z.string().default('x'), b: z.int(), c: z.string().nullable().default(null) }));
+    const patch = toPatchSchema(z.object({ a: z.string().default('x'), b: z.int(), c: z.string().nullable().default(null) }));
     expect(patch.parse({})).toEqual({});
     expect(patch.parse({ c: null, b: 1 })).toEqual({ b: 1, c: null });
     expect(messages(patch, { a: 1 })).toEqual(['`a` must be text']);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Cadence,
-  dueBetween,
   engineCadence,
+  findNextDue,
   isFiller,
-  nextDue,
+  listDueTimes,
+  listNextDue,
   shortestGap,
-  upcoming,
 } from '../../../src/domain/cadence.ts';
-import { offsetsAround, parseCron, timeZoneOf, writeCron } from '../../../src/domain/cron.ts';
+import { findTimeZone, listOffsets, parseCron, writeCron } from '../../../src/domain/cron.ts';
 
 const at = (text: string) => Date.parse(text);
 const byCron = (cron: string, time_zone = 'UTC', start = '2027-01-01T00:00:00Z', end?: string): Cadence => ({
@@ -16,7 +16,7 @@ const byCron = (cron: string, time_zone = 'UTC', start = '2027-01-01T00:00:00Z',
 });
 /** The next due times, as UTC without what does not differ. */
 const due = (cadence: Cadence, count: number, after = '2027-01-01T00:00:00Z') =>
-  upcoming(cadence, { after: at(after) - 1, count }).map((time) => new Date(time).toISOString().slice(0, 16));
+  listNextDue(cadence, { after: at(after) - 1, count }).map((time) => new Date(time).toISOString().slice(0, 16));
 
 describe('a cron expression', () => {
   it.each([
@@ -90,13 +90,13 @@ describe('what is due by a cron expression', () => {
   it('lies between its start, to the second, and its end, both inclusive', () => {
     const cadence = byCron('0 * * * *', 'UTC', '2027-01-01T10:00:00.700Z', '2027-01-01T12:00:00Z');
     expect(due(cadence, 9, '2026-01-01T00:00:00Z')).toEqual(['2027-01-01T10:00', '2027-01-01T11:00', '2027-01-01T12:00']);
-    expect(nextDue(cadence, at('2027-01-01T12:00:00Z'))).toBeNull();
+    expect(findNextDue(cadence, at('2027-01-01T12:00:00Z'))).toBeNull();
     expect(due(byCron('0 * * * *', 'UTC', '2027-01-01T10:00:01Z'), 1, '2026-01-01T00:00:00Z')).toEqual(['2027-01-01T11:00']);
   });
 
   it('in a span is the latest, however rare', () => {
     const between = (cron: string, limit: number) =>
-      dueBetween(byCron(cron), { after: at('2027-01-01T00:00:00Z'), until: at('2029-02-01T00:00:00Z'), limit }).map((time) =>
+      listDueTimes(byCron(cron), { after: at('2027-01-01T00:00:00Z'), until: at('2029-02-01T00:00:00Z'), limit }).map((time) =>
         new Date(time).toISOString().slice(0, 16),
       );
     expect(between('0 0 1 1 *', 9)).toEqual(['2028-01-01T00:00', '2029-01-01T00:00']);
@@ -146,14 +146,14 @@ describe('what the engine is given for a cron expression', () => {
       ['5 0 1 */2 mon', 'Pacific/Auckland'],
       ['15 1 * * *', 'Asia/Kathmandu'],
     ]) {
-      const wanted = upcoming(byCron(cron!, zone), { after: at('2027-01-01T00:00:00Z'), count: 20 });
-      const merged = given(cron!, zone!).flatMap((utc) => upcoming(byCron(utc), { after: wanted[0]! - 1, count: 200 }));
+      const wanted = listNextDue(byCron(cron!, zone), { after: at('2027-01-01T00:00:00Z'), count: 20 });
+      const merged = given(cron!, zone!).flatMap((utc) => listNextDue(byCron(utc), { after: wanted[0]! - 1, count: 200 }));
       expect(wanted.filter((time) => !merged.includes(time))).toEqual([]);
     }
   });
 
   it('has the offsets of summer and winter, and of what a zone changes now and then', () => {
-    const hours = (zone: string) => offsetsAround(zone, at('2026-11-23T00:00:00Z')).map((offset) => offset / 3_600_000);
+    const hours = (zone: string) => listOffsets(zone, at('2026-11-23T00:00:00Z')).map((offset) => offset / 3_600_000);
     expect(hours('Europe/Berlin')).toEqual([1, 2]);
     expect(hours('Africa/Casablanca')).toEqual([0, 1]);
     expect(hours('Australia/Lord_Howe')).toEqual([10.5, 11]);
@@ -162,7 +162,7 @@ describe('what the engine is given for a cron expression', () => {
 });
 
 it('a time zone has the spelling of its database, and no offset is one', () => {
-  expect(['europe/berlin', 'Europe/Berlin', 'US/Pacific', 'utc', '+02:00', 'Mars/Phobos', 'Local', ''].map(timeZoneOf)).toEqual([
-    ...['Europe/Berlin', 'Europe/Berlin', 'US/Pacific', 'UTC', null, null, null, null],
-  ]);
+  expect(['europe/berlin', 'Europe/Berlin', 'US/Pacific', 'utc', '+02:00', 'Mars/Phobos', 'Local', ''].map(findTimeZone)).toEqual(
+    [...['Europe/Berlin', 'Europe/Berlin', 'US/Pacific', 'UTC', null, null, null, null]],
+  );
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readArguments } from '../../../src/domain/arguments.ts';
+import { parseArguments } from '../../../src/domain/arguments.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
-import { exactly, isExactNumber, parseExact, rounded } from '../../../src/domain/exact-json.ts';
+import { exactly, isExactNumber, parseExact, toDoubles } from '../../../src/domain/exact-json.ts';
 import { redactor } from '../../../src/domain/redaction.ts';
 import { shorterAsTsv } from '../../../src/domain/tsv.ts';
 
@@ -25,11 +25,11 @@ describe('an integer that a double cannot hold', () => {
   });
 
   it('is a double for code that calculates', () => {
-    expect(rounded(parseExact(`{"a": [${ID}, {"b": null}], "c": "x"}`))).toEqual({ a: [Number(ID), { b: null }], c: 'x' });
+    expect(toDoubles(parseExact(`{"a": [${ID}, {"b": null}], "c": "x"}`))).toEqual({ a: [Number(ID), { b: null }], c: 'x' });
   });
 
   it('is part of what distinguishes calls', () => {
-    const [one, other] = [ID, '1234567890123456788'].map((id) => readArguments(`{"b": 1, "id": ${id}}`));
+    const [one, other] = [ID, '1234567890123456788'].map((id) => parseArguments(`{"b": 1, "id": ${id}}`));
     expect(Number(ID)).toBe(Number('1234567890123456788'));
     expect(canonicalJson(one)).not.toBe(canonicalJson(other));
     expect(canonicalJson(one)).toBe(`{"arguments":{"b":1,"id":${ID}}}`);

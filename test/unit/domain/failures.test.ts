@@ -3,18 +3,18 @@ import {
   AppError,
   conflict,
   foreign,
+  formatRefusal,
   isSecretNotGranted,
   notFound,
   one,
   overLimit,
-  refusalIn,
   secretNotGranted,
   secretRefusal,
   tokenMissing,
   unprocessable,
 } from '../../../src/domain/errors.ts';
-import { asLack, asOutage, type Outage, OutageError, outageOf } from '../../../src/domain/outages.ts';
-import { OutsideRefused, outsideRefusalIn, outsideSentence, shortened } from '../../../src/domain/outside.ts';
+import { asLack, asOutage, findOutage, type Outage, OutageError } from '../../../src/domain/outages.ts';
+import { findOutsideRefusal, OutsideRefused, outsideSentence, truncate } from '../../../src/domain/outside.ts';
 
 describe('a refusal', () => {
   it.each<[string, () => AppError, Partial<AppError>]>([
@@ -83,7 +83,7 @@ describe('a refusal', () => {
       null,
       null,
     ]);
-    expect([refused, missing, other].map(refusalIn)).toEqual(['secret_not_granted: no', 'token_missing: none', 'x']);
+    expect([refused, missing, other].map(formatRefusal)).toEqual(['secret_not_granted: no', 'token_missing: none', 'x']);
   });
 });
 
@@ -92,7 +92,7 @@ describe('what came from outside and is too large', () => {
 
   it('is found among the causes of an error', () => {
     const deep = new Error('outer', { cause: new Error('inner', { cause: refused }) });
-    expect([refused, deep, new Error('x'), new Error('x', { cause: 'y' }), null].map(outsideRefusalIn)).toEqual([
+    expect([refused, deep, new Error('x'), new Error('x', { cause: 'y' }), null].map(findOutsideRefusal)).toEqual([
       ...[refused, refused, null, null, null],
     ]);
     expect(outsideSentence(deep)).toBe('answer_too_large: outer');
@@ -101,9 +101,9 @@ describe('what came from outside and is too large', () => {
   });
 
   it('is quoted in part', () => {
-    expect(shortened('x'.repeat(2_000))).toBe('x'.repeat(2_000));
-    expect(shortened('x'.repeat(2_001))).toBe(`${'x'.repeat(2_000)} [cut here: 1 more characters]`);
-    expect(shortened('ab😀', 3)).toBe('ab\ufffd [cut here: 1 more characters]');
+    expect(truncate('x'.repeat(2_000))).toBe('x'.repeat(2_000));
+    expect(truncate('x'.repeat(2_001))).toBe(`${'x'.repeat(2_000)} [cut here: 1 more characters]`);
+    expect(truncate('ab😀', 3)).toBe('ab\ufffd [cut here: 1 more characters]');
   });
 });
 
@@ -118,7 +118,7 @@ describe('an outage', () => {
   ];
   const MARKED: Outage = { code: 'database_unavailable', sentence: 'The database is unreachable' };
   const seen = (error: unknown) => {
-    const outage = outageOf(error);
+    const outage = findOutage(error);
     return outage && [outage.code, outage.sentence];
   };
 
@@ -148,7 +148,7 @@ describe('an outage', () => {
     const lack = asLack(new Error('outer', { cause: failed(code) }), 'the workspaces (PERDURA_HOME)') as OutageError;
     expect(lack).toBeInstanceOf(OutageError);
     expect([lack.message, String(lack.stack), lack.cause].join()).not.toContain('/secret');
-    expect(outageOf(lack)?.code).toBe(outageOf(failed(code))?.code);
+    expect(findOutage(lack)?.code).toBe(findOutage(failed(code))?.code);
     const names = code === 'ENOSPC' || code === 'EDQUOT';
     expect(lack.message.includes('no room for the workspaces (PERDURA_HOME); make room there')).toBe(names);
   });
@@ -165,8 +165,8 @@ describe('an outage', () => {
     const error = new OutageError(MARKED, cause);
     expect(error).toMatchObject({ code: MARKED.code, cause, message: 'The database is unreachable: connect ECONNREFUSED' });
     for (const found of [error, new Error('x', { cause: error }), { code: 'x', meta: { ...error.meta } } as object])
-      expect(outageOf(found)).toBe(MARKED);
-    expect(outageOf(asOutage(new Error('x'), MARKED))).toBe(MARKED);
+      expect(findOutage(found)).toBe(MARKED);
+    expect(findOutage(asOutage(new Error('x'), MARKED))).toBe(MARKED);
     const several = new AggregateError([new Error('a'), new Error('b')]);
     expect(new OutageError(MARKED, several).message).toBe('The database is unreachable: a; b');
     expect(new OutageError(MARKED, null).message).toBe(MARKED.sentence);
@@ -182,6 +182,6 @@ describe('an outage', () => {
     ...['23505', '42P01', 'ECONNREFUSED', 'ENOTFOUND', 'P2002', 'P20240', 'constructor'].map((code) => ({ code })),
     ...[{ meta: { outage: MARKED } }, { message: 'constructor' }, {}, null, 'ENOSPC', undefined, ring],
   ])('is none in %j', (error) => {
-    expect(outageOf(error)).toBeNull();
+    expect(findOutage(error)).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { headerFault } from '../../../src/domain/header-value.ts';
-import { targetOf } from '../../../src/tools/mcp/config.ts';
+import { resolveTarget } from '../../../src/tools/mcp/config.ts';
 
 const UNSENDABLE = ['one\ntwo', 'one\r\ntwo', 'nul\0', 'line\u2028separator', 'pä\u0142'];
 
@@ -21,10 +21,10 @@ describe('a secret for a header', () => {
       ...{ id: 'x', name: 'far', network: false, paths: [], transport_type: 'http' as const },
       connection_config: { url: 'http://127.0.0.1:9/mcp', headers: { Accept: 'x', Authorization: 'Bearer {{token:far}}' } },
     };
-    await expect(targetOf(server, async () => text)).rejects.toThrow(
+    await expect(resolveTarget(server, async () => text)).rejects.toThrow(
       'The MCP server far cannot be called: its header Authorization has a line break',
     );
-    await expect(targetOf(server, async () => 'fine')).resolves.toMatchObject({
+    await expect(resolveTarget(server, async () => 'fine')).resolves.toMatchObject({
       endpoint: { headers: { Authorization: 'Bearer fine' } },
     });
   });

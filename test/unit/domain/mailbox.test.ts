@@ -30,9 +30,9 @@ describe('a mailbox', () => {
   });
 
   it('replaces everything when more is put than it holds', async () => {
-    const box = mailbox<string>({ most: 2, instead: 'lost', sizeOf: () => 1 });
+    const box = mailbox<string>({ most: 2, instead: 'lost', getSize: () => 1 });
     for (const item of ['a', 'b']) box.put(item);
-    const full = mailbox<string>({ most: 2, instead: 'lost', sizeOf: () => 1 });
+    const full = mailbox<string>({ most: 2, instead: 'lost', getSize: () => 1 });
     for (const item of ['a', 'b', 'c', 'd']) full.put(item);
     box.end();
     full.end();
@@ -45,7 +45,7 @@ describe('a mailbox', () => {
     const counted = (change: number) => {
       kept += change;
     };
-    const box = mailbox<string>({ most: 4, instead: 'lost', sizeOf: ({ length }) => length, counted });
+    const box = mailbox<string>({ most: 4, instead: 'lost', getSize: ({ length }) => length, onSizeChange: counted });
     const reader = box.read();
     const sizes: number[] = [];
     const put = (...items: string[]) => {
@@ -77,7 +77,7 @@ describe('a mailbox', () => {
     expect(timers()).toBe(before);
     unlimited.put('a');
     expect((await first).value).toBe('a');
-    const box = mailbox<string>({ most: 2, instead: 'idle', sizeOf: () => 1, idle_ms: 60_000 });
+    const box = mailbox<string>({ most: 2, instead: 'idle', getSize: () => 1, idle_ms: 60_000 });
     const patient = box.read();
     const next = patient.next();
     box.put('b');
@@ -90,7 +90,7 @@ describe('a mailbox', () => {
   });
 
   it('hands on the replacement to a reader that has waited too long, and what comes after it', async () => {
-    const box = mailbox<string>({ most: 2, instead: 'idle', sizeOf: () => 1, idle_ms: 5 });
+    const box = mailbox<string>({ most: 2, instead: 'idle', getSize: () => 1, idle_ms: 5 });
     const reader = box.read();
     expect((await reader.next()).value).toBe('idle');
     box.put('a');

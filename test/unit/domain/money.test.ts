@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BudgetLimits, exhaustedBy } from '../../../src/domain/budget.ts';
-import { addUsage, costOf, countedTokens, MOST_COUNTED, NO_USAGE } from '../../../src/domain/usage.ts';
+import { type BudgetLimits, findExhaustedLimit } from '../../../src/domain/budget.ts';
+import { addUsage, calculateCost, MOST_COUNTED, NO_USAGE, sumTokens } from '../../../src/domain/usage.ts';
 
 const limits = (more: Partial<BudgetLimits>): BudgetLimits => ({
   ...{ max_cost_usd: null, max_tokens: null, max_seconds: null, on_exhausted: 'wait' },
@@ -48,15 +48,15 @@ describe('a budget', () => {
       'The budget of 60 seconds is used up: the run has taken 60',
     ],
   ])('%s', (_, budget, spent, next, reason) => {
-    expect(exhaustedBy(budget, spent, next)).toBe(reason);
+    expect(findExhaustedLimit(budget, spent, next)).toBe(reason);
   });
 
   it('of tokens is exhausted by a count that has reached its end', () => {
-    const tokens = countedTokens({ total_in: MOST_COUNTED, total_out: 0 });
-    expect(exhaustedBy(limits({ max_tokens: MOST_COUNTED * 1_000 }), { cost: 0, tokens, seconds: 0 }, used(0, 1))).toBe(
+    const tokens = sumTokens({ total_in: MOST_COUNTED, total_out: 0 });
+    expect(findExhaustedLimit(limits({ max_tokens: MOST_COUNTED * 1_000 }), { cost: 0, tokens, seconds: 0 }, used(0, 1))).toBe(
       'The budget of 2147483647000 tokens is used up: more than can be counted are spent and the next call needs about 1',
     );
-    expect(countedTokens({ total_in: MOST_COUNTED - 1, total_out: MOST_COUNTED - 1 })).toBe(2 * (MOST_COUNTED - 1));
+    expect(sumTokens({ total_in: MOST_COUNTED - 1, total_out: MOST_COUNTED - 1 })).toBe(2 * (MOST_COUNTED - 1));
   });
 });
 
@@ -70,7 +70,7 @@ describe('a price', () => {
   const price = { input: 2, output: 10 };
   const cached = { ...price, cache_read: 0.5, cache_write: 4 };
 
-  it.each<[string, ReturnType<typeof usage>, string | null, Parameters<typeof costOf>[2], number]>([
+  it.each<[string, ReturnType<typeof usage>, string | null, Parameters<typeof calculateCost>[2], number]>([
     ['of tokens read and written', usage(1_000_000, 100_000), 'm', { m: price }, 3],
     ['of a model that is not in the table', usage(1_000_000, 0), 'x', { m: price }, 0],
     ['of no model', usage(1_000_000, 0), null, { m: price }, 0],
@@ -84,7 +84,7 @@ describe('a price', () => {
     ['of a table with no number', usage(1_000_000, 0), 'm', { m: { input: Number.NaN, output: 0 } }, 0],
     ['of a table without end', usage(1_000_000, 0), 'm', { m: { input: Number.POSITIVE_INFINITY, output: 0 } }, 0],
   ])('%s', (_, exchange, model, prices, cost) => {
-    expect(costOf(exchange, [model], prices)).toBeCloseTo(cost, 10);
+    expect(calculateCost(exchange, [model], prices)).toBeCloseTo(cost, 10);
   });
 
   it('adds up what was used', () => {

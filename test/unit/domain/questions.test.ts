@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answerFaults, choicesOf, type QuestionField, questionFault } from '../../../src/domain/questions.ts';
+import { answerFaults, findChoices, type QuestionField, questionFault } from '../../../src/domain/questions.ts';
 
 const faultOf = (field: QuestionField, value: unknown) =>
   answerFaults({ properties: { it: field } }, { it: value })[0]?.message ?? null;
@@ -47,12 +47,12 @@ it('an answer lacks no required field, and has no other than those of the questi
 });
 
 it('the choices of a field have the titles that the server gave them', () => {
-  expect(choicesOf({ type: 'string', enum: ['a', 'b'], enumNames: ['A'] })).toEqual([
+  expect(findChoices({ type: 'string', enum: ['a', 'b'], enumNames: ['A'] })).toEqual([
     { value: 'a', label: 'A' },
     { value: 'b', label: 'b' },
   ]);
-  expect(choicesOf({ type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } })).toEqual([{ value: 'a', label: 'A' }]);
-  expect(choicesOf({ type: 'string' })).toBeNull();
+  expect(findChoices({ type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } })).toEqual([{ value: 'a', label: 'A' }]);
+  expect(findChoices({ type: 'string' })).toBeNull();
 });
 
 it('a question beyond a limit is not put to anyone', () => {

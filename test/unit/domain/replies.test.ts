@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chunksOf } from '../../../src/domain/chunks.ts';
+import { splitIntoChunks } from '../../../src/domain/chunks.ts';
 import { deltaJoiner, isTooDeep, jsonText, normalReply, storableValue } from '../../../src/domain/normalise.ts';
 
 const [REPLY, ARGUMENTS, RESULT] = [8 * 1_024 * 1_024, 2 * 1_024 * 1_024, 256 * 1_024];
@@ -136,28 +136,28 @@ describe('a text in pieces', () => {
 describe('a chunk', () => {
   it('is the whole text up to its size, without the space around it', () => {
     const text = `${'a'.repeat(700)} ${'b'.repeat(499)}`;
-    expect(chunksOf(`\r\n ${text}   `)).toEqual([text]);
-    expect(chunksOf('a\r\nb')).toEqual(['a\nb']);
-    expect(chunksOf(' \n ')).toEqual([]);
+    expect(splitIntoChunks(`\r\n ${text}   `)).toEqual([text]);
+    expect(splitIntoChunks('a\r\nb')).toEqual(['a\nb']);
+    expect(splitIntoChunks(' \n ')).toEqual([]);
   });
   it('begins with a whole word', () => {
     const words = Array.from({ length: 600 }, (_, index) => `word${index}`);
-    const chunks = chunksOf(words.join(' '));
+    const chunks = splitIntoChunks(words.join(' '));
     expect(chunks.length).toBeGreaterThan(3);
     for (const chunk of chunks) expect(words).toEqual(expect.arrayContaining([chunk.split(' ')[0], chunk.split(' ').at(-1)]));
   });
   it('repeats the end of the one before it, also where no word ends', () => {
-    const chunks = chunksOf(`${'a'.repeat(1_000)} ${'b'.repeat(3_000)} c`);
+    const chunks = splitIntoChunks(`${'a'.repeat(1_000)} ${'b'.repeat(3_000)} c`);
     expect(chunks.join('').replaceAll(/[^b]/g, '').length).toBeGreaterThan(3_000);
     expect(chunks.map((chunk) => chunk.length).filter((length) => length > 1_200)).toEqual([]);
   });
   it('is never empty, however much space there is', () => {
-    const chunks = chunksOf(`${'a'.repeat(700)}${' '.repeat(5_000)}b`);
+    const chunks = splitIntoChunks(`${'a'.repeat(700)}${' '.repeat(5_000)}b`);
     expect(chunks.filter((chunk) => chunk.trim() === '')).toEqual([]);
     expect(chunks.join('')).toMatch(/^a{700}.*b$/);
   });
   it('has whole characters at both ends', () => {
-    const chunks = chunksOf(`${'𝕏'.repeat(590)}a${'𝕏'.repeat(1_000)}`);
+    const chunks = splitIntoChunks(`${'𝕏'.repeat(590)}a${'𝕏'.repeat(1_000)}`);
     expect(chunks.filter((chunk) => !chunk.isWellFormed() || chunk.length > 1_200)).toEqual([]);
   });
 });

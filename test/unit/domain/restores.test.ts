@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { behindEvents, behindSentence, missingFor, missingForCall } from '../../../src/domain/continuity.ts';
-import { isBehind, isShorter, type Mark, parsedMark, textOfMark } from '../../../src/domain/epoch.ts';
+import { behindEvents, behindSentence, findCallGap, findStepGap } from '../../../src/domain/continuity.ts';
+import { formatMark, isBehind, isShorter, type Mark, parseMark } from '../../../src/domain/epoch.ts';
 
 describe('what the record lacks for a step', () => {
   const place = (more: object = {}) => ({ follows: true, unended: [], defined: true, ...more });
-  it.each<[string, Parameters<typeof missingFor>, string | null]>([
+  it.each<[string, Parameters<typeof findStepGap>, string | null]>([
     ['nothing', [{ step: 3, denied: [] }, place()], null],
     ['the definition, whatever else', [{ step: 3, denied: [] }, place({ defined: false, follows: false })], 'its definition'],
     ['the step before', [{ step: 3, denied: [] }, place({ follows: false, unended: ['2-1'] })], 'step 2'],
@@ -17,7 +17,7 @@ describe('what the record lacks for a step', () => {
       'the result of the call 2-2',
     ],
   ])('is %s', (_, [order, found], missing) => {
-    expect(missingFor(order, found)).toBe(missing);
+    expect(findStepGap(order, found)).toBe(missing);
   });
 
   it.each([
@@ -26,7 +26,7 @@ describe('what the record lacks for a step', () => {
     [{ known: false, defined: true }, 'the call 2-1'],
     [{ known: false, defined: false }, 'the call 2-1'],
   ])('and for a call with %j', (found, missing) => {
-    expect(missingForCall('2-1', { ...found, status: 'planned', attempts: 0 })).toBe(missing);
+    expect(findCallGap('2-1', { ...found, status: 'planned', attempts: 0 })).toBe(missing);
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe('what the record lacks for a step', () => {
   ] as const)(
     'and for a call that is %s after %s attempts, of which the engine has seen: %s',
     (status, attempts, seen, missing) => {
-      expect(missingForCall('2-1', { known: true, defined: true, status, attempts }, seen)).toBe(missing);
+      expect(findCallGap('2-1', { known: true, defined: true, status, attempts }, seen)).toBe(missing);
     },
   );
 
@@ -92,16 +92,16 @@ describe('the mark of an installation', () => {
 
   it('is read with its place, which may be missing', () => {
     const placed = { ...mark(2, 5), log: at(100) };
-    expect(parsedMark(textOfMark(placed))).toEqual(placed);
+    expect(parseMark(formatMark(placed))).toEqual(placed);
     for (const log of [null, 1, {}, { ...at(1), cluster: 1 }, { ...at(1), timeline: '1' }, { ...at(1), written: null }])
-      expect(parsedMark(JSON.stringify({ ...mark(2, 5), log }))).toEqual(mark(2, 5));
+      expect(parseMark(JSON.stringify({ ...mark(2, 5), log }))).toEqual(mark(2, 5));
   });
 
   it('is read as it was written, and from nothing else', () => {
-    expect(parsedMark(textOfMark({ ...mark(2, 5), more: 1 } as Mark))).toEqual(mark(2, 5));
+    expect(parseMark(formatMark({ ...mark(2, 5), more: 1 } as Mark))).toEqual(mark(2, 5));
     const wrong = [undefined, '', 'text', 'null', '{}', ...['installation', 'epoch', 'beat'].map(without)];
-    expect(wrong.map(parsedMark)).toEqual(wrong.map(() => null));
+    expect(wrong.map(parseMark)).toEqual(wrong.map(() => null));
     for (const half of [{ epoch: 1.5 }, { beat: '5' }, { installation: 1 }])
-      expect(parsedMark(JSON.stringify({ ...mark(2, 5), ...half }))).toBeNull();
+      expect(parseMark(JSON.stringify({ ...mark(2, 5), ...half }))).toBeNull();
   });
 });

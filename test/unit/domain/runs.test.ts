@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Cadence, cadenceOf, dueBetween, type Interval, nextDue, phaseOf } from '../../../src/domain/cadence.ts';
-import { chunksOf } from '../../../src/domain/chunks.ts';
-import { exchangeLimitsOf, isVendor } from '../../../src/domain/definition.ts';
-import { type CallDecision, type LedgerEntry, moveOf } from '../../../src/domain/effects.ts';
-import { eventsOf } from '../../../src/domain/events.ts';
-import { type ForkEffects, forkAnswer, stateBefore } from '../../../src/domain/fork.ts';
+import {
+  type Cadence,
+  findNextDue,
+  type Interval,
+  listDueTimes,
+  parseStoredCadence,
+  toEngineInterval,
+} from '../../../src/domain/cadence.ts';
+import { splitIntoChunks } from '../../../src/domain/chunks.ts';
+import { isVendor, mergeExchangeLimits } from '../../../src/domain/definition.ts';
+import { type CallDecision, decideMove, type LedgerEntry } from '../../../src/domain/effects.ts';
+import { createTaskEvents } from '../../../src/domain/events.ts';
+import { type ForkEffects, forkAnswer, rebuildLoopState } from '../../../src/domain/fork.ts';
 import { START } from '../../../src/domain/run-loop.ts';
 import { isTerminal, TASK_STATUSES } from '../../../src/domain/statuses.ts';
 
@@ -24,28 +31,28 @@ describe('a cadence', () => {
     ['weeks', 14 * 24 * 60 * MINUTE],
   ] as const)('in %s is due at its start and at each interval after it', (interval_unit, ms) => {
     const cadence = every({ interval_unit });
-    expect([AT - 1, AT, AT + 1, AT + ms - 1, AT + ms].map((time) => nextDue(cadence, time))).toEqual([
+    expect([AT - 1, AT, AT + 1, AT + ms - 1, AT + ms].map((time) => findNextDue(cadence, time))).toEqual([
       ...[AT, AT + ms, AT + ms, AT + ms, AT + 2 * ms],
     ]);
-    expect(phaseOf(cadence)).toEqual({ every: ms, offset: AT % ms });
+    expect(toEngineInterval(cadence)).toEqual({ every: ms, offset: AT % ms });
   });
 
   it('counts in whole seconds', () => {
     const cadence = every({ start_at: AT + 999 });
-    expect(nextDue(cadence, 0)).toBe(AT);
-    expect(phaseOf(every({ start_at: AT + 1_999 })).offset).toBe((AT + 1_000) % (2 * MINUTE));
+    expect(findNextDue(cadence, 0)).toBe(AT);
+    expect(toEngineInterval(every({ start_at: AT + 1_999 })).offset).toBe((AT + 1_000) % (2 * MINUTE));
   });
 
   it('ends with its end, which is still one of its times', () => {
     const cadence = every({ end_at: AT + 2 * MINUTE });
-    expect([AT, AT + MINUTE, AT + 2 * MINUTE].map((time) => nextDue(cadence, time))).toEqual([
+    expect([AT, AT + MINUTE, AT + 2 * MINUTE].map((time) => findNextDue(cadence, time))).toEqual([
       ...[AT + 2 * MINUTE, AT + 2 * MINUTE, null],
     ]);
   });
 
   it('lists what was due, oldest first, at most so many', () => {
     const due = (after: number, until: number, limit: number) =>
-      dueBetween(every({}), { after: AT + after * MINUTE, until: AT + until * MINUTE, limit }).map(
+      listDueTimes(every({}), { after: AT + after * MINUTE, until: AT + until * MINUTE, limit }).map(
         (time) => (time - AT) / MINUTE,
       );
     expect(due(0, 6, 9)).toEqual([2, 4, 6]);
@@ -58,10 +65,10 @@ describe('a cadence', () => {
   it('is read from its row', () => {
     const span = { start_at: new Date(AT), end_at: new Date(AT + 1) };
     const row = { interval_value: 3, interval_unit: 'days', cron: null, time_zone: 'UTC', ...span };
-    expect(cadenceOf(row)).toEqual({ interval_value: 3, interval_unit: 'days', start_at: AT, end_at: AT + 1 });
-    expect(cadenceOf({ ...row, end_at: null }).end_at).toBeNull();
+    expect(parseStoredCadence(row)).toEqual({ interval_value: 3, interval_unit: 'days', start_at: AT, end_at: AT + 1 });
+    expect(parseStoredCadence({ ...row, end_at: null }).end_at).toBeNull();
     const by_cron = { cron: '@daily', time_zone: 'Asia/Kolkata' };
-    expect(cadenceOf({ ...row, ...by_cron })).toEqual({ ...by_cron, start_at: AT, end_at: AT + 1 });
+    expect(parseStoredCadence({ ...row, ...by_cron })).toEqual({ ...by_cron, start_at: AT, end_at: AT + 1 });
   });
 });
 
@@ -73,7 +80,7 @@ describe('a chunk', () => {
     ['a short text, trimmed, with plain line breaks', ' a\r\nb ', ['a\nb']],
     ['a text of the largest size', word('x', 1_200), [word('x', 1_200)]],
   ])('of %s', (_, text, chunks) => {
-    expect(chunksOf(text)).toEqual(chunks);
+    expect(splitIntoChunks(text)).toEqual(chunks);
   });
 
   it.each([
@@ -83,18 +90,18 @@ describe('a chunk', () => {
     ['a word', ' ', 'xxx'],
   ])('ends with %s before anything smaller', (_, mark, smaller) => {
     const text = `${word('a', 700)}${mark}${word('b', 100)}${smaller}${word('c', 900)}`;
-    expect(chunksOf(text)[0]).toBe(`${word('a', 700)}${mark}`.trim());
+    expect(splitIntoChunks(text)[0]).toBe(`${word('a', 700)}${mark}`.trim());
   });
 
   it('does not end in its first half', () => {
     const text = (before: number) => `${word('a', before)} ${word('b', 2_000)}`;
-    expect(chunksOf(text(600))[0]).toHaveLength(1_200);
-    expect(chunksOf(text(601))[0]).toBe(word('a', 601));
+    expect(splitIntoChunks(text(600))[0]).toHaveLength(1_200);
+    expect(splitIntoChunks(text(601))[0]).toBe(word('a', 601));
   });
 
   it('begins with a whole word of the end of the one before it', () => {
     const words = Array.from({ length: 400 }, (_, index) => `w${index}`).join(' ');
-    const [first = '', second = ''] = chunksOf(words);
+    const [first = '', second = ''] = splitIntoChunks(words);
     const shared = second.slice(0, second.indexOf(first.slice(-4)) + 4);
     expect(first.endsWith(shared)).toBe(true);
     expect(shared.length).toBeGreaterThan(140);
@@ -103,13 +110,13 @@ describe('a chunk', () => {
   });
 
   it('begins within a word that is longer than what is repeated', () => {
-    const [first, second] = chunksOf(word('x', 1_300));
+    const [first, second] = splitIntoChunks(word('x', 1_300));
     expect([first?.length, second?.length]).toEqual([1_200, 250]);
   });
 
   it('never holds half a character', () => {
     for (const before of ['', 'x']) {
-      const chunks = chunksOf(`${before}${'😀'.repeat(1_500)}`);
+      const chunks = splitIntoChunks(`${before}${'😀'.repeat(1_500)}`);
       for (const chunk of chunks) expect(chunk.isWellFormed()).toBe(true);
       expect(chunks[0]?.length).toBeGreaterThanOrEqual(1_199);
     }
@@ -122,12 +129,12 @@ describe('what a run is pinned with', () => {
       model_total_seconds,
       model_silence_seconds,
     });
-    expect(exchangeLimitsOf(limits(1, 2), limits(3, 4))).toEqual(limits(1, 2));
-    expect(exchangeLimitsOf(limits(null, 2), limits(3, 4))).toEqual(limits(3, 2));
-    expect(exchangeLimitsOf(null, limits(null, 4))).toEqual(limits(null, 4));
-    expect(exchangeLimitsOf(limits(1, null), null)).toEqual(limits(1, null));
-    expect(exchangeLimitsOf(null, null)).toBeUndefined();
-    expect(exchangeLimitsOf(limits(null, null), limits(null, null))).toBeUndefined();
+    expect(mergeExchangeLimits(limits(1, 2), limits(3, 4))).toEqual(limits(1, 2));
+    expect(mergeExchangeLimits(limits(null, 2), limits(3, 4))).toEqual(limits(3, 2));
+    expect(mergeExchangeLimits(null, limits(null, 4))).toEqual(limits(null, 4));
+    expect(mergeExchangeLimits(limits(1, null), null)).toEqual(limits(1, null));
+    expect(mergeExchangeLimits(null, null)).toBeUndefined();
+    expect(mergeExchangeLimits(limits(null, null), limits(null, null))).toBeUndefined();
   });
 
   it('is the vendor itself only without another address', () => {
@@ -149,7 +156,7 @@ describe('the rule of tool effects', () => {
       ),
     ),
   ) as (LedgerEntry & { decision: CallDecision | null })[];
-  const moves = (some: (entry: LedgerEntry) => boolean) => [...new Set(entries.filter(some).map(moveOf))].sort();
+  const moves = (some: (entry: LedgerEntry) => boolean) => [...new Set(entries.filter(some).map(decideMove))].sort();
   const said = ({ decision }: LedgerEntry, ...which: string[]) => decision !== null && which.includes(decision.decision);
   const ended = ({ status }: LedgerEntry) => status === 'done' || status === 'denied';
   const lost = ({ status }: LedgerEntry) => status === 'started' || status === 'waiting_reconciliation';
@@ -177,7 +184,7 @@ describe('the rule of tool effects', () => {
 });
 
 describe('an event', () => {
-  const event = () => eventsOf('t', () => 'now');
+  const event = () => createTaskEvents('t', () => 'now');
 
   it.each([
     ['log', { event: 'a', detail: 'b' }, () => event().log('a', 'b')],
@@ -274,7 +281,7 @@ describe('a fork', () => {
   it('begins with the state that the loop had before its step', async () => {
     const calls = (...ids: string[]) => ids.map((call_id) => ({ call_id, name: 'x' }));
     const steps: Record<number, ReturnType<typeof calls>> = { 1: calls('a', 'b'), 2: calls('c', 'd'), 3: calls('e') };
-    const stateAt = (step: number, max_turns = 3) => stateBefore(step, { max_turns }, (at) => steps[at] ?? []);
+    const stateAt = (step: number, max_turns = 3) => rebuildLoopState(step, { max_turns }, (at) => steps[at] ?? []);
     expect(await stateAt(0)).toEqual(START);
     expect(await stateAt(1)).toEqual(START);
     expect(await stateAt(2)).toEqual({ step: 2, turns: 2, denied: [], denied_rounds: 0 });

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { QuestionField } from '../../../src/domain/questions.ts';
-import { secretAskedIn } from '../../../src/domain/secret-questions.ts';
+import { findSecretRequest } from '../../../src/domain/secret-questions.ts';
 
 const text = (more: object = {}): QuestionField => ({ type: 'string', ...more });
 const asked = (properties: Record<string, QuestionField>, message = 'Please answer') =>
-  secretAskedIn({ message, schema: { properties } });
+  findSecretRequest({ message, schema: { properties } });
 
 it.each<[string, QuestionField, string?]>([
   ['password', text()],

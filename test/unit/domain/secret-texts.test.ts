@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { redactor } from '../../../src/domain/redaction.ts';
-import { filled, isTemplate, mapTexts, namesSecret, tokensIn } from '../../../src/domain/secrets.ts';
+import { fillTokens, isTemplate, listTokenNames, mapTexts, namesSecret } from '../../../src/domain/secrets.ts';
 import { isOrdinary, secretSpellings } from '../../../src/domain/spellings.ts';
 
 /** Each text of a configuration: where it is, and whether it must not be shown. */
@@ -105,7 +105,7 @@ describe('a text of a configuration', () => {
 
 describe('a name of a stored token', () => {
   it('is found anywhere, once', () => {
-    expect(tokensIn({ a: 'Bearer {{token:x}}', b: ['{{ token:y.z-1_ }}{{token:x}}'], c: '{{token:}}{{tok:z}}' })).toEqual([
+    expect(listTokenNames({ a: 'Bearer {{token:x}}', b: ['{{ token:y.z-1_ }}{{token:x}}'], c: '{{token:}}{{tok:z}}' })).toEqual([
       'x',
       'y.z-1_',
     ]);
@@ -116,7 +116,7 @@ describe('a name of a stored token', () => {
       ['x', '1'],
       ['empty', ''],
     ]);
-    expect(filled('{{token:x}}-{{ token:x }}-{{token:y}}-{{token:empty}}', values)).toBe('1-1-{{token:y}}-');
+    expect(fillTokens('{{token:x}}-{{ token:x }}-{{token:y}}-{{token:empty}}', values)).toBe('1-1-{{token:y}}-');
   });
 
   it.each([

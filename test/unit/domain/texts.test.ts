@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { readArguments } from '../../../src/domain/arguments.ts';
+import { parseArguments } from '../../../src/domain/arguments.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { TERSE_ANSWER, terse } from '../../../src/domain/caveman.ts';
 import type { Definition } from '../../../src/domain/definition.ts';
-import { instructionsOf } from '../../../src/domain/instructions.ts';
-import { responseOf } from '../../../src/domain/normalise.ts';
-import { progressOf, todosOf } from '../../../src/domain/progress.ts';
+import { buildInstructions } from '../../../src/domain/instructions.ts';
+import { parseResponse } from '../../../src/domain/normalise.ts';
+import { parseTodos, toProgress } from '../../../src/domain/progress.ts';
 import { withDeclared } from '../../../src/domain/tool-env.ts';
-import { callIdOf, reminderOf, storable } from '../../../src/domain/transcript.ts';
+import { formatReminder, storable, toCallId } from '../../../src/domain/transcript.ts';
 import { shorterAsTsv } from '../../../src/domain/tsv.ts';
-import { firstUuidOf, isUuid, timeOfUuid } from '../../../src/domain/uuid.ts';
+import { isUuid, timeOfUuid, toFirstUuid } from '../../../src/domain/uuid.ts';
 
 describe('arguments that a model wrote', () => {
   it.each(['', '  \n', '{}'])('are none in %j', (text) => {
-    expect(readArguments(text)).toEqual({ arguments: {} });
+    expect(parseArguments(text)).toEqual({ arguments: {} });
   });
   it.each(['[]', '1', '"x"', 'null', 'true'])('are refused in %j', (text) => {
-    expect(readArguments(text)).toEqual({ refusal: 'The arguments must be a JSON object' });
+    expect(parseArguments(text)).toEqual({ refusal: 'The arguments must be a JSON object' });
   });
   it('are refused with the reason of the parser', () => {
-    expect(readArguments('{"a":1')).toEqual({
+    expect(parseArguments('{"a":1')).toEqual({
       refusal: expect.stringMatching(/^The arguments are not valid JSON \(.*position 6.*\); send one JSON object$/),
     });
-    expect(readArguments(' {"a": 1} ')).toEqual({ arguments: { a: 1 } });
+    expect(parseArguments(' {"a": 1} ')).toEqual({ arguments: { a: 1 } });
   });
 });
 
@@ -85,12 +85,12 @@ describe('the instructions of a run', () => {
     ['the format alone', definition({ output_format: 'json' }, [], ''), JSON_ONLY],
     ['fewer words', definition({ caveman: true }), `Be best.\n\n${TERSE_ANSWER}`],
   ])('are %s', (_, of, text) => {
-    expect(instructionsOf(of)).toBe(text);
+    expect(buildInstructions(of)).toBe(text);
   });
 
   it('end with the schema of the answer, word for word', () => {
     const output_schema = { type: 'object', description: 'the sum of the two' };
-    const text = instructionsOf({ ...definition({ caveman: true }), output_schema });
+    const text = buildInstructions({ ...definition({ caveman: true }), output_schema });
     expect(text).toContain('final answer as one JSON value');
     expect(text.endsWith(`valid against this JSON Schema:\n\n${JSON.stringify(output_schema)}`)).toBe(true);
   });
@@ -122,15 +122,15 @@ describe('a to-do list', () => {
     [[{ title: 1 }], null],
     [[{ title: 'a' }, null], null],
   ])('%j', (value, todos) => {
-    expect(todosOf(value)).toEqual(todos);
+    expect(parseTodos(value)).toEqual(todos);
   });
 
   it('is summed up by its step and its share', () => {
     const todo = (title: string, status: string) => ({ id: title, title, status });
-    expect(progressOf([])).toEqual({ todos: [], current_step: '', percent_complete: 0 });
+    expect(toProgress([])).toEqual({ todos: [], current_step: '', percent_complete: 0 });
     const todos = [todo('a', 'done'), todo('b', 'in-progress'), todo('c', 'in-progress')];
-    expect(progressOf(todos)).toEqual({ todos, current_step: 'b', percent_complete: 33 });
-    expect(progressOf([todo('a', 'done'), todo('b', 'done')])).toMatchObject({ current_step: '', percent_complete: 100 });
+    expect(toProgress(todos)).toEqual({ todos, current_step: 'b', percent_complete: 33 });
+    expect(toProgress([todo('a', 'done'), todo('b', 'done')])).toMatchObject({ current_step: '', percent_complete: 100 });
   });
 });
 
@@ -149,13 +149,13 @@ describe('the answer of a run', () => {
     ['{"a\\u0000": ["\\ud800", "\\\\u0000"]}', 'json', { 'a\ufffd': ['\ufffd', '\\u0000'] }],
     [`${'['.repeat(101)}${']'.repeat(101)}`, 'json', { response: `${'['.repeat(101)}${']'.repeat(101)}` }],
   ])('%j as %s', (text, format, response) => {
-    expect(responseOf(text, format)).toEqual(response);
+    expect(parseResponse(text, format)).toEqual(response);
   });
 
   it('has a reminder of the goal, call ids and storable text', () => {
-    expect(reminderOf('Win.')).toBe('Reminder: more than half of the allowed tool calls are used. The goal is: Win.');
-    expect(reminderOf('x'.repeat(301))).toBe(reminderOf('x'.repeat(300)));
-    expect(callIdOf(3, 0)).toBe('3-1');
+    expect(formatReminder('Win.')).toBe('Reminder: more than half of the allowed tool calls are used. The goal is: Win.');
+    expect(formatReminder('x'.repeat(301))).toBe(formatReminder('x'.repeat(300)));
+    expect(toCallId(3, 0)).toBe('3-1');
     expect(storable('a\u0000\ud83d😀')).toBe('a\ufffd\ufffd😀');
   });
 });
@@ -231,8 +231,8 @@ describe('an id', () => {
 
   it('holds the time of its creation', () => {
     expect(timeOfUuid(ID)).toBe(0x0197a0c46b1e);
-    expect(firstUuidOf(0x0197a0c46b1e + 0.9)).toBe('0197a0c4-6b1e-7000-8000-000000000000');
-    expect([firstUuidOf(-1), firstUuidOf(1)]).toEqual([
+    expect(toFirstUuid(0x0197a0c46b1e + 0.9)).toBe('0197a0c4-6b1e-7000-8000-000000000000');
+    expect([toFirstUuid(-1), toFirstUuid(1)]).toEqual([
       '00000000-0000-7000-8000-000000000000',
       '00000000-0001-7000-8000-000000000000',
     ]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { readArguments } from '../../../src/domain/arguments.ts';
-import { indentExactly, repeatedName } from '../../../src/domain/exact-json.ts';
+import { parseArguments } from '../../../src/domain/arguments.ts';
+import { findRepeatedName, indentExactly } from '../../../src/domain/exact-json.ts';
 import { showUnseen } from '../../../src/domain/unseen.ts';
 
 it.each([
@@ -26,8 +26,8 @@ it.each([
   ['{"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}], "c": "a\\": {\\"a"}', null],
   ['{"": 1, "__proto__": {"": 2}}', null],
 ])('of %s, %j is named twice', (text, name) => {
-  expect(repeatedName(text)).toBe(name);
-  const read = readArguments(text);
+  expect(findRepeatedName(text)).toBe(name);
+  const read = parseArguments(text);
   if (name !== null && text.startsWith('{'))
     expect(read).toEqual({ refusal: expect.stringContaining(`${JSON.stringify(name)} twice`) });
   else if (name === null) expect(read).toHaveProperty('arguments');

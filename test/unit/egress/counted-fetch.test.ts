@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OutsideRefused } from '../../../src/domain/outside.ts';
-import { BYTE_LIMITS, type ByteLimits, countedFetch, tooLarge } from '../../../src/egress/counted-fetch.ts';
+import { BYTE_LIMITS, type ByteLimits, limitFetchBytes, tooLarge } from '../../../src/egress/counted-fetch.ts';
 
 const LIMITS: ByteLimits = { message: 10, stream: 25, error: 4, headers: 8 };
 const STREAM = { 'content-type': 'text/event-stream; charset=utf-8' };
@@ -27,7 +27,7 @@ function scripted(pieces: string[], init: ResponseInit = {}, limits = LIMITS) {
     url: { value: 'http://x.example/' },
     redirected: { value: true },
   });
-  return { fetch: countedFetch(async () => response, limits), state };
+  return { fetch: limitFetchBytes(async () => response, limits), state };
 }
 
 const refusal = (read: Promise<unknown>) =>
@@ -69,7 +69,7 @@ describe('an answer', () => {
 
   it('without a body is handed on as it is', async () => {
     const response = new Response(null, { status: 204 });
-    expect(await countedFetch(async () => response, LIMITS)('http://x.example/')).toBe(response);
+    expect(await limitFetchBytes(async () => response, LIMITS)('http://x.example/')).toBe(response);
   });
 
   it('keeps its status, headers and address', async () => {
@@ -94,7 +94,7 @@ describe('an answer', () => {
       pull: (controller) => controller.enqueue(new Uint8Array(11)),
       cancel: () => Promise.reject(new Error('broken')),
     });
-    const fetch = countedFetch(async () => new Response(body), LIMITS);
+    const fetch = limitFetchBytes(async () => new Response(body), LIMITS);
     expect(await refusal((await fetch('http://x.example/')).text())).toBe('an answer of more than 1 KiB is not read');
   });
 });
@@ -144,12 +144,12 @@ describe('headers', () => {
     ['too long', overflow, 'headers of more than 1 KiB is not read'],
     ['too long, as a cause', new TypeError('fetch failed', { cause: overflow }), 'headers of more than 1 KiB is not read'],
   ])('that are %s are refused', async (_, error, message) => {
-    expect(await refusal(countedFetch(() => Promise.reject(error), LIMITS)('http://x.example/'))).toBe(message);
+    expect(await refusal(limitFetchBytes(() => Promise.reject(error), LIMITS)('http://x.example/'))).toBe(message);
   });
 
   it('are not to blame for another failure', async () => {
     for (const error of [new Error('other', { cause: 'x' }), 'a text', null])
-      await expect(countedFetch(() => Promise.reject(error), LIMITS)('http://x.example/')).rejects.toBe(error);
+      await expect(limitFetchBytes(() => Promise.reject(error), LIMITS)('http://x.example/')).rejects.toBe(error);
   });
 });
 

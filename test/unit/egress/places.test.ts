@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createResources } from '../../../src/main/resources.ts';
-import { type Egress, hostOf, openEgress } from '../../../src/main/wiring/egress.ts';
+import { type Egress, openEgress, toHostPort } from '../../../src/main/wiring/egress.ts';
 
 const resources = createResources((error) => {
   throw error;
@@ -75,7 +75,7 @@ describe('what may be reached', () => {
   });
 
   it('names a host with its port', () => {
-    expect(['http://a.example/x', 'https://a.example', 'https://a.example:8/'].map(hostOf)).toEqual([
+    expect(['http://a.example/x', 'https://a.example', 'https://a.example:8/'].map(toHostPort)).toEqual([
       ...['a.example:80', 'a.example:443', 'a.example:8'],
     ]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { followingRedirects } from '../../../src/egress/redirects.ts';
+import { followRedirects } from '../../../src/egress/redirects.ts';
 
 interface Sent {
   method: string;
@@ -12,7 +12,7 @@ interface Sent {
 function scripted(...answers: [status: number, location?: string][]) {
   const sent: Sent[] = [];
   let cancelled = 0;
-  const fetch = followingRedirects((async (input: URL | string, init: RequestInit = {}) => {
+  const fetch = followRedirects((async (input: URL | string, init: RequestInit = {}) => {
     const { method = 'GET', headers, body = null, redirect } = init;
     expect(redirect).toBe('manual');
     sent.push({ method, url: String(input), headers: Object.fromEntries(new Headers(headers)), body });
@@ -119,7 +119,7 @@ describe('a redirect', () => {
   it('keeps what else was asked for, and what describes no body', async () => {
     const { signal } = new AbortController();
     const asked: RequestInit[] = [];
-    const fetch = followingRedirects((async (_: URL, init: RequestInit) => {
+    const fetch = followRedirects((async (_: URL, init: RequestInit) => {
       asked.push(init);
       return asked.length > 1 ? new Response() : new Response(null, { status: 303, headers: { location: '/b' } });
     }) as never);
@@ -149,7 +149,7 @@ describe('a redirect', () => {
 
   it('is left to the fetch itself where its caller asks for that', async () => {
     const asked: unknown[] = [];
-    const plain = followingRedirects((async (...args: unknown[]) => {
+    const plain = followRedirects((async (...args: unknown[]) => {
       asked.push(args);
       return new Response(null, { status: 302, headers: { location: '/' } });
     }) as never);

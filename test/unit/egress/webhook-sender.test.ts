@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type GuardedFetch, guardedFetch } from '../../../src/egress/guarded-fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../../src/egress/guarded-fetch.ts';
 import { webhookSender } from '../../../src/egress/webhook-sender.ts';
-import { freePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/embedded/ports.ts';
 import { startReceiver } from '../../support/receiver.ts';
 
 const secret = () => `whsec_${randomBytes(24).toString('base64')}`;
@@ -14,7 +14,7 @@ let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let egress: GuardedFetch;
 beforeAll(async () => {
   receiver = await startReceiver({ location: 'https://elsewhere.example/' });
-  egress = guardedFetch(['127.0.0.1']);
+  egress = createGuardedFetch(['127.0.0.1']);
 });
 afterAll(async () => {
   await receiver.stop();
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const senderOf = (fetch = egress.fetch, more: { now?: () => number } = {}) =>
-  webhookSender({ fetch, secretsOf: async (owner) => (owner === 'alice' ? [first, second] : [second]), ...more });
+  webhookSender({ fetch, listSecrets: async (owner) => (owner === 'alice' ? [first, second] : [second]), ...more });
 const signal = new AbortController().signal;
 const message = (more: Partial<{ url: string; owner: string }> = {}) => ({
   id: 'msg_1',
@@ -83,7 +83,7 @@ describe('a webhook', () => {
 
   it('to a receiver that is down is tried again, and to a forbidden one is not', async () => {
     const none = { delivered: false, response_status: null };
-    expect(await senderOf()(message({ url: `http://127.0.0.1:${await freePort(21_000)}/` }), signal)).toEqual({
+    expect(await senderOf()(message({ url: `http://127.0.0.1:${await findFreePort(21_000)}/` }), signal)).toEqual({
       ...{ ...none, retry: true },
       error: expect.stringContaining('ECONNREFUSED'),
     });

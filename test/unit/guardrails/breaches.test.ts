@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
-  answerBreaches,
-  faultsOf,
+  checkAnswer,
+  checkPrompt,
+  checkRequest,
   type GuardrailConfig,
-  promptReasons,
-  requestReasons,
+  listConfigFaults,
 } from '../../../src/parsers/room/breaches.ts';
-import { matchesOf, patternOf, redacted } from '../../../src/parsers/room/patterns.ts';
-import { personalDataIn } from '../../../src/parsers/room/pii.ts';
+import { compilePattern, findMatches, redactSpans } from '../../../src/parsers/room/patterns.ts';
+import { findPersonalData } from '../../../src/parsers/room/pii.ts';
 
 describe('the objections to a text', () => {
   it.each<[string, GuardrailConfig, string, string[]]>([
@@ -29,8 +29,8 @@ describe('the objections to a text', () => {
     ['no length, of a text', { min_length: null, max_length: null }, 'abc', []],
     ['characters, not halves of them', { max_length: 2, min_length: 2 }, '😀😀', []],
   ])('%s', (_, config, text, reasons) => {
-    expect(promptReasons({ config, text })).toEqual(reasons);
-    expect(answerBreaches({ config, text })).toEqual({ reasons, redacted: null });
+    expect(checkPrompt({ config, text })).toEqual(reasons);
+    expect(checkAnswer({ config, text })).toEqual({ reasons, redacted: null });
   });
 
   it.each<[string, GuardrailConfig['json_schema'], string, unknown]>([
@@ -52,22 +52,22 @@ describe('the objections to a text', () => {
       [expect.stringContaining('must match pattern')],
     ],
   ])('as a request: %s', (_, json_schema, text, reasons) => {
-    expect(requestReasons({ config: json_schema ? { json_schema } : {}, text })).toEqual(reasons);
+    expect(checkRequest({ config: json_schema ? { json_schema } : {}, text })).toEqual(reasons);
   });
 
   it('has to be JSON where that is asked', () => {
-    const json = (text: string) => answerBreaches({ config: { must_be_valid_json: true }, text }).reasons;
+    const json = (text: string) => checkAnswer({ config: { must_be_valid_json: true }, text }).reasons;
     expect([json('{"a":1}'), json('null'), json('so')]).toEqual([[], [], ['it is not valid JSON']]);
-    expect(answerBreaches({ config: { must_be_valid_json: false }, text: 'so' }).reasons).toEqual([]);
+    expect(checkAnswer({ config: { must_be_valid_json: false }, text: 'so' }).reasons).toEqual([]);
   });
 
   it('holds personal data where that is looked for, each kind once', () => {
     const text = 'a@b.example, c@d.example and 10.0.0.1';
-    expect(answerBreaches({ config: { pii_detection: true }, text }).reasons).toEqual([
+    expect(checkAnswer({ config: { pii_detection: true }, text }).reasons).toEqual([
       'it holds personal data (e-mail address, IP address)',
     ]);
-    expect(answerBreaches({ config: { pii_detection: true }, text: 'nobody' }).reasons).toEqual([]);
-    expect(answerBreaches({ config: { pii_detection: false }, text }).reasons).toEqual([]);
+    expect(checkAnswer({ config: { pii_detection: true }, text: 'nobody' }).reasons).toEqual([]);
+    expect(checkAnswer({ config: { pii_detection: false }, text }).reasons).toEqual([]);
   });
 
   it.each<[string, GuardrailConfig, string, string | null]>([
@@ -83,13 +83,13 @@ describe('the objections to a text', () => {
     ['to no length where none is set', { forbidden_patterns: ['b'], max_length: null }, 'abc', 'a[REDACTED]c'],
     ['nothing of what lacks a pattern', { required_patterns: ['z'] }, 'abc', 'abc'],
   ])('is redacted: %s', (_, config, text, expected) => {
-    expect(answerBreaches({ config: { ...config, action: 'redact' }, text }).redacted).toBe(expected);
-    expect(answerBreaches({ config: { ...config, action: 'block' }, text }).redacted).toBeNull();
+    expect(checkAnswer({ config: { ...config, action: 'redact' }, text }).redacted).toBe(expected);
+    expect(checkAnswer({ config: { ...config, action: 'block' }, text }).redacted).toBeNull();
   });
 
   it('is redacted once where stretches touch or overlap', () => {
     const cut = (...spans: [number, number][]) =>
-      redacted(
+      redactSpans(
         '0123456789',
         spans.map(([start, end]) => ({ start, end })),
       );
@@ -105,29 +105,29 @@ describe('the objections to a text', () => {
   });
 
   it('are found at each place', () => {
-    expect([...matchesOf(patternOf('a+'), 'aabaa')]).toEqual([
+    expect([...findMatches(compilePattern('a+'), 'aabaa')]).toEqual([
       { start: 0, end: 2 },
       { start: 3, end: 5 },
     ]);
-    expect([...matchesOf(patternOf('x?'), 'ab')]).toEqual([]);
+    expect([...findMatches(compilePattern('x?'), 'ab')]).toEqual([]);
   });
 });
 
 describe('the faults of a configuration', () => {
   it('are named by their field', () => {
-    expect(faultsOf({})).toEqual([]);
-    expect(faultsOf({ forbidden_patterns: ['a', '(b'], required_patterns: ['(?=c)'], json_schema: { type: 'nothing' } })).toEqual(
-      [
-        { path: 'config.forbidden_patterns.1', message: expect.stringMatching(/^Not a pattern in RE2 syntax: .+/) },
-        { path: 'config.required_patterns.0', message: expect.stringMatching(/^Not a pattern in RE2 syntax: .+/) },
-        { path: 'config.json_schema', message: expect.stringMatching(/^Not a JSON Schema: .+/) },
-      ],
-    );
-    expect(faultsOf({ forbidden_patterns: ['a'], json_schema: { type: 'object' } })).toEqual([]);
+    expect(listConfigFaults({})).toEqual([]);
+    expect(
+      listConfigFaults({ forbidden_patterns: ['a', '(b'], required_patterns: ['(?=c)'], json_schema: { type: 'nothing' } }),
+    ).toEqual([
+      { path: 'config.forbidden_patterns.1', message: expect.stringMatching(/^Not a pattern in RE2 syntax: .+/) },
+      { path: 'config.required_patterns.0', message: expect.stringMatching(/^Not a pattern in RE2 syntax: .+/) },
+      { path: 'config.json_schema', message: expect.stringMatching(/^Not a JSON Schema: .+/) },
+    ]);
+    expect(listConfigFaults({ forbidden_patterns: ['a'], json_schema: { type: 'object' } })).toEqual([]);
   });
 
   it('are only those of patterns: another error is passed on', () => {
-    expect(() => patternOf(null as never)).toThrow(TypeError);
+    expect(() => compilePattern(null as never)).toThrow(TypeError);
   });
 });
 
@@ -153,7 +153,7 @@ describe('personal data', () => {
     ['phone number', '+442079460000'],
   ])('is found: %s %s', (kind, text) => {
     const before = 'Take ';
-    expect(personalDataIn(`${before}${text}, please`)).toEqual([
+    expect(findPersonalData(`${before}${text}, please`)).toEqual([
       { kind, start: before.length, end: before.length + text.length },
     ]);
   });
@@ -174,7 +174,7 @@ describe('personal data', () => {
     '12345',
     'plain words',
   ])('is not: %s', (text) => {
-    expect(personalDataIn(`Take ${text}, please`)).toEqual([]);
+    expect(findPersonalData(`Take ${text}, please`)).toEqual([]);
   });
 
   it.each([
@@ -184,13 +184,13 @@ describe('personal data', () => {
     ['me@mail.example,you@mail.example', ['me@mail.example', 'you@mail.example']],
     ['DE89 3704 0044 0532 0130 00 4242424242424242', ['DE89 3704 0044 0532 0130 00', '4242424242424242']],
   ])('does not hide what is next to it: %s', (text, parts) => {
-    expect(personalDataIn(text).map(({ start, end }) => text.slice(start, end))).toEqual(parts);
+    expect(findPersonalData(text).map(({ start, end }) => text.slice(start, end))).toEqual(parts);
   });
 
   it('counts as the first kind that it is, each place once', () => {
-    expect(personalDataIn('202.55.50.123').map(({ kind }) => kind)).toEqual(['IP address']);
-    expect(personalDataIn('4242424242424242').map(({ kind }) => kind)).toEqual(['card number']);
-    expect(personalDataIn('me@mail.example you@mail.example 10.0.0.1').map(({ kind }) => kind)).toEqual([
+    expect(findPersonalData('202.55.50.123').map(({ kind }) => kind)).toEqual(['IP address']);
+    expect(findPersonalData('4242424242424242').map(({ kind }) => kind)).toEqual(['card number']);
+    expect(findPersonalData('me@mail.example you@mail.example 10.0.0.1').map(({ kind }) => kind)).toEqual([
       ...['e-mail address', 'e-mail address', 'IP address'],
     ]);
   });

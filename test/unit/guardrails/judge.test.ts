@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PinnedGuardrail } from '../../../src/domain/definition.ts';
 import { createJudge, holdsBack } from '../../../src/guardrails/judge.ts';
-import { chatGuardOf, outputGuardsOf, promptRefusal } from '../../../src/main/wiring/guardrails.ts';
+import { createChatGuard, createOutputGuards, createPromptCheck } from '../../../src/main/wiring/guardrails.ts';
 import { ParserFailure } from '../../../src/parsers/failure.ts';
 import type { ParserPool } from '../../../src/parsers/pool.ts';
 import { jobs } from '../../../src/parsers/room/jobs.ts';
@@ -30,13 +30,13 @@ const out = (config: Record<string, unknown>, name = 'out') => guardrail('output
 
 describe('a prompt', () => {
   it('is refused by the first guardrail that objects, by its name', async () => {
-    expect(await judge.refusalOf([], '12345', 'o')).toBeNull();
-    expect(await judge.refusalOf([noNumbers, short], 'abc', 'o')).toBeNull();
-    expect(await judge.refusalOf([noNumbers, short], '12345', 'o')).toEqual({
+    expect(await judge.findRefusal([], '12345', 'o')).toBeNull();
+    expect(await judge.findRefusal([noNumbers, short], 'abc', 'o')).toBeNull();
+    expect(await judge.findRefusal([noNumbers, short], '12345', 'o')).toEqual({
       message: 'The guardrail no-numbers refuses this prompt: it matches the forbidden pattern \\d',
       code: 'guardrail_blocked',
     });
-    expect(await judge.refusalOf([noNumbers, short], 'abcde', 'o')).toEqual({
+    expect(await judge.findRefusal([noNumbers, short], 'abcde', 'o')).toEqual({
       message: 'The guardrail short refuses this prompt: it has 5 characters, at most 3 are allowed',
       code: 'guardrail_blocked',
     });
@@ -52,9 +52,9 @@ describe('a prompt', () => {
 
   it('is judged for its owner, within the limits', async () => {
     asked.length = 0;
-    await judge.refusalOf([noNumbers], 'x', 'alice');
-    await judge.faultsOf({}, 'alice');
-    await judge.verdictOf([out({})], 'x', { owner: 'alice' });
+    await judge.findRefusal([noNumbers], 'x', 'alice');
+    await judge.listConfigFaults({}, 'alice');
+    await judge.judgeAnswer([out({})], 'x', { owner: 'alice' });
     expect(asked).toEqual([
       { owner: 'alice', ...LIMITS },
       { owner: 'alice', ...LIMITS },
@@ -69,29 +69,29 @@ describe('a prompt', () => {
     ['refused', 'it could not be judged: it took long'],
   ] as const)('that cannot be judged (%s) is refused', async (kind, reason) => {
     const unable = failingWith(kind);
-    expect(await unable.refusalOf([noNumbers], 'x', 'o')).toEqual({
+    expect(await unable.findRefusal([noNumbers], 'x', 'o')).toEqual({
       message: `The guardrail no-numbers refuses this prompt: ${reason}`,
       code: 'guardrail_timeout',
     });
     expect(await unable.promptReasons(noNumbers, 'x', 'o')).toEqual({ reasons: [reason], undecided: true });
-    expect(await unable.verdictOf([out({ action: 'redact' })], 'x', { owner: 'o' })).toEqual({
+    expect(await unable.judgeAnswer([out({ action: 'redact' })], 'x', { owner: 'o' })).toEqual({
       findings: [{ guardrail: 'out', action: 'redact', reasons: [reason] }],
       text: null,
     });
-    expect(await unable.faultsOf({}, 'o')).toEqual([{ path: 'config', message: reason }]);
+    expect(await unable.listConfigFaults({}, 'o')).toEqual([{ path: 'config', message: reason }]);
   });
 
   it('is not judged while the service is busy, stopping or broken', async () => {
-    await expect(failingWith('busy', 'try later').refusalOf([noNumbers], 'x', 'o')).rejects.toMatchObject({
+    await expect(failingWith('busy', 'try later').findRefusal([noNumbers], 'x', 'o')).rejects.toMatchObject({
       ...{ kind: 'too_many', code: 'parsers_busy', message: 'The service is parsing too much at once: try later' },
     });
-    await expect(failingWith('ended').refusalOf([noNumbers], 'x', 'o')).rejects.toMatchObject({
+    await expect(failingWith('ended').findRefusal([noNumbers], 'x', 'o')).rejects.toMatchObject({
       ...{ kind: 'unavailable', message: 'The service is stopping; try again shortly' },
     });
     const broken = createJudge(failing(new TypeError('broken')), LIMITS);
-    await expect(broken.refusalOf([noNumbers], 'x', 'o')).rejects.toThrow('broken');
-    await expect(broken.verdictOf([out({})], 'x', { owner: 'o' })).rejects.toThrow('broken');
-    await expect(broken.faultsOf({}, 'o')).rejects.toThrow('broken');
+    await expect(broken.findRefusal([noNumbers], 'x', 'o')).rejects.toThrow('broken');
+    await expect(broken.judgeAnswer([out({})], 'x', { owner: 'o' })).rejects.toThrow('broken');
+    await expect(broken.listConfigFaults({}, 'o')).rejects.toThrow('broken');
   });
 });
 
@@ -99,7 +99,7 @@ describe('an answer', () => {
   const secret = out({ forbidden_patterns: ['s\\w+t'], action: 'redact' }, 'secret');
   const numbers = out({ forbidden_patterns: ['\\d+'], action: 'redact' }, 'numbers');
   const verdict = (list: PinnedGuardrail[], text: string, final?: boolean) =>
-    judge.verdictOf(list, text, { owner: 'o', ...(final === undefined ? {} : { final }) });
+    judge.judgeAnswer(list, text, { owner: 'o', ...(final === undefined ? {} : { final }) });
 
   it.each<[string, PinnedGuardrail[], string, string | null, string[]]>([
     ['passes without guardrails', [], 'secret 1', 'secret 1', []],
@@ -155,10 +155,10 @@ describe('an answer', () => {
 
 describe('the ports', () => {
   it('judge prompts and answers of a run by its own guardrails', async () => {
-    const refuse = promptRefusal(judge);
+    const refuse = createPromptCheck(judge);
     expect(await refuse({ guardrails: [noNumbers] } as never, '1', 'o')).toMatchObject({ code: 'guardrail_blocked' });
     expect(await refuse({} as never, '1', 'o')).toBeNull();
-    const guards = outputGuardsOf(judge);
+    const guards = createOutputGuards(judge);
     const blocking = { guardrails: [out({ forbidden_patterns: ['a'], action: 'block' })] } as never;
     expect((await guards.judge(blocking, 'a', { final: true, owner: 'o' })).text).toBeNull();
     expect((await guards.judge({} as never, 'a', { final: true, owner: 'o' })).text).toBe('a');
@@ -171,9 +171,9 @@ describe('the ports', () => {
       (name: string) =>
       async (...args: unknown[]) =>
         asked.push([name, ...args]);
-    const noted = { refusalOf: note('refusalOf'), verdictOf: note('verdictOf'), answerFaults: note('answerFaults') } as never;
-    await promptRefusal(noted)({} as never, 'text', 'o');
-    const guards = outputGuardsOf(noted);
+    const noted = { findRefusal: note('refusalOf'), judgeAnswer: note('verdictOf'), answerFaults: note('answerFaults') } as never;
+    await createPromptCheck(noted)({} as never, 'text', 'o');
+    const guards = createOutputGuards(noted);
     await guards.judge({} as never, 'text', { final: true, owner: 'o' });
     expect(await guards.answerFaults({} as never, 'text', 'o')).toEqual([]);
     await guards.answerFaults({ output_schema: { type: 'object' } } as never, '```json\n{}\n```', 'o');
@@ -187,7 +187,7 @@ describe('the ports', () => {
 
   it('judge a chat message by the guardrails of the caller with this agent', async () => {
     const chatGuardrails = async (agent: string, caller: string) => (agent === 'a' && caller === 'alice' ? [noNumbers] : []);
-    const guard = chatGuardOf({ store: { chatGuardrails }, judge } as never);
+    const guard = createChatGuard({ store: { chatGuardrails }, judge } as never);
     const say = (agent: string, caller: string, text = '1') => guard(text, { id: agent } as never, { key: caller } as never);
     await expect(say('a', 'alice')).rejects.toMatchObject({
       ...{ kind: 'unprocessable', code: 'guardrail_blocked' },

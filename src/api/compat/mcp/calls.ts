@@ -14,13 +14,13 @@ export interface McpCallPlace {
  * Maps calls to their runs, for every API process: a cancellation arrives in another request than the call, and a client that
  * lost its connection may repeat the call to rejoin its run.
  */
-export function mcpCalls(services: CompatServices) {
+export function createMcpCalls(services: CompatServices) {
   const { idempotency, tasks } = services.store;
   return {
     /** Starts the run of a call, once. Without a session the call cannot be found again. */
     async begin(place: McpCallPlace | null, order: RunOrder, caller: Caller): Promise<CompatRun> {
       if (!place) return startRun(services, order, caller);
-      const key = keyOf(place);
+      const key = toIdempotencyKey(place);
       const claim = await idempotency.claim(key, digest([order.model, order.prompt]));
       if (claim.kind === 'replay') return claim.reply as CompatRun;
       if (claim.kind !== 'new') throw new AppError('conflict', 'This session has already used this request id; send a new id');
@@ -35,7 +35,7 @@ export function mcpCalls(services: CompatServices) {
     },
     /** Halts the run of a call that its client cancelled. */
     async cancel(place: McpCallPlace): Promise<void> {
-      const key = keyOf(place);
+      const key = toIdempotencyKey(place);
       const task_id = await idempotency.reserved(key);
       // If the run is still being started, the request that starts it sees the cancellation and halts it.
       if (!task_id || (await idempotency.withdraw(key))) return;
@@ -45,7 +45,7 @@ export function mcpCalls(services: CompatServices) {
   };
 }
 
-const keyOf = ({ session_id, request_id, caller }: McpCallPlace) => ({
+const toIdempotencyKey = ({ session_id, request_id, caller }: McpCallPlace) => ({
   principal: caller.key,
   key: `mcp ${digest([session_id, request_id])}`,
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ProgressToken, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
-import { type CompatRun, type CompatServices, eventsOfRun } from '../runs.ts';
+import { type CompatRun, type CompatServices, streamRunEvents } from '../runs.ts';
 
 const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> = {
   model_call: () => 'Asking the model',
@@ -32,7 +32,7 @@ export async function reportProgress(services: CompatServices, run: CompatRun, r
     progress += 1;
     const params = { progressToken, progress, message };
     await sendNotification({ method: 'notifications/progress', params })
-      .then(() => taken(response, signal))
+      .then(() => waitForDrain(response, signal))
       .catch(() => {})
       .finally(() => {
         sending -= 1;
@@ -41,7 +41,7 @@ export async function reportProgress(services: CompatServices, run: CompatRun, r
   // A client that takes nothing gets no further heartbeats.
   const heartbeat = setInterval(() => sending === 0 && void send('Still running'), HEARTBEAT_MS);
   try {
-    for await (const { type, data } of eventsOfRun(services, run, signal)) {
+    for await (const { type, data } of streamRunEvents(services, run, signal)) {
       const text = type === 'log' ? PROGRESS_TEXTS[String(data.event)]?.(data) : undefined;
       if (text) await send(text);
     }
@@ -51,7 +51,7 @@ export async function reportProgress(services: CompatServices, run: CompatRun, r
 }
 
 /** Resolves when the client has taken nearly everything. The library itself never waits for a client. */
-async function taken(response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function waitForDrain(response: ServerResponse, signal: AbortSignal): Promise<void> {
   // What was sent reaches the socket in a later turn.
   await turn();
   if (response.writableNeedDrain) await once(response, 'drain', { signal });

@@ -20,12 +20,12 @@ import { compat } from '../../../contracts/compat.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import { type Api, mount, RawReply } from '../../http/mount.ts';
-import { problemOf } from '../../http/problems.ts';
-import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';
-import { type McpCallPlace, mcpCalls } from './calls.ts';
+import { toProblem } from '../../http/problems.ts';
+import { type CompatRun, type CompatServices, formatAnswer, toRunError, waitForEnd } from '../runs.ts';
+import { createMcpCalls, type McpCallPlace } from './calls.ts';
 import { reportProgress } from './progress.ts';
-import { mcpTaskOf, runTasks } from './run-tasks.ts';
-import { listedTool, toolsOf } from './tools.ts';
+import { createRunTasks, toMcpTask } from './run-tasks.ts';
+import { listTools, toMcpTool } from './tools.ts';
 
 /** What the protocol wants a client to accept. */
 const ANSWERS = ['application/json', 'text/event-stream'];
@@ -39,13 +39,13 @@ const WAITING = ['tools/call', 'tasks/result', 'tasks/cancel'];
  */
 export function mcpEndpointRoutes(api: Api, services: CompatServices, version: string): void {
   mount(api, compat.mcp, async ({ body, holdOpen }, caller) => {
-    if (WAITING.some((method) => asksFor(body, method))) holdOpen();
+    if (WAITING.some((method) => hasMethod(body, method))) holdOpen();
     return new RawReply(async (request, response) => {
       const session_id = request.headers[SESSION] as string | undefined;
       const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);
-      const server = serverFor(services, { caller, place, response }, version);
+      const server = createServer(services, { caller, place, response }, version);
       const transport = new StreamableHTTPServerTransport();
-      if (asksFor(body, 'initialize')) response.setHeader(SESSION, uuid());
+      if (hasMethod(body, 'initialize')) response.setHeader(SESSION, uuid());
       response.once('close', () => void server.close());
       await server.connect(transport);
       await transport.handleRequest(request, response, body);
@@ -66,7 +66,7 @@ export function mcpEndpointRoutes(api: Api, services: CompatServices, version: s
   });
 }
 
-const asksFor = (body: { method?: string | undefined } | { method?: string | undefined }[], name: string) =>
+const hasMethod = (body: { method?: string | undefined } | { method?: string | undefined }[], name: string) =>
   [body].flat().some(({ method }) => method === name);
 
 interface Asker {
@@ -77,48 +77,48 @@ interface Asker {
 
 const CAPABILITIES = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
 
-function serverFor(services: CompatServices, { caller, place, response }: Asker, version: string): Server {
-  const calls = mcpCalls(services);
-  const tasks = runTasks(services, caller);
+function createServer(services: CompatServices, { caller, place, response }: Asker, version: string): Server {
+  const calls = createMcpCalls(services);
+  const tasks = createRunTasks(services, caller);
   const server = new Server({ name: 'perdura', version }, { capabilities: CAPABILITIES });
 
   async function begin(name: string, prompt: unknown, requestId: string | number): Promise<CompatRun> {
-    const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
+    const tool = (await listTools(services, caller)).find((candidate) => candidate.name === name);
     if (!tool) throw new AppError('not_found', `There is no tool named ${name}; list the tools again`);
     if (typeof prompt !== 'string' || prompt.trim() === '') throw new AppError('invalid', 'prompt must be a non-empty string');
     return calls.begin(place(requestId), { model: tool.model, prompt }, caller);
   }
 
-  async function resultOf(run: CompatRun, waiting: Waiting): Promise<CallToolResult> {
+  async function waitForResult(run: CompatRun, waiting: Waiting): Promise<CallToolResult> {
     const progressToken = waiting._meta?.progressToken;
     if (progressToken !== undefined) await reportProgress(services, run, { ...waiting, progressToken, response });
-    const task = await ended(services, run, waiting.signal);
-    const trouble = troubleOf(task);
-    if (trouble) return failed(trouble.message);
+    const task = await waitForEnd(services, run, waiting.signal);
+    const trouble = toRunError(task);
+    if (trouble) return toErrorResult(trouble.message);
     return {
-      content: [{ type: 'text', text: answerOf(task) }],
+      content: [{ type: 'text', text: formatAnswer(task) }],
       structuredContent: { answer: task.response, task_id: run.task_id, workflow_id: run.workflow_id },
     };
   }
 
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: (await toolsOf(services, caller)).map(listedTool) }));
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: (await listTools(services, caller)).map(toMcpTool) }));
   server.setNotificationHandler(CancelledNotificationSchema, async ({ params: { requestId } }) => {
     const cancelled = requestId === undefined ? null : place(requestId);
     if (cancelled) await calls.cancel(cancelled);
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args, task } }, waiting) => {
     const run = await begin(name, args?.prompt, waiting.requestId).catch((error: Error) => error);
-    if (!task) return run instanceof Error ? failed(refusalOf(run)) : resultOf(run, waiting);
-    if (run instanceof Error) throw new McpError(ErrorCode.InvalidParams, refusalOf(run));
-    return { task: mcpTaskOf(await tasks.find(run.task_id)) };
+    if (!task) return run instanceof Error ? toErrorResult(formatRefusal(run)) : waitForResult(run, waiting);
+    if (run instanceof Error) throw new McpError(ErrorCode.InvalidParams, formatRefusal(run));
+    return { task: toMcpTask(await tasks.find(run.task_id)) };
   });
-  server.setRequestHandler(GetTaskRequestSchema, async ({ params: { taskId } }) => mcpTaskOf(await tasks.find(taskId)));
+  server.setRequestHandler(GetTaskRequestSchema, async ({ params: { taskId } }) => toMcpTask(await tasks.find(taskId)));
   server.setRequestHandler(GetTaskPayloadRequestSchema, async ({ params: { taskId } }, waiting) => {
     const { id: task_id, workflow_id } = await tasks.find(taskId);
-    return { ...(await resultOf({ task_id, workflow_id }, waiting)), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
+    return { ...(await waitForResult({ task_id, workflow_id }, waiting)), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
   });
   server.setRequestHandler(CancelTaskRequestSchema, async ({ params: { taskId } }, { signal }) =>
-    mcpTaskOf(await tasks.cancel(taskId, signal)),
+    toMcpTask(await tasks.cancel(taskId, signal)),
   );
   return server;
 }
@@ -130,9 +130,9 @@ interface Waiting {
 }
 
 /** A client sees no status and no headers. */
-function refusalOf(error: Error): string {
-  const { detail, code, retry_after_s } = problemOf(error);
+function formatRefusal(error: Error): string {
+  const { detail, code, retry_after_s } = toProblem(error);
   return retry_after_s === undefined ? detail : `${detail} (${code}; try again in ${retry_after_s} s)`;
 }
 
-const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });
+const toErrorResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });

@@ -1,8 +1,8 @@
 import { ErrorCode, McpError, type Task } from '@modelcontextprotocol/sdk/types.js';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../../identity/caller.ts';
-import { ownedTask } from '../../checks/owned.ts';
-import { type CompatServices, type CompatTask, ended, hasEnded } from '../runs.ts';
+import { getOwnTask } from '../../checks/owned.ts';
+import { type CompatServices, type CompatTask, hasEnded, waitForEnd } from '../runs.ts';
 
 type TaskStatus = CompatTask['status'];
 
@@ -19,7 +19,7 @@ const MCP_STATUS: Record<TaskStatus, Task['status']> = {
 const POLL_MS = 1_000;
 
 /** A run as an MCP task. It keeps its id, and is kept as long as other runs (`ttl: null`). */
-export const mcpTaskOf = ({ id, status, error, created_at, started_at, completed_at }: CompatTask): Task => ({
+export const toMcpTask = ({ id, status, error, created_at, started_at, completed_at }: CompatTask): Task => ({
   taskId: id,
   status: MCP_STATUS[status],
   ttl: null,
@@ -30,10 +30,10 @@ export const mcpTaskOf = ({ id, status, error, created_at, started_at, completed
 });
 
 /** The tasks of one caller. */
-export function runTasks(services: CompatServices, caller: Caller) {
+export function createRunTasks(services: CompatServices, caller: Caller) {
   async function find(task_id: string): Promise<CompatTask> {
     try {
-      return await ownedTask(services.store)(task_id, caller);
+      return await getOwnTask(services.store)(task_id, caller);
     } catch (error) {
       // The same answer for other people's runs, so that ids cannot be probed.
       if (error instanceof AppError) throw new McpError(ErrorCode.InvalidParams, `You have no task with id ${task_id}`);
@@ -46,7 +46,7 @@ export function runTasks(services: CompatServices, caller: Caller) {
       const task = await find(task_id);
       if (hasEnded(task)) throw new McpError(ErrorCode.InvalidParams, `The task has already ended: ${MCP_STATUS[task.status]}`);
       await services.dispatch.halt(task.id);
-      return ended(services, { task_id: task.id, workflow_id: task.workflow_id }, signal);
+      return waitForEnd(services, { task_id: task.id, workflow_id: task.workflow_id }, signal);
     },
   };
 }

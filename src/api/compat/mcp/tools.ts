@@ -28,26 +28,26 @@ interface RunTool {
 }
 
 /** The caller's workflows, then the agents. */
-export async function toolsOf({ store }: CompatServices, caller: Caller): Promise<RunTool[]> {
+export async function listTools({ store }: CompatServices, caller: Caller): Promise<RunTool[]> {
   const [workflows, agents] = await Promise.all([
     store.workflows.list({ limit: MOST_TOOLS, owner: caller.key, single_use: false }),
     store.agents.list({ limit: MOST_TOOLS }),
   ]);
   return [
     ...workflows.items.map(({ id, title }) => ({
-      name: toolName(title ?? 'workflow', id),
+      name: formatToolName(title ?? 'workflow', id),
       description: `Runs the workflow ${title ?? id} and returns its answer`,
       model: id,
     })),
     ...agents.items.map(({ id, name, description }) => ({
-      name: toolName(name, id),
+      name: formatToolName(name, id),
       description: description || `Runs the agent ${name} and returns its answer`,
       model: name,
     })),
   ];
 }
 
-export const listedTool = ({ name, description }: RunTool) => ({
+export const toMcpTool = ({ name, description }: RunTool) => ({
   name,
   description,
   inputSchema: PROMPT_SCHEMA,
@@ -56,7 +56,7 @@ export const listedTool = ({ name, description }: RunTool) => ({
 });
 
 /** Titles repeat, so the name has a part of the id. */
-function toolName(title: string, id: string): string {
+function formatToolName(title: string, id: string): string {
   const words = title
     .normalize('NFKD')
     .replaceAll(/[^A-Za-z0-9]+/g, '_')

@@ -1,11 +1,11 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
-import { clientToolsOf, type Definition, type ToolSpec } from '../../../domain/definition.ts';
+import { type Definition, listClientTools, type ToolSpec } from '../../../domain/definition.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { refuseChoices } from '../../../domain/tool-choice.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../../identity/caller.ts';
-import { answerCalls, type CallOutput, callsOfClient } from '../client-calls.ts';
-import { type CompatRun, type CompatServices, definitionOf } from '../runs.ts';
+import { answerCalls, type CallOutput, listOpenCalls } from '../client-calls.ts';
+import { type CompatRun, type CompatServices, getDefinition } from '../runs.ts';
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MOST_TOOLS = 128;
@@ -18,29 +18,29 @@ interface AskedFunction {
 }
 
 /** The functions that a client executes, by the tools of its request; undefined if it has none. Refuses tools of another type. */
-export function clientToolsIn(
+export function parseClientTools(
   tools: readonly ({ type: string; function?: unknown } & AskedFunction)[] | null | undefined,
   tool_choice: unknown,
 ): ToolSpec[] | undefined {
   if (!tools?.length || tool_choice === 'none') return undefined;
-  if (tools.length > MOST_TOOLS) throw refusal(`A request may have ${MOST_TOOLS} tools`, 'invalid_tools');
+  if (tools.length > MOST_TOOLS) throw createRefusal(`A request may have ${MOST_TOOLS} tools`, 'invalid_tools');
   const specs = tools.map((tool) => {
     if (tool.type !== 'function')
-      throw refusal(`Tools of type ${tool.type} are not supported; only those of type function are`, 'unsupported_value');
-    return specOf((tool.function ?? tool) as AskedFunction);
+      throw createRefusal(`Tools of type ${tool.type} are not supported; only those of type function are`, 'unsupported_value');
+    return toToolSpec((tool.function ?? tool) as AskedFunction);
   });
   const names = specs.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice) throw refusal(`Two tools are named ${twice}`, 'invalid_tools');
+  if (twice) throw createRefusal(`Two tools are named ${twice}`, 'invalid_tools');
   return specs;
 }
 
-function specOf({ name, description, parameters }: AskedFunction): ToolSpec {
+function toToolSpec({ name, description, parameters }: AskedFunction): ToolSpec {
   if (typeof name !== 'string' || !NAME.test(name))
-    throw refusal('The name of a function has 1 to 64 letters, digits, _ and -', 'invalid_tools');
+    throw createRefusal('The name of a function has 1 to 64 letters, digits, _ and -', 'invalid_tools');
   const schema = parameters ?? { type: 'object', properties: {} };
   if (typeof schema !== 'object' || Array.isArray(schema) || JSON.stringify(schema).length > SCHEMA_CHARACTERS)
-    throw refusal(
+    throw createRefusal(
       `The parameters of ${name} have to be a JSON Schema of at most ${SCHEMA_CHARACTERS} characters`,
       'invalid_tools',
     );
@@ -52,14 +52,14 @@ function specOf({ name, description, parameters }: AskedFunction): ToolSpec {
   };
 }
 
-const refusal = (message: string, code: string, param = 'tools') =>
+const createRefusal = (message: string, code: string, param = 'tools') =>
   new AppError('invalid', message, { code, errors: [{ path: param, message }] });
 
 /** The id of a call as its client knows it: of its task, and of the call in it. */
-export const wiredCallId = (task_id: string, call_id: string) => `call_${task_id}_${call_id}`;
+export const formatCallId = (task_id: string, call_id: string) => `call_${task_id}_${call_id}`;
 
 /** The place of a call that this installation asked for; null if it was another. */
-function placeOfCall(id: string): { task_id: string; call_id: string } | null {
+function parseCallId(id: string): { task_id: string; call_id: string } | null {
   const [, task_id = '', call_id = ''] = /^call_(.+)_(\d+-\d+)$/.exec(id) ?? [];
   return isUuid(task_id) ? { task_id, call_id } : null;
 }
@@ -70,17 +70,17 @@ interface WiredOutput {
 }
 
 /** The results at the end of a conversation; of calls that this installation asked for, as their ids show. */
-export function outputsIn(items: readonly (CompatItem | CompatMessage)[]): WiredOutput[] {
+export function listToolOutputs(items: readonly (CompatItem | CompatMessage)[]): WiredOutput[] {
   const outputs = items.map((item) => {
     const { role, tool_call_id, type, call_id, content, output } = item as Record<string, unknown>;
-    if (role === 'tool') return { id: String(tool_call_id), output: textOf(content) };
-    return type === 'function_call_output' ? { id: String(call_id), output: textOf(output) } : null;
+    if (role === 'tool') return { id: String(tool_call_id), output: extractText(content) };
+    return type === 'function_call_output' ? { id: String(call_id), output: extractText(output) } : null;
   });
   const last = outputs.slice(outputs.lastIndexOf(null) + 1) as WiredOutput[];
-  return last.every(({ id }) => placeOfCall(id)) ? last : [];
+  return last.every(({ id }) => parseCallId(id)) ? last : [];
 }
 
-export function textOf(content: unknown): string {
+export function extractText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('');
@@ -95,39 +95,47 @@ interface Continuing {
 }
 
 /** Continues the run that waits for these results. */
-export async function continuedRun(
+export async function continueRun(
   services: CompatServices,
-  { outputs: wired, forced_tools: asked, conversation_id }: Continuing,
+  { outputs: wired, forced_tools: forced_names, conversation_id }: Continuing,
   caller: Caller,
 ): Promise<CompatRun> {
-  const placed = wired.map(({ id, output }) => ({ ...placeOfCall(id)!, output }));
+  const placed = wired.map(({ id, output }) => ({ ...parseCallId(id)!, output }));
   const task_id = placed[0]!.task_id;
-  const unknown = (message: string) => refusal(message, 'tool_call_not_found', 'tool_call_id');
+  const unknown = (message: string) => createRefusal(message, 'tool_call_not_found', 'tool_call_id');
   if (placed.some((other) => other.task_id !== task_id)) throw unknown('The results are of calls of different runs');
   const task = await services.store.tasks.find(task_id);
   if (task?.owner !== caller.key) throw unknown(`No call with id ${wired[0]!.id}`);
   if (conversation_id && task.conversation_id !== conversation_id)
-    throw refusal('The run that waits for these results does not belong to this conversation', 'invalid_value', 'conversation');
+    throw createRefusal(
+      'The run that waits for these results does not belong to this conversation',
+      'invalid_value',
+      'conversation',
+    );
   const outputs: CallOutput[] = placed;
-  const open = await callsOfClient(services, task);
+  const open = await listOpenCalls(services, task);
   const isGiven = ({ call_id }: { call_id: string }) => outputs.some((given) => given.call_id === call_id);
   const missing = open.filter((call) => !isGiven(call));
   // If it gives none of the open ones, it repeats an earlier request.
   if (open.some(isGiven) && missing.length > 0) {
-    const ids = missing.map(({ call_id }) => wiredCallId(task_id, call_id));
-    throw refusal(`No tool output found for ${ids.join(', ')}`, 'missing_tool_output', 'input');
+    const ids = missing.map(({ call_id }) => formatCallId(task_id, call_id));
+    throw createRefusal(`No tool output found for ${ids.join(', ')}`, 'missing_tool_output', 'input');
   }
   const run = { task_id, workflow_id: task.workflow_id };
-  const forced_tools = asked && forcedIn(await definitionOf(services, run), asked);
+  const forced_tools = forced_names && pickForcedTools(await getDefinition(services, run), forced_names);
   await answerCalls(services, run, { outputs, forced_tools, caller });
   return run;
 }
 
 /** Those of the functions that the run began with. */
-function forcedIn(definition: Definition, asked: string[]): string[] {
-  refuseChoices(definition.provider, { forced_tools: asked });
-  const known = clientToolsOf(definition);
-  const forced = asked.filter((name) => known.includes(name));
+function pickForcedTools(definition: Definition, names: string[]): string[] {
+  refuseChoices(definition.provider, { forced_tools: names });
+  const client_tools = listClientTools(definition);
+  const forced = names.filter((name) => client_tools.includes(name));
   if (forced.length > 0) return forced;
-  throw refusal(`The run began without the function ${asked.join(', ')}, so it cannot be forced`, 'invalid_value', 'tool_choice');
+  throw createRefusal(
+    `The run began without the function ${names.join(', ')}, so it cannot be forced`,
+    'invalid_value',
+    'tool_choice',
+  );
 }

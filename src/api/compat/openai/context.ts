@@ -1,16 +1,16 @@
 import { v7 as uuid } from 'uuid';
 import type { CompatItem, ResponseRequest } from '../../../contracts/compat.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
-import { conversationIn, conversationLocked } from '../../../domain/conversation.ts';
+import { conversationLocked, parseConversation } from '../../../domain/conversation.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import type { Conversation } from '../../../generated/prisma/client.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { NewItems } from '../../../store/runs/conversations.ts';
-import { answerOf, type CompatServices, hasEnded, type RunOrder } from '../runs.ts';
-import { conversationItem, storedItems } from './conversation-items.ts';
-import { type Said, saidBefore } from './messages.ts';
-import { CONVERSATION_ID, RESPONSE_ID, taskIdOfReply } from './replies.ts';
+import { type CompatServices, formatAnswer, hasEnded, type RunOrder } from '../runs.ts';
+import { toConversationItem, toStoredItems } from './conversation-items.ts';
+import { type ParsedMessages, parsePriorMessages } from './messages.ts';
+import { CONVERSATION_ID, parseTaskId, RESPONSE_ID } from './replies.ts';
 
 /** What a request for a response continues. */
 interface Continued {
@@ -19,7 +19,7 @@ interface Continued {
 }
 
 /** Reads what a request continues. Refuses two of it, and a conversation that is not the caller's. */
-export async function continuedIn(
+export async function loadContinuation(
   services: CompatServices,
   { previous_response_id, conversation }: Pick<ResponseRequest, 'previous_response_id' | 'conversation'>,
   caller: Caller,
@@ -33,15 +33,15 @@ export async function continuedIn(
     });
   }
   const id = typeof conversation === 'string' ? conversation : conversation.id;
-  return { conversation: await ownedConversation(services, id, caller) };
+  return { conversation: await getOwnConversation(services, id, caller) };
 }
 
 /** A conversation of the caller, by its id on the wire; for others it does not exist. */
-export async function ownedConversation({ store }: Pick<CompatServices, 'store'>, wired_id: string, caller: Caller) {
+export async function getOwnConversation({ store }: Pick<CompatServices, 'store'>, wired_id: string, caller: Caller) {
   const id = wired_id.startsWith(CONVERSATION_ID) ? wired_id.slice(CONVERSATION_ID.length) : '';
-  const found = isUuid(id) ? await store.conversations.find(id, caller.key) : null;
-  if (!found) throw notFound('conversation', wired_id);
-  return found;
+  const conversation = isUuid(id) ? await store.conversations.find(id, caller.key) : null;
+  if (!conversation) throw notFound('conversation', wired_id);
+  return conversation;
 }
 
 interface Input {
@@ -52,20 +52,20 @@ interface Input {
 }
 
 /** What comes before the input of a response, and what its run adds to the conversation. */
-export async function beforeInput(
+export async function prepareContext(
   services: CompatServices,
   { continued: { conversation, previous }, items, files }: Input,
   caller: Caller,
-): Promise<Said & Pick<RunOrder, 'turn'>> {
-  if (previous) return conversationUntil(services, previous, caller);
+): Promise<ParsedMessages & Pick<RunOrder, 'turn'>> {
+  if (previous) return loadPreviousConversation(services, previous, caller);
   if (!conversation) return { said: [], files: [] };
   const { store } = services;
   const { id: conversation_id, last_position } = conversation;
   await refuseClosed(services, conversation, JSON.stringify(items).length);
   const rows = await store.conversations.items(conversation_id, { limit: MOST_ITEMS, order: 'asc' });
-  const before = saidBefore(rows.map(conversationItem) as CompatItem[], 'conversation');
+  const before = parsePriorMessages(rows.map(toConversationItem) as CompatItem[], 'conversation');
   const turn = (attached: readonly AttachedFile[], task_id: string): NewItems => {
-    const inputs = storedItems(items, attached.slice(attached.length - files)).map(({ item }) => ({ id: uuid(), item }));
+    const inputs = toStoredItems(items, attached.slice(attached.length - files)).map(({ item }) => ({ id: uuid(), item }));
     return { conversation_id, last_position, items: [...inputs, { id: task_id, item: null }] };
   };
   return { said: before.said, files: before.files.map(({ file }) => ({ file, path: 'conversation' })), turn };
@@ -90,24 +90,29 @@ export async function refuseClosed(
 }
 
 /** The conversation of a response, with its answer, and the files that its run was given. */
-async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<Said> {
-  const task_id = taskIdOfReply(id);
+async function loadPreviousConversation({ store }: CompatServices, id: string, caller: Caller): Promise<ParsedMessages> {
+  const task_id = parseTaskId(id);
   const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
-  if (task?.owner !== caller.key) throw previousRefused('not_found', 'previous_response_not_found', `No response with id ${id}`);
+  if (task?.owner !== caller.key)
+    throw createPreviousRefusal('not_found', 'previous_response_not_found', `No response with id ${id}`);
   if (!hasEnded(task))
-    throw previousRefused('conflict', 'in_progress', `The response ${id} is still in progress; wait until it has completed`);
+    throw createPreviousRefusal(
+      'conflict',
+      'in_progress',
+      `The response ${id} is still in progress; wait until it has completed`,
+    );
   if (task.status !== 'completed')
-    throw previousRefused(
+    throw createPreviousRefusal(
       'invalid',
       'previous_response_failed',
       `The response ${id} has no answer to continue from: it was ${task.status}`,
     );
   const { prompt, prompt_parts: parts, attachments } = task;
   return {
-    said: [...conversationIn(prompt, { parts, files: attachments.length }), { role: 'assistant', text: answerOf(task) }],
+    said: [...parseConversation(prompt, { parts, files: attachments.length }), { role: 'assistant', text: formatAnswer(task) }],
     files: attachments.map(({ id: file_id }) => ({ file: { id: file_id }, path: 'previous_response_id' })),
   };
 }
 
-const previousRefused = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
+const createPreviousRefusal = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
   new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });

@@ -2,29 +2,30 @@ import type { CompatItem } from '../../../contracts/compat.ts';
 import type { AttachedFile } from '../../../domain/attachments.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { ConversationItemRow, StoredItem } from '../../../store/runs/conversations.ts';
-import { answerOf } from '../runs.ts';
-import { textOf } from './client-tools.ts';
+import { formatAnswer } from '../runs.ts';
+import { extractText } from './client-tools.ts';
 import { FILE_PARTS } from './files.ts';
-import { saidIn } from './messages.ts';
+import { parseMessages } from './messages.ts';
 import { MESSAGE_ID } from './replies.ts';
 
 const ROLES = ['user', 'assistant', 'system', 'developer'];
 
 /** The files of items that a client adds. Refuses items that an agent is not given. */
-export function checkedItems(items: readonly CompatItem[], param: string) {
+export function checkItems(items: readonly CompatItem[], param: string) {
   for (const [index, item] of items.entries()) {
     const path = `${param}.${index}`;
     const { type = 'message', role, call_id } = item;
     if (type === 'function_call' || type === 'function_call_output') {
-      if (typeof call_id !== 'string') throw refused(`${path}.call_id`, `An item of type ${type} has a call_id`);
+      if (typeof call_id !== 'string') throw createContentError(`${path}.call_id`, `An item of type ${type} has a call_id`);
     } else if (type !== 'message')
-      throw refused(path, `Items of type ${type} are not supported; send messages, function calls and their results`);
-    else if (!ROLES.includes(role ?? '')) throw refused(`${path}.role`, `The role of a message is one of ${ROLES.join(', ')}`);
+      throw createContentError(path, `Items of type ${type} are not supported; send messages, function calls and their results`);
+    else if (!ROLES.includes(role ?? ''))
+      throw createContentError(`${path}.role`, `The role of a message is one of ${ROLES.join(', ')}`);
   }
-  return saidIn(items, param).files;
+  return parseMessages(items, param).files;
 }
 
-const refused = (path: string, message: string) =>
+const createContentError = (path: string, message: string) =>
   new AppError('invalid', message, { code: 'unsupported_content', errors: [{ path, message }] });
 
 interface StoredWithFiles {
@@ -33,25 +34,25 @@ interface StoredWithFiles {
 }
 
 /** Items as they are stored: with the ids of their files, which are given in order, in place of their content. */
-export function storedItems(items: readonly CompatItem[], files: readonly AttachedFile[]): StoredWithFiles[] {
+export function toStoredItems(items: readonly CompatItem[], files: readonly AttachedFile[]): StoredWithFiles[] {
   const left = [...files];
   return items.map((item) => {
     const before = left.length;
-    const stored = storedItem(item, left);
+    const stored = toStoredItem(item, left);
     return { item: stored, file_ids: files.slice(files.length - before, files.length - left.length).map(({ id }) => id) };
   });
 }
 
-function storedItem(item: CompatItem, left: AttachedFile[]): StoredItem {
+function toStoredItem(item: CompatItem, left: AttachedFile[]): StoredItem {
   const { type = 'message', role = 'user', content, name, arguments: args, call_id, output } = item;
   const status = 'completed';
   if (type === 'function_call') return { type, call_id, name: String(name), arguments: String(args), status };
-  if (type === 'function_call_output') return { type, call_id, output: textOf(output), status };
+  if (type === 'function_call_output') return { type, call_id, output: extractText(output), status };
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  return { type: 'message', role, status, content: parts.map((part) => storedPart(part, role, left)) };
+  return { type: 'message', role, status, content: parts.map((part) => toStoredPart(part, role, left)) };
 }
 
-function storedPart(
+function toStoredPart(
   { type, text, refusal }: { type: string; text?: string | undefined; refusal?: string | undefined },
   role: string,
   left: AttachedFile[],
@@ -61,23 +62,23 @@ function storedPart(
     return { type: 'input_image', file_id: file.id, image_url: null, detail: 'auto' };
   if (file) return { type: 'input_file', file_id: file.id, filename: file.name };
   if (text === undefined) return { type: 'refusal', refusal: refusal ?? '' };
-  return role === 'assistant' ? outputText(text) : { type: 'input_text', text };
+  return role === 'assistant' ? toOutputText(text) : { type: 'input_text', text };
 }
 
-const outputText = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+const toOutputText = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
 const PREFIXES: Record<string, string> = { function_call: 'fc_', function_call_output: 'fco_' };
 
 /** An item of a conversation, as clients get it. The id of an answer is that of the message in its response. */
-export function conversationItem({ id, item, task }: ConversationItemRow) {
+export function toConversationItem({ id, item, task }: ConversationItemRow) {
   const answer = {
     type: 'message',
     role: 'assistant',
     status: 'completed',
-    content: [outputText(answerOf({ response: task?.response ?? null }))],
+    content: [toOutputText(formatAnswer({ response: task?.response ?? null }))],
   };
-  const known = (item ?? answer) as StoredItem;
-  return { ...known, id: `${PREFIXES[known.type] ?? MESSAGE_ID}${id}` };
+  const stored_item = (item ?? answer) as StoredItem;
+  return { ...stored_item, id: `${PREFIXES[stored_item.type] ?? MESSAGE_ID}${id}` };
 }
 
-export const idOfItem = (id: string) => id.replace(/^(msg|fc|fco)_/, '');
+export const parseItemId = (id: string) => id.replace(/^(msg|fc|fco)_/, '');

@@ -1,7 +1,7 @@
 import { plainFileName } from '../../../domain/attachments.ts';
 import { AppError, type FieldError } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
-import { type AskedFile, fileOfDataUrl } from '../../routes/attachments.ts';
+import { type AskedFile, parseDataUrl } from '../../routes/attachments.ts';
 
 /** A file of a message, and the parameter that it came in. */
 export interface PlacedFile {
@@ -35,50 +35,62 @@ interface Part {
 export const FILE_PARTS = ['image_url', 'input_image', 'file', 'input_file'];
 
 /** The file of a part of a message. Refuses a part of another kind, and what the model would not be given as it was asked. */
-export function fileIn(part: Part, path: string): AskedFile {
+export function parseFilePart(part: Part, path: string): AskedFile {
   switch (part.type) {
     case 'image_url':
-      return image(factsOf(part.image_url, 'url'), { path: `${path}.image_url` });
+      return parseImage(expandShorthand(part.image_url, 'url'), { path: `${path}.image_url` });
     case 'input_image':
-      return image({ url: part.image_url, detail: part.detail, file_id: part.file_id }, { path });
+      return parseImage({ url: part.image_url, detail: part.detail, file_id: part.file_id }, { path });
     case 'file':
-      return document(factsOf(part.file, 'file_data'), { path: `${path}.file` });
+      return parseDocument(expandShorthand(part.file, 'file_data'), { path: `${path}.file` });
     case 'input_file':
-      return document(part, { path });
+      return parseDocument(part, { path });
     default:
-      throw refused(path, 'unsupported_content', `Parts of type ${part.type} are not supported; send text, images and files`);
+      throw createRefusal(
+        path,
+        'unsupported_content',
+        `Parts of type ${part.type} are not supported; send text, images and files`,
+      );
   }
 }
 
-const factsOf = (value: unknown, shorthand: string): Record<string, unknown> =>
+const expandShorthand = (value: unknown, shorthand: string): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : { [shorthand]: value };
 
-function image({ url, detail, file_id }: ImageFacts, { path }: { path: string }): AskedFile {
+function parseImage({ url, detail, file_id }: ImageFacts, { path }: { path: string }): AskedFile {
   if (!isAbsent(detail) && detail !== 'auto')
-    throw refused(path, 'unsupported_value', 'detail is not supported with this value; send auto, or leave it out');
-  if (!isAbsent(file_id)) return uploaded(file_id, { path, alone: isAbsent(url) });
-  const sent = typeof url === 'string' ? fileOfDataUrl(url) : null;
-  if (!sent) throw refused(path, 'unsupported_value', isAddress(url) ? NOT_FETCHED : NO_IMAGE);
+    throw createRefusal(path, 'unsupported_value', 'detail is not supported with this value; send auto, or leave it out');
+  if (!isAbsent(file_id)) return parseFileId(file_id, { path, alone: isAbsent(url) });
+  const sent = typeof url === 'string' ? parseDataUrl(url) : null;
+  if (!sent) throw createRefusal(path, 'unsupported_value', isAddress(url) ? NOT_FETCHED : NO_IMAGE);
   if (!sent.declared.startsWith('image/'))
-    throw refused(path, 'unsupported_value', `An image has a type such as image/png, not ${sent.declared || 'none'}`);
+    throw createRefusal(path, 'unsupported_value', `An image has a type such as image/png, not ${sent.declared || 'none'}`);
   const [, kind = ''] = /^image\/([\w.+-]+)/.exec(sent.declared) ?? [];
   return { name: `image.${kind}`, ...sent };
 }
 
-function document({ file_id, file_data, file_url, filename }: FileFacts, { path }: { path: string }): AskedFile {
-  if (!isAbsent(file_url)) throw refused(path, 'unsupported_value', NOT_FETCHED);
-  if (!isAbsent(file_id)) return uploaded(file_id, { path, alone: isAbsent(file_data) });
+function parseDocument({ file_id, file_data, file_url, filename }: FileFacts, { path }: { path: string }): AskedFile {
+  if (!isAbsent(file_url)) throw createRefusal(path, 'unsupported_value', NOT_FETCHED);
+  if (!isAbsent(file_id)) return parseFileId(file_id, { path, alone: isAbsent(file_data) });
   if (typeof file_data !== 'string')
-    throw refused(path, 'unsupported_value', 'A file has file_data with its content in base64, or the file_id of an upload');
-  const sent = fileOfDataUrl(file_data.startsWith('data:') ? file_data : `data:;base64,${file_data}`);
-  if (!sent) throw refused(path, 'unsupported_value', 'file_data is not base64');
+    throw createRefusal(
+      path,
+      'unsupported_value',
+      'A file has file_data with its content in base64, or the file_id of an upload',
+    );
+  const sent = parseDataUrl(file_data.startsWith('data:') ? file_data : `data:;base64,${file_data}`);
+  if (!sent) throw createRefusal(path, 'unsupported_value', 'file_data is not base64');
   return { ...sent, name: plainFileName(typeof filename === 'string' ? filename : '') };
 }
 
-function uploaded(file_id: unknown, { path, alone }: { path: string; alone: boolean }): AskedFile {
-  if (!alone) throw refused(path, 'unsupported_value', 'Send either file_id or the content of the file');
+function parseFileId(file_id: unknown, { path, alone }: { path: string; alone: boolean }): AskedFile {
+  if (!alone) throw createRefusal(path, 'unsupported_value', 'Send either file_id or the content of the file');
   if (typeof file_id === 'string' && isUuid(file_id)) return { id: file_id };
-  throw refused(path, 'file_not_found', `No file with id ${file_id}; file_id is the id that POST /api/attachments returned`);
+  throw createRefusal(
+    path,
+    'file_not_found',
+    `No file with id ${file_id}; file_id is the id that POST /api/attachments returned`,
+  );
 }
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
@@ -88,26 +100,26 @@ const NOT_FETCHED =
   'Addresses are not fetched; send the content as a data URL such as data:image/png;base64,…, or upload it with POST /api/attachments and send its file_id';
 const NO_IMAGE = 'An image is a data URL in base64, such as data:image/png;base64,…, or the file_id of an upload';
 
-const refused = (path: string, code: string, message: string) =>
+const createRefusal = (path: string, code: string, message: string) =>
   new AppError('invalid', message, { code, errors: [{ path, message }] });
 
 /** How the files of a prompt are named in its errors. */
 const ATTACHMENT = /^attachments(?:\.(\d+))?/;
 
 /** Does the work; if it refuses files, the refusal names the parameters that they came in. */
-export async function inTheirPlaces<T>(files: readonly PlacedFile[], work: () => Promise<T>): Promise<T> {
+export async function withFilePaths<T>(files: readonly PlacedFile[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof AppError) || !error.errors?.some(({ path }) => ATTACHMENT.test(path))) throw error;
     const { kind, code, errors } = error;
     const message = errors.map((fault) => fault.message).join('; ');
-    const placed = errors.map((fault): FieldError => ({ ...fault, path: placeOf(fault.path, files) }));
+    const placed = errors.map((fault): FieldError => ({ ...fault, path: toRequestPath(fault.path, files) }));
     throw new AppError(kind === 'unprocessable' ? 'invalid' : kind, message, { code, errors: placed });
   }
 }
 
-function placeOf(path: string, files: readonly PlacedFile[]): string {
+function toRequestPath(path: string, files: readonly PlacedFile[]): string {
   const [whole, index] = ATTACHMENT.exec(path) ?? [];
   if (whole === undefined) return path;
   return (index === undefined ? files.at(-1) : files[Number(index)])?.path ?? path;

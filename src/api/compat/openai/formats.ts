@@ -18,22 +18,22 @@ interface FormatOrder {
 }
 
 /** The schema that an answer has to fit, by the format that a client asks for; undefined: any text. Refuses formats that are not honoured. */
-export async function schemaAsked(
+export async function parseOutputSchema(
   { judge }: { judge: Pick<Judge, 'schemaFault'> },
   { param, format, caller }: FormatOrder,
 ): Promise<Record<string, unknown> | undefined> {
   if (!format || format.type === 'text') return undefined;
   if (format.type === 'json_object') return { type: 'object' };
   if (format.type !== 'json_schema')
-    throw refusal(param, 'unsupported_value', `${param} has to be of type text, json_object or json_schema`);
+    throw createRefusal(param, 'unsupported_value', `${param} has to be of type text, json_object or json_schema`);
   const read = OutputSchema.safeParse(format.json_schema?.schema ?? format.schema);
-  if (!read.success) throw refusal(param, 'invalid_json_schema', read.error.issues[0]?.message ?? 'The schema is missing');
+  if (!read.success) throw createRefusal(param, 'invalid_json_schema', read.error.issues[0]?.message ?? 'The schema is missing');
   if (read.data.type !== 'object')
-    throw refusal(param, 'invalid_json_schema', 'The schema has to be of type object: put another value into a property');
+    throw createRefusal(param, 'invalid_json_schema', 'The schema has to be of type object: put another value into a property');
   const fault = await judge.schemaFault(read.data, caller.key);
-  if (fault) throw refusal(param, 'invalid_json_schema', fault);
+  if (fault) throw createRefusal(param, 'invalid_json_schema', fault);
   return read.data;
 }
 
-const refusal = (param: string, code: string, message: string) =>
+const createRefusal = (param: string, code: string, message: string) =>
   new AppError('invalid', message, { code, errors: [{ path: param, message }] });

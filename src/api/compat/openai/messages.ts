@@ -1,7 +1,7 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
 import type { SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
-import { FILE_PARTS, fileIn, type PlacedFile } from './files.ts';
+import { FILE_PARTS, type PlacedFile, parseFilePart } from './files.ts';
 
 /** What a message consists of. */
 interface Content {
@@ -12,14 +12,14 @@ interface Content {
 type Parts = CompatMessage['content'];
 
 /** The text and the files of a message at a place of the request. */
-function contentOf(content: Parts, path: string): Content {
+function parseContent(content: Parts, path: string): Content {
   if (typeof content === 'string') return { text: content, files: [] };
   const parts = content ?? [];
   const files = parts.flatMap((part, index) => {
     const is_text = part.text !== undefined || part.refusal !== undefined;
     if (is_text && !FILE_PARTS.includes(part.type)) return [];
     const place = `${path}.${index}`;
-    return [{ file: fileIn(part, place), path: place }];
+    return [{ file: parseFilePart(part, place), path: place }];
   });
   return { text: parts.map(({ text, refusal }) => text ?? refusal ?? '').join(''), files };
 }
@@ -29,54 +29,54 @@ interface AskedCall {
   arguments?: unknown;
 }
 
-const callText = ({ name, arguments: args }: AskedCall) => `[called ${name} with ${args}]`;
+const formatCall = ({ name, arguments: args }: AskedCall) => `[called ${name} with ${args}]`;
 
 /** An earlier message, call or result, as text, and its files. */
-function saidBy(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
+function parseMessage(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
   const { type, role, content, output, tool_calls } = item as Record<string, unknown> & Pick<CompatItem, 'content'>;
-  if (type === 'function_call') return { role: 'assistant', text: callText(item as AskedCall), files: [] };
-  if (type === 'function_call_output') return withoutFiles('tool', contentOf(output as Parts, `${path}.output`));
-  if (typeof role !== 'string') throw unsupportedContent(path, `Items of type ${type} cannot be sent to an agent`);
-  const { text, files } = contentOf(content, `${path}.content`);
+  if (type === 'function_call') return { role: 'assistant', text: formatCall(item as AskedCall), files: [] };
+  if (type === 'function_call_output') return withoutFiles('tool', parseContent(output as Parts, `${path}.output`));
+  if (typeof role !== 'string') throw createContentError(path, `Items of type ${type} cannot be sent to an agent`);
+  const { text, files } = parseContent(content, `${path}.content`);
   const calls = Array.isArray(tool_calls)
-    ? tool_calls.map((call: { function?: AskedCall }) => callText(call.function ?? {}))
+    ? tool_calls.map((call: { function?: AskedCall }) => formatCall(call.function ?? {}))
     : [];
-  const said = { text: [text, ...calls].filter((part) => part !== '').join('\n'), files };
-  return role === 'user' ? { role, ...said } : withoutFiles(role, said);
+  const message = { text: [text, ...calls].filter((part) => part !== '').join('\n'), files };
+  return role === 'user' ? { role, ...message } : withoutFiles(role, message);
 }
 
 function withoutFiles(role: string, { text, files: [first] }: Content): Content & { role: string } {
-  if (first) throw unsupportedContent(first.path, `Images and files are taken from the user, not in a message of role ${role}`);
+  if (first) throw createContentError(first.path, `Images and files are taken from the user, not in a message of role ${role}`);
   return { role, text, files: [] };
 }
 
 /** Messages as text, and their files in order. */
-export interface Said {
+export interface ParsedMessages {
   said: SaidMessage[];
   files: PlacedFile[];
 }
 
 /** The messages before a prompt. */
-export const saidBefore = (items: readonly CompatItem[], param: string): Said =>
-  saidOf(items.map((item, index) => saidBy(item, `${param}.${index}`)));
+export const parsePriorMessages = (items: readonly CompatItem[], param: string): ParsedMessages =>
+  collectMessages(items.map((item, index) => parseMessage(item, `${param}.${index}`)));
 
 /** The messages of a request, of which the last is the prompt. `param`: the parameter that they came in. */
-export function saidIn(items: readonly (CompatItem | CompatMessage)[], param: string): Said {
-  const read = items.map((item, index) => saidBy(item, `${param}.${index}`));
+export function parseMessages(items: readonly (CompatItem | CompatMessage)[], param: string): ParsedMessages {
+  const read = items.map((item, index) => parseMessage(item, `${param}.${index}`));
   const last = read.at(-1);
   if (last && !last.text.trim()) {
-    if (last.files.length === 0) throw unsupportedContent(`${param}.${read.length - 1}`, 'The last message is empty');
+    if (last.files.length === 0) throw createContentError(`${param}.${read.length - 1}`, 'The last message is empty');
     last.text = last.files.length > 1 ? '[see the files]' : '[see the file]';
   }
-  return saidOf(read);
+  return collectMessages(read);
 }
 
-function saidOf(read: readonly (Content & { role: string })[]): Said {
+function collectMessages(read: readonly (Content & { role: string })[]): ParsedMessages {
   return {
     said: read.map(({ role, text, files }) => ({ role, text, ...(files.length > 0 ? { files: files.length } : {}) })),
     files: read.flatMap(({ files }) => files),
   };
 }
 
-const unsupportedContent = (path: string, message: string) =>
+const createContentError = (path: string, message: string) =>
   new AppError('invalid', message, { code: 'unsupported_content', errors: [{ path, message }] });

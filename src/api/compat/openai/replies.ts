@@ -1,8 +1,8 @@
 import type { ClientCall } from '../../../store/runs/tool-ledger.ts';
-import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts';
-import { wiredCallId } from './client-tools.ts';
+import { type CompatRun, type CompatTask, formatAnswer, toRunError } from '../runs.ts';
+import { formatCallId } from './client-tools.ts';
 
-export const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
+export const toSeconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
 /** The id that a client uses to look up the run. */
 const CHAT_ID = 'chatcmpl-';
@@ -10,46 +10,46 @@ export const RESPONSE_ID = 'resp_';
 export const CONVERSATION_ID = 'conv_';
 export const MESSAGE_ID = 'msg_';
 
-export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
+export const parseTaskId = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
 
-function usageOf({ usage }: CompatTask) {
+function getUsage({ usage }: CompatTask) {
   const { total_in, total_out, cache_read } = usage as { total_in: number; total_out: number; cache_read: number };
   return { total_in, total_out, cache_read, total: total_in + total_out };
 }
 
-function chatUsage(task: CompatTask) {
-  const { total_in, total_out, cache_read, total } = usageOf(task);
+function toChatUsage(task: CompatTask) {
+  const { total_in, total_out, cache_read, total } = getUsage(task);
   const details = { prompt_tokens_details: { cached_tokens: cache_read } };
   return { prompt_tokens: total_in, completion_tokens: total_out, total_tokens: total, ...details };
 }
 
-const toolCall = ({ call_id, name, arguments: args }: ClientCall, task_id: string) => ({
-  id: wiredCallId(task_id, call_id),
+const toToolCall = ({ call_id, name, arguments: args }: ClientCall, task_id: string) => ({
+  id: formatCallId(task_id, call_id),
   type: 'function' as const,
   function: { name, arguments: args },
 });
 
-export function chatCompletion(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
+export function toChatCompletion(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
   const asks = calls.length > 0;
-  const tool_calls = calls.map((call) => toolCall(call, task.id));
+  const tool_calls = calls.map((call) => toToolCall(call, task.id));
   const message = {
     role: 'assistant' as const,
-    content: asks ? null : answerOf(task),
+    content: asks ? null : formatAnswer(task),
     refusal: null,
     ...(asks ? { tool_calls } : {}),
   };
   return {
     id: `${CHAT_ID}${task.id}`,
     object: 'chat.completion' as const,
-    created: seconds(task.created_at),
+    created: toSeconds(task.created_at),
     model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: asks ? 'tool_calls' : 'stop' }],
-    usage: chatUsage(task),
+    usage: toChatUsage(task),
   };
 }
 
 /** Chunks of one streamed completion. */
-export function chatChunks({ task_id }: CompatRun, model: string, created_at: Date) {
+export function createChunks({ task_id }: CompatRun, model: string, created_at: Date) {
   const head = {
     id: `${CHAT_ID}${task_id}`,
     object: 'chat.completion.chunk',
@@ -64,9 +64,9 @@ export function chatChunks({ task_id }: CompatRun, model: string, created_at: Da
     first: () => choice({ role: 'assistant', content: '' }),
     text: (content: string) => choice({ content }),
     calls: (calls: readonly ClientCall[]) =>
-      choice({ tool_calls: calls.map((call, index) => ({ index, ...toolCall(call, task_id) })) }),
+      choice({ tool_calls: calls.map((call, index) => ({ index, ...toToolCall(call, task_id) })) }),
     last: (finish_reason: 'stop' | 'tool_calls' = 'stop') => choice({}, finish_reason),
-    usage: (task: CompatTask) => ({ ...head, choices: [], usage: chatUsage(task) }),
+    usage: (task: CompatTask) => ({ ...head, choices: [], usage: toChatUsage(task) }),
   };
 }
 
@@ -79,7 +79,7 @@ const STATUSES = {
   halted: 'cancelled',
 } as const;
 
-const outputMessage = (task_id: string, text: string, status = 'completed') => ({
+const toOutputMessage = (task_id: string, text: string, status = 'completed') => ({
   id: `${MESSAGE_ID}${task_id}`,
   type: 'message',
   role: 'assistant',
@@ -87,24 +87,24 @@ const outputMessage = (task_id: string, text: string, status = 'completed') => (
   content: [{ type: 'output_text', text, annotations: [] }],
 });
 
-const functionCall = ({ call_id, name, arguments: args }: ClientCall, task_id: string) => ({
+const toFunctionCall = ({ call_id, name, arguments: args }: ClientCall, task_id: string) => ({
   id: `fc_${task_id}_${call_id}`,
   type: 'function_call',
-  call_id: wiredCallId(task_id, call_id),
+  call_id: formatCallId(task_id, call_id),
   name,
   arguments: args,
   status: 'completed',
 });
 
 /** With the calls that its client has to execute, a response is complete; the run is not. */
-export function response(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
-  const { total_in, total_out, cache_read, total } = usageOf(task);
+export function toResponse(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
+  const { total_in, total_out, cache_read, total } = getUsage(task);
   const done = task.status === 'completed';
-  const trouble = task.status === 'failed' ? troubleOf(task) : null;
+  const trouble = task.status === 'failed' ? toRunError(task) : null;
   return {
     id: `${RESPONSE_ID}${task.id}`,
     object: 'response' as const,
-    created_at: seconds(task.created_at),
+    created_at: toSeconds(task.created_at),
     model,
     status: calls.length > 0 ? 'completed' : STATUSES[task.status],
     error: trouble && { code: 'server_error', message: trouble.message },
@@ -117,7 +117,7 @@ export function response(task: CompatTask, model: string, calls: readonly Client
     top_p: null,
     tool_choice: 'auto',
     tools: [],
-    output: done ? [outputMessage(task.id, answerOf(task))] : calls.map((call) => functionCall(call, task.id)),
+    output: done ? [toOutputMessage(task.id, formatAnswer(task))] : calls.map((call) => toFunctionCall(call, task.id)),
     usage: {
       input_tokens: total_in,
       output_tokens: total_out,
@@ -145,7 +145,7 @@ const KEPT_CHARACTERS = 64 * 1024;
  * the text differently when a client resumes, and a piece that the client has in part is sent without that part. If `finish` returns
  * no end, they stop where the text stopped.
  */
-export async function* responseEvents(
+export async function* streamResponseEvents(
   pieces: AsyncIterable<string>,
   { started, finish, model, after }: ResponseFacts,
 ): AsyncGenerator<Record<string, unknown> & { type: string; sequence_number: number }> {
@@ -153,37 +153,37 @@ export async function* responseEvents(
   const event = (type: string, data: object) => ({ type, sequence_number: sequence_number++, ...data });
   const item_id = `${MESSAGE_ID}${started.id}`;
   const place = { item_id, output_index: 0, content_index: 0 };
-  yield event('response.created', { response: response(started, model) });
-  yield event('response.in_progress', { response: response(started, model) });
+  yield event('response.created', { response: toResponse(started, model) });
+  yield event('response.in_progress', { response: toResponse(started, model) });
   yield event('response.output_item.added', {
     output_index: 0,
-    item: { ...outputMessage(started.id, '', 'in_progress'), content: [] },
+    item: { ...toOutputMessage(started.id, '', 'in_progress'), content: [] },
   });
   yield event('response.content_part.added', { ...place, part: { type: 'output_text', text: '', annotations: [] } });
   const before_text = sequence_number;
   let length = 0;
-  let known: string | null = '';
+  let full_text: string | null = '';
   for await (const piece of pieces) {
     const received = after + 1 - before_text - length;
     length += piece.length;
-    known = known !== null && length <= KEPT_CHARACTERS ? known + piece : null;
+    full_text = full_text !== null && length <= KEPT_CHARACTERS ? full_text + piece : null;
     sequence_number = before_text + length - 1;
     yield event('response.output_text.delta', { ...place, delta: piece.slice(Math.max(0, received)), logprobs: [] });
   }
-  const end = await finish(known);
+  const end = await finish(full_text);
   if (!end) return;
   const { task, text, calls } = end;
   yield event('response.output_text.done', { ...place, text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part: { type: 'output_text', text, annotations: [] } });
-  yield event('response.output_item.done', { output_index: 0, item: outputMessage(task.id, text) });
+  yield event('response.output_item.done', { output_index: 0, item: toOutputMessage(task.id, text) });
   for (const [index, call] of calls.entries()) {
     const at = { output_index: index + 1 };
-    const item = functionCall(call, task.id);
+    const item = toFunctionCall(call, task.id);
     yield event('response.output_item.added', { ...at, item: { ...item, arguments: '', status: 'in_progress' } });
     yield event('response.function_call_arguments.delta', { ...at, item_id: item.id, delta: item.arguments });
     yield event('response.function_call_arguments.done', { ...at, item_id: item.id, name: item.name, arguments: item.arguments });
     yield event('response.output_item.done', { ...at, item });
   }
   const kind = calls.length > 0 || task.status === 'completed' ? 'completed' : task.status === 'failed' ? 'failed' : 'incomplete';
-  yield event(`response.${kind}`, { response: response(task, model, calls) });
+  yield event(`response.${kind}`, { response: toResponse(task, model, calls) });
 }

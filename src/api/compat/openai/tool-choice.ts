@@ -8,21 +8,21 @@ interface NamedChoice {
 }
 
 /** The functions of the request of which the model must call one; undefined: it decides. Refuses choices that are not honoured. */
-export function forcedFunctions(tool_choice: unknown, functions: readonly ToolSpec[] | undefined): string[] | undefined {
+export function parseForcedFunctions(tool_choice: unknown, functions: readonly ToolSpec[] | undefined): string[] | undefined {
   const choice = tool_choice ?? 'auto';
   if (choice === 'auto' || choice === 'none') return undefined;
   const names = (functions ?? []).map(({ name }) => name);
   const { type, name, function: named } = (typeof choice === 'object' ? choice : {}) as NamedChoice;
   if (choice !== 'required' && type !== 'function')
-    throw refusal('unsupported_value', 'tool_choice is auto, none, required, or names a function');
+    throw createRefusal('unsupported_value', 'tool_choice is auto, none, required, or names a function');
   if (names.length === 0)
-    throw refusal('unsupported_value', 'This tool_choice needs tools: send the functions of which the model must call one');
+    throw createRefusal('unsupported_value', 'This tool_choice needs tools: send the functions of which the model must call one');
   if (choice === 'required') return names;
   const wanted = named?.name ?? name;
-  const known = names.find((one) => one === wanted);
-  if (known === undefined) throw refusal('invalid_value', `tool_choice names ${wanted}, which is not among tools`);
-  return [known];
+  const match = names.find((one) => one === wanted);
+  if (match === undefined) throw createRefusal('invalid_value', `tool_choice names ${wanted}, which is not among tools`);
+  return [match];
 }
 
-const refusal = (code: string, message: string) =>
+const createRefusal = (code: string, message: string) =>
   new AppError('invalid', message, { code, errors: [{ path: 'tool_choice', message }] });

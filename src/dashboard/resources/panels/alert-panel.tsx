@@ -3,7 +3,7 @@ import { alerts } from '../../../contracts/alerts.ts';
 import type { AlertMeasure } from '../../../domain/statuses.ts';
 import type { ApiReply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
-import { count, money } from '../../ui/figures.ts';
+import { formatMoney, formatNumber } from '../../ui/figures.ts';
 import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
@@ -11,17 +11,17 @@ import { Empty, Failure, Loaded } from '../../ui/states.tsx';
 import { When } from '../../ui/time.tsx';
 import type { Stored } from '../resource.ts';
 
-const rounded = (value: number) => Math.round(value * 10) / 10;
+const roundToTenth = (value: number) => Math.round(value * 10) / 10;
 
 const SPELLED: Record<AlertMeasure, (value: number) => string> = {
-  failure_rate: (value) => `${rounded(value)} % failed`,
-  spend: (value) => money(value),
-  waiting: (value) => `${rounded(value)} min waiting`,
-  provider_errors: (value) => `${count(value)} failed requests`,
-  backlog: (value) => `${count(value)} pending`,
+  failure_rate: (value) => `${roundToTenth(value)} % failed`,
+  spend: (value) => formatMoney(value),
+  waiting: (value) => `${roundToTenth(value)} min waiting`,
+  provider_errors: (value) => `${formatNumber(value)} failed requests`,
+  backlog: (value) => `${formatNumber(value)} pending`,
 };
 
-export const spelledMeasure = (measure: string, value: number | null) =>
+export const formatMeasure = (measure: string, value: number | null) =>
   value === null ? '—' : SPELLED[measure as AlertMeasure](value);
 
 export function AlertStatus({ alert: { state, enabled, muted_until } }: { alert: Stored }) {
@@ -51,7 +51,7 @@ export function AlertPanel({ record }: { record: Stored }) {
         of={{
           State: <AlertStatus alert={record} />,
           Since: <When at={record.state_since} />,
-          Measured: spelledMeasure(record.measure, record.last_value),
+          Measured: formatMeasure(record.measure, record.last_value),
           At: <When at={record.measured_at} none="not yet" />,
           'Muted until': <When at={isMuted(record.muted_until) ? record.muted_until : null} none="not muted" />,
         }}
@@ -82,7 +82,7 @@ export function AlertPanel({ record }: { record: Stored }) {
 
 type Event = ApiReply<typeof alerts.events>['items'][number];
 
-const columnsOf = (measure: string): Column<Event>[] => [
+const buildColumns = (measure: string): Column<Event>[] => [
   { label: 'Time', show: ({ at }) => <When at={at} /> },
   {
     label: 'Change',
@@ -97,8 +97,8 @@ const columnsOf = (measure: string): Column<Event>[] => [
         </Status>
       ),
   },
-  { label: 'Measured', show: ({ value }) => spelledMeasure(measure, value) },
-  { label: 'Threshold', show: ({ threshold }) => spelledMeasure(measure, threshold) },
+  { label: 'Measured', show: ({ value }) => formatMeasure(measure, value) },
+  { label: 'Threshold', show: ({ threshold }) => formatMeasure(measure, threshold) },
   { label: 'Message', show: (event) => <Delivery event={event} /> },
 ];
 
@@ -123,9 +123,9 @@ function History({ alert: { id, measure } }: { alert: Stored }) {
           ) : (
             <ColumnTable
               rows={items}
-              columns={columnsOf(measure)}
+              columns={buildColumns(measure)}
               label="History of the alert"
-              keyOf={({ id: event }) => event}
+              toKey={({ id: event }) => event}
             />
           )
         }

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
 import { useAct } from '../../api/queries.ts';
 import { Failure } from '../../ui/states.tsx';
-import { zoneOf } from '../../ui/time.tsx';
+import { formatZone } from '../../ui/time.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
 import { fieldFault } from '../values.ts';
 
@@ -22,10 +22,10 @@ export function Backfill({ id, close }: { id: string; close: () => void }) {
   useUnsaved(!act.isSuccess && (range.from !== '' || range.to !== ''));
   if (act.data) return <Backfilled fires={act.data.fires} close={close} />;
   const faults = act.error?.errors ?? [];
-  const bound = (name: 'from' | 'to', label: string) => (
+  const renderBound = (name: 'from' | 'to', label: string) => (
     <TextInput
       label={label}
-      description={`In your time zone, ${zoneOf(new Date())}.`}
+      description={`In your time zone, ${formatZone(new Date())}.`}
       type="datetime-local"
       step={1}
       value={range[name]}
@@ -40,8 +40,8 @@ export function Backfill({ id, close }: { id: string; close: () => void }) {
   return (
     <Stack>
       <Text>Runs the due times of this range that have no run, now, also if the schedule is switched off.</Text>
-      {bound('from', 'First due time')}
-      {bound('to', 'Last due time')}
+      {renderBound('from', 'First due time')}
+      {renderBound('to', 'Last due time')}
       <NativeSelect
         label="Run"
         data={[...OVERLAPS]}

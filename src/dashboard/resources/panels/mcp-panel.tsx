@@ -4,9 +4,9 @@ import type { z } from 'zod';
 import { mcps } from '../../../contracts/mcps.ts';
 import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
-import { counted } from '../../ui/figures.ts';
+import { formatCount } from '../../ui/figures.ts';
 import { ImportReport } from '../../ui/import-report.tsx';
-import { parsedJson } from '../../ui/json.ts';
+import { parseJson } from '../../ui/json.ts';
 import { Failure } from '../../ui/states.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
@@ -24,7 +24,7 @@ export function McpPanel({ record }: { record: Stored }) {
           test={test}
           id={record.id}
           label="Test the connection"
-          yes={({ tools }) => `Connected: ${counted(tools.length, 'tool')}`}
+          yes={({ tools }) => `Connected: ${formatCount(tools.length, 'tool')}`}
         />
         <Button
           variant="default"
@@ -66,7 +66,7 @@ function McpImportForm() {
   useUnsaved(text.trim() !== '' && text !== sent);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const read = parsedJson(text);
+    const read = parseJson(text);
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read) act.mutate({ body: read.value as Sent }, { onSuccess: () => setSent(text) });
   };

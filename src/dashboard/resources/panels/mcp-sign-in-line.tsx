@@ -18,7 +18,8 @@ export function McpSignInLine({ record }: { record: Stored }) {
   const end = useWork(() => call(mcps.endSignIn, { params }), { needs: mcps.endSignIn.access ?? undefined });
   const sign_in = record.sign_in as McpServer['sign_in'];
   const [asked, ask] = useState<McpSignInBegun | null>(null);
-  const leave = () => begin.mutate({ params }, { onSuccess: (begun) => (staysAtServer(begun) ? open(begun) : ask(begun)) });
+  const leave = () =>
+    begin.mutate({ params }, { onSuccess: (redirect) => (staysAtServer(redirect) ? open(redirect) : ask(redirect)) });
   return (
     <Group gap="xs">
       <Button variant="default" loading={begin.isPending} data-needs={begin.needs} onClick={leave}>

@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { providers } from '../../../contracts/providers.ts';
 import { useAct } from '../../api/queries.ts';
-import { counted } from '../../ui/figures.ts';
+import { formatCount } from '../../ui/figures.ts';
 import type { Stored } from '../resource.ts';
 import { TestButton } from './test-button.tsx';
 
@@ -14,7 +14,7 @@ export function ProviderPanel({ record }: { record: Stored }) {
           test={test}
           id={record.id}
           label="Test the provider"
-          yes={({ models }) => `Connected: ${counted(models.length, 'model')}`}
+          yes={({ models }) => `Connected: ${formatCount(models.length, 'model')}`}
         />
       </Group>
       {test.data?.success && (

@@ -15,10 +15,10 @@ export function ProviderPresets({ values, set }: FillProps) {
     if (next) fill(next);
   };
   const fill = ({ name, provider_type, base_url, model_example }: ProviderPreset) => {
-    const isFilledIn = (field: string, of: (one: ProviderPreset) => string) =>
+    const isCustom = (field: string, of: (one: ProviderPreset) => string) =>
       values[field] !== '' && !presets.some((one) => of(one) === values[field]);
-    if (!isFilledIn('name', (one) => one.name)) set('name', name);
-    if (!isFilledIn('default_model', (one) => one.model_example)) set('default_model', model_example);
+    if (!isCustom('name', (one) => one.name)) set('name', name);
+    if (!isCustom('default_model', (one) => one.model_example)) set('default_model', model_example);
     set('provider_type', provider_type);
     set('base_url', base_url ?? '');
   };

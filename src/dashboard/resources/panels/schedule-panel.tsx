@@ -9,7 +9,7 @@ import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
-import { ownZone, When } from '../../ui/time.tsx';
+import { getOwnZone, When } from '../../ui/time.tsx';
 import { Named } from '../columns.tsx';
 import type { Values } from '../fields.ts';
 import type { Stored } from '../resource.ts';
@@ -89,7 +89,7 @@ function Fires({ id }: { id: string }) {
           items.length === 0 ? (
             <Empty>Not due yet.</Empty>
           ) : (
-            <ColumnTable rows={items} columns={FIRES} label="Due times" keyOf={({ due_at, outcome }) => `${due_at}-${outcome}`} />
+            <ColumnTable rows={items} columns={FIRES} label="Due times" toKey={({ due_at, outcome }) => `${due_at}-${outcome}`} />
           )
         }
       </Loaded>
@@ -99,20 +99,20 @@ function Fires({ id }: { id: string }) {
 
 const PREVIEWED = 5;
 const TYPING_MS = 400;
-const sent = (value: unknown) => (value === '' || value === null || value === undefined ? undefined : value);
-const timeOf = (value: unknown) => (sent(value) === undefined ? undefined : new Date(value as string).toISOString());
+const omitEmpty = (value: unknown) => (value === '' || value === null || value === undefined ? undefined : value);
+const toIsoTime = (value: unknown) => (omitEmpty(value) === undefined ? undefined : new Date(value as string).toISOString());
 
 /** When the schedule of a form would be due, as far as the form is filled in. */
 export function SchedulePreview({ values }: { values: Values }) {
   const { interval_value, interval_unit, cron, time_zone, start_at, end_at } = values;
   const [text] = useDebouncedValue(
     JSON.stringify({
-      interval_value: sent(interval_value),
-      interval_unit: sent(interval_unit),
-      cron: sent(cron),
-      time_zone: sent(time_zone),
-      start_at: timeOf(start_at),
-      end_at: timeOf(end_at),
+      interval_value: omitEmpty(interval_value),
+      interval_unit: omitEmpty(interval_unit),
+      cron: omitEmpty(cron),
+      time_zone: omitEmpty(time_zone),
+      start_at: toIsoTime(start_at),
+      end_at: toIsoTime(end_at),
       count: PREVIEWED,
     }),
     TYPING_MS,
@@ -121,7 +121,7 @@ export function SchedulePreview({ values }: { values: Values }) {
   const enabled = body.cron !== undefined || (body.interval_value !== undefined && body.interval_unit !== undefined);
   const { data, error } = useRead(scheduledAgents.preview, { body }, { enabled });
   if (!enabled) return null;
-  const zone = body.cron === undefined || body.time_zone === ownZone() ? null : (body.time_zone as string);
+  const zone = body.cron === undefined || body.time_zone === getOwnZone() ? null : (body.time_zone as string);
   return (
     <Section title="Next due times">
       {error && <Text c="dimmed">{error.errors.map(({ message }) => message).join('. ') || error.message}</Text>}
@@ -135,5 +135,5 @@ function DueTimes({ times, zone }: { times: string[]; zone: string | null }) {
   if (times.length === 0) return <Empty>Never: the schedule has ended.</Empty>;
   const own: Column<string> = { label: 'In your time zone', show: (at) => <When at={at} relative /> };
   const theirs: Column<string>[] = zone ? [{ label: `In ${zone}`, show: (at) => <When at={at} zone={zone} /> }] : [];
-  return <ColumnTable rows={times} columns={[...theirs, own]} label="Next due times" keyOf={(at) => at} />;
+  return <ColumnTable rows={times} columns={[...theirs, own]} label="Next due times" toKey={(at) => at} />;
 }

@@ -5,8 +5,8 @@ import { parseExact } from '../../../domain/exact-json.ts';
 import type { ApiReply } from '../../api/call.ts';
 import { useRefusal } from '../../api/may.ts';
 import { useAct, useRead } from '../../api/queries.ts';
-import { duration } from '../../ui/figures.ts';
-import { parsedJson } from '../../ui/json.ts';
+import { formatDuration } from '../../ui/figures.ts';
+import { parseJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
 import { Code, TestVerdict } from '../../ui/show.tsx';
 import { Failure, Loaded } from '../../ui/states.tsx';
@@ -63,13 +63,13 @@ function Network({ record: { network, env_config } }: { record: Stored }) {
 
 function RunTool({ record }: { record: Stored }) {
   const run = useAct(customTools.run);
-  const [text, setText] = useState(() => JSON.stringify(exampleOf(record.parameters_schema), null, 2));
+  const [text, setText] = useState(() => JSON.stringify(buildExample(record.parameters_schema), null, 2));
   const [tried, setTried] = useState(text);
   const [wrong, setWrong] = useState<string | null>(null);
   useUnsaved(text !== tried);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const read = parsedJson(text, parseExact);
+    const read = parseJson(text, parseExact);
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read)
       run.mutate(
@@ -108,13 +108,19 @@ function RunTool({ record }: { record: Stored }) {
 }
 
 function RunVerdict({ run: { success, error, duration_ms } }: { run: ApiReply<typeof customTools.run> }) {
-  const took = `(${duration(duration_ms)})`;
+  const took = `(${formatDuration(duration_ms)})`;
   return <TestVerdict good={success} yes={`Completed ${took}`} no={`${error ?? 'Failed'} ${took}`} />;
 }
 
 const EXAMPLES: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
 
-function exampleOf({ properties = {}, required = [] }: { properties?: Record<string, { type?: string }>; required?: string[] }) {
+function buildExample({
+  properties = {},
+  required = [],
+}: {
+  properties?: Record<string, { type?: string }>;
+  required?: string[];
+}) {
   return Object.fromEntries(required.map((name) => [name, EXAMPLES[properties[name]?.type ?? 'string'] ?? null]));
 }
 

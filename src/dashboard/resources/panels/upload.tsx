@@ -21,8 +21,8 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
   const [file, setFile] = useState<File | null>(null);
   const navigate = useNavigate();
   const act = useAct(endpoint);
-  const begun = file !== null || Object.values(fields).some(Boolean);
-  useUnsaved(begun && !act.isPending && !act.isSuccess);
+  const has_input = file !== null || Object.values(fields).some(Boolean);
+  useUnsaved(has_input && !act.isPending && !act.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (file) act.mutate({ file: { content: file, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });

@@ -5,7 +5,7 @@ import type { ExchangePorts } from '../../../temporal/activities/exchange/attemp
 import type { RememberPorts } from '../../../temporal/activities/remember.ts';
 import type { BuiltinPorts } from '../../../tools/builtin/index.ts';
 import type { SharedServices } from '../../core.ts';
-import { outputGuardsOf } from '../guardrails.ts';
+import { createOutputGuards } from '../guardrails.ts';
 
 const FITTING = 10;
 const PASSAGES = 20;
@@ -22,7 +22,7 @@ export function contextPorts({
   quotas,
 }: Pick<SharedServices, 'store' | 'knowledge' | 'judge' | 'quotas'>): Ports {
   return {
-    ...outputGuardsOf(judge),
+    ...createOutputGuards(judge),
     async recall({ prompt, workflow_id, owner: viewer, newest }, { agent: { id: agent_id } }) {
       if (!newest || newest.length < NEWEST) return newest ?? [];
       return [...(await store.memories.search({ agent_id, workflow_id, viewer, query: prompt, limit: FITTING })), ...newest];
@@ -31,7 +31,7 @@ export function contextPorts({
       knowledge.search({ query: prompt, source_ids, limit: PASSAGES, principal: owner, task_id }),
     async remember({ task_id, owner }, { agent: { id: agent_id } }, { key, value }) {
       const fact = { agent_id, key, value, task_id, created_by: owner, owner };
-      const full = await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, sentenceOf);
+      const full = await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, getRefusalSentence);
       if (full) return full;
       await store.memories.upsert({ ...fact, scope: 'agent' });
       return null;
@@ -40,7 +40,7 @@ export function contextPorts({
 }
 
 /** The sentence of a refusal; every other error is rethrown. */
-function sentenceOf(error: unknown): string {
+function getRefusalSentence(error: unknown): string {
   if (error instanceof AppError) return error.message;
   throw error;
 }

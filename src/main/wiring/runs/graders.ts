@@ -1,6 +1,6 @@
 import { toolDestination } from '../../../domain/destinations.ts';
 import { AppError, notFound } from '../../../domain/errors.ts';
-import { gradedText } from '../../../domain/grading.ts';
+import { toGradedText } from '../../../domain/grading.ts';
 import { type JudgedAnswer, verdictOfTool } from '../../../domain/judging.ts';
 import type { Store } from '../../../store/index.ts';
 import type { GraderPorts } from '../../../temporal/activities/graders.ts';
@@ -29,9 +29,9 @@ export function graderCaller(core: Pick<SharedServices, 'store' | 'runner' | 'pa
     if (!tool) return { fault: `No custom tool with id ${tool_id}: it was deleted after the evaluation had started` };
     const { name, source_code: source, parameters_schema: parameters, network } = tool;
     if (!tool.is_enabled) return { fault: `The custom tool ${name} is disabled; enable it and start another evaluation` };
-    const fitted = await fitArguments({ name, parameters }, { arguments: argumentsFor(tool, given), run: { owner } });
+    const fitted = await fitArguments({ name, parameters }, { arguments: pickArguments(tool, given), run: { owner } });
     if ('refusal' in fitted) return { fault: `The custom tool ${name} was not called: ${fitted.refusal}` };
-    const resolved = await resolveEnv(variablesOf(tool), (token, variable) =>
+    const resolved = await resolveEnv(toEnvMapping(tool), (token, variable) =>
       store.tokens.open({ name: token, principal: owner, destination: toolDestination(tool, variable) }),
     );
     if ('refusal' in resolved) return { fault: `The custom tool ${name} was not called: ${resolved.refusal}` };
@@ -42,15 +42,15 @@ export function graderCaller(core: Pick<SharedServices, 'store' | 'runner' | 'pa
   };
 }
 
-const variablesOf = ({ env_config = {} }: Tool) =>
+const toEnvMapping = ({ env_config = {} }: Tool) =>
   Object.fromEntries(Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]));
 
 /** Those that the tool takes. A text is made of JSON for a parameter that is a text. */
-function argumentsFor({ parameters_schema }: Tool, given: JudgedAnswer): Record<string, unknown> {
+function pickArguments({ parameters_schema }: Tool, given: JudgedAnswer): Record<string, unknown> {
   const { properties = {} } = parameters_schema as { properties?: Record<string, { type?: unknown }> };
   return Object.fromEntries(
     Object.entries(given)
       .filter(([name]) => name in properties)
-      .map(([name, value]) => [name, properties[name]?.type === 'string' && value !== null ? gradedText(value) : value]),
+      .map(([name, value]) => [name, properties[name]?.type === 'string' && value !== null ? toGradedText(value) : value]),
   );
 }

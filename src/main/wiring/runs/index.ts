@@ -3,40 +3,40 @@ import { ANSWER, behindEvents } from '../../../domain/continuity.ts';
 import type { Definition } from '../../../domain/definition.ts';
 import { webhookSender } from '../../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../../events/publisher.ts';
-import { measuredPool, measuredPublishers, measuredRuntime, measuredWebhooks, timed } from '../../../observe/measured.ts';
-import { redactedOutcome, redactedRuntime } from '../../../runtimes/redacted.ts';
+import { measurePool, measurePublishers, measureRuntime, measureWebhooks, timeWork } from '../../../observe/measured.ts';
+import { redactOutcome, redactRuntime } from '../../../runtimes/redacted.ts';
 import type { ModelRuntime } from '../../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
-import type { BegunStep, OpenRun } from '../../../store/runs/runs.ts';
+import type { OpenRun, StepClaim } from '../../../store/runs/runs.ts';
 import { haltRegistry } from '../../../temporal/activities/attempt.ts';
 import type { ParkBehind } from '../../../temporal/activities/continuity.ts';
 import type { FirePorts } from '../../../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../../../temporal/activities/index.ts';
 import { callQuestions, type QuestionPorts, questionPlaces } from '../../../temporal/activities/questions.ts';
 import { reconcileEvaluations } from '../../../temporal/client/evaluations.ts';
-import { parkedRuns } from '../../../temporal/repair/parked-runs.ts';
+import { createParkedRuns } from '../../../temporal/repair/parked-runs.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
 import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
-import { slotsOf } from '../../../temporal/worker/slots.ts';
-import { polledRoles } from '../../../temporal/worker/worker.ts';
-import { type ToolPorts, type Toolset, toolsFor } from '../../../tools/for-agent.ts';
+import { countSlots } from '../../../temporal/worker/slots.ts';
+import { selectRoles } from '../../../temporal/worker/worker.ts';
+import { createAgentToolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
-import { withinLimits, workspaceLimitsOf } from '../../../tools/workspace-limits.ts';
+import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-limits.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
-import { runtimeOptionsOf, windowOf } from '../runtime-options.ts';
-import { toolTokens } from '../tool-tokens.ts';
+import { getContextWindow, getRuntimeOptions } from '../runtime-options.ts';
+import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { evaluationTokens, graderCaller } from './graders.ts';
 import { keyRequest, keyUses } from './key-uses.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
-import { tidying } from './tidying.ts';
+import { createTidying } from './tidying.ts';
 import { mcpPorts, openMcpPool, progressReporter, runTools } from './tools.ts';
 import { runWorkspaces } from './workspaces.ts';
 
 /** Reports that a model is asked, once its request is on its way. */
-const reported = (runtime: ModelRuntime, onAsked: () => void): ModelRuntime => ({
+const reportRequests = (runtime: ModelRuntime, onAsked: () => void): ModelRuntime => ({
   ...runtime,
   exchange(...asked) {
     const answered = runtime.exchange(...asked);
@@ -51,7 +51,7 @@ const now = () => new Date().toISOString();
 const READERS = ['read', 'glob', 'grep'];
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` closes what they hold open. */
-export async function activityPorts(
+export async function createActivityPorts(
   core: SharedServices,
   driver: RunControl,
 ): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
@@ -59,25 +59,29 @@ export async function activityPorts(
   const { store, bus, setting, meters } = core;
   const halts = haltRegistry();
   const unsubscribe = bus.onHalt(halts.halt);
-  const pool = measuredPool(openMcpPool(core), meters);
+  const pool = measurePool(openMcpPool(core), meters);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = await runWorkspaces(core);
-  const limits = workspaceLimitsOf(setting.config);
+  const limits = toWorkspaceLimits(setting.config);
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
-  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], key: Promise<BegunStep> | null = null) => {
-    const selecting = selectRuntime(pinned, callerOf(core, run, key), runtimeOptionsOf(core));
+  const openRuntime = async (
+    run: OpenRun,
+    pinned: Parameters<typeof selectRuntime>[0],
+    key: Promise<StepClaim> | null = null,
+  ) => {
+    const selecting = selectRuntime(pinned, toModelCaller(core, run, key), getRuntimeOptions(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
-    const runtime = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
-    return { ...selected, runtime: reported(runtime, () => core.starts.begun(run.task_id)) };
+    const runtime = measureRuntime(redactRuntime(selected.runtime, secrets.redact), selected.prices, meters);
+    return { ...selected, runtime: reportRequests(runtime, () => core.starts.endTurn(run.task_id)) };
   };
   const asking = questionPorts(core, engine);
-  const parked = parkedRuns();
-  const tidy = tidying(core);
-  const sessions = runSessions(core, { definition, runtimeOf });
+  const parked = createParkedRuns();
+  const tidy = createTidying(core);
+  const sessions = runSessions(core, { definition, openRuntime: openRuntime });
   const sendWebhook = webhookSender({
     fetch: core.egress.configuration.fetch,
-    secretsOf: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
+    listSecrets: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
   });
   const ports: ActivityPorts = {
     runs: store.runs,
@@ -86,14 +90,15 @@ export async function activityPorts(
     halts,
     definition,
     now,
-    runtimeOf,
+    openRuntime: openRuntime,
     keyUses: keyUses(core),
-    answererOf: (run, { provider, exchange_limits }) => runtimeOf(run, { provider, ...(exchange_limits && { exchange_limits }) }),
+    selectAnswerer: (run, { provider, exchange_limits }) =>
+      openRuntime(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
-    filesOf: (files) => store.attachments.contents(files.map(({ id }) => id)),
+    loadFiles: (files) => store.attachments.contents(files.map(({ id }) => id)),
     admit: (provider) => admit(core, provider),
-    toolsOf: runTools(core, tools),
-    publisher: measuredPublishers(deltaPublishers(), meters),
+    listTools: runTools(core, tools),
+    publisher: measurePublishers(deltaPublishers(), meters),
     longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
     client_wait_ms: setting.config.CLIENT_TOOL_SECONDS * 1_000,
     async perform(opened, args, signal) {
@@ -101,9 +106,9 @@ export async function activityPorts(
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
-      const held = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
+      const hold = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
       const workspace = (until: AbortSignal) =>
-        held.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message, { cause: error })));
+        hold.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message, { cause: error })));
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const { redact } = secrets;
       const report = progressReporter(core, { task_id, workflow_id, call_id });
@@ -112,26 +117,26 @@ export async function activityPorts(
       const ask: ToolCall['ask'] = (question, until) => questions.ask(redact.value(question), until);
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress, ask };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
-      const box = toolsFor(pinned, tools, rules);
+      const box = createAgentToolbox(pinned, tools, rules);
       const reads = READERS.includes(name);
       const outcome = reads
         ? box.call(asked, signal)
-        : withinLimits(limits, ({ enter, full }) => {
-            const entered = async (until: AbortSignal) => {
+        : runWithinLimits(limits, ({ enter, full }) => {
+            const enterWorkspace = async (until: AbortSignal) => {
               const directory = await workspace(until);
               await enter(directory).catch(unreachableWhileDown);
               return directory;
             };
-            return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
+            return box.call({ ...asked, run: { ...run, workspace: enterWorkspace } }, AbortSignal.any([signal, full]));
           });
       const answered = outcome.finally(() => questions.end());
-      const released = answered.finally(() => held.release(reads ? null : { call_id, name, ...call }, signal));
-      const measured = timed(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
+      const released = answered.finally(() => hold.release(reads ? null : { call_id, name, ...call }, signal));
+      const measured = timeWork(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
         meters.toolCalled({ tool: name, outcome: ended, seconds }),
       );
-      return redactedOutcome(measured, redact);
+      return redactOutcome(measured, redact);
     },
-    ...firePortsOf(core, driver),
+    ...createFirePorts(core, driver),
     dispatch: driver.dispatch,
     evaluations: store.evaluations,
     tokenOfEvaluation: evaluationTokens(core),
@@ -141,10 +146,10 @@ export async function activityPorts(
     providerToPin: store.providerToPin,
     callGrader: graderCaller(core),
     ...contextPorts(core),
-    webhooks: measuredWebhooks(store.webhooks, meters),
+    webhooks: measureWebhooks(store.webhooks, meters),
     secrets: runSecrets(core),
     sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
-    windowOf: windowOf(core),
+    getContextWindow: getContextWindow(core),
     workspaces,
     settle,
     parkBehind: parkBehind(core),
@@ -177,12 +182,12 @@ export async function activityPorts(
 
 /** How the calls of a worker ask people. */
 const questionPorts = ({ store, bus, setting: { config } }: SharedServices, engine: RunControl['engine']): QuestionPorts => {
-  const roles = polledRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
+  const roles = selectRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
   return {
     ledger: store.ledger,
     onChange: bus.subscribe,
     show: ({ task_id, call_id }, is_asking) => engine.asking(task_id, { call_id, is_asking }),
-    enter: questionPlaces(slotsOf(config.WORKER_MAX_ACTIVITIES, roles.length)),
+    enter: questionPlaces(countSlots(config.WORKER_MAX_ACTIVITIES, roles.length)),
     wait_ms: config.CLIENT_TOOL_SECONDS * 1_000,
     now,
   };
@@ -202,7 +207,7 @@ const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string)
 };
 
 /** How a due schedule becomes a task. */
-export const firePortsOf = ({ store, mayStart }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
+export const createFirePorts = ({ store, mayStart }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
   workflows: store.workflows,
@@ -219,7 +224,7 @@ async function admit({ store }: SharedServices, provider: Definition['provider']
 }
 
 /** The principal in whose name a run's models and tools are used. */
-function callerOf({ store }: SharedServices, run: OpenRun, key: Promise<BegunStep> | null): ModelCaller {
+function toModelCaller({ store }: SharedServices, run: OpenRun, key: Promise<StepClaim> | null): ModelCaller {
   return {
     get access_token() {
       return store.tasks.callerToken(run);
@@ -244,6 +249,6 @@ export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
     bash_network: config.BASH_NETWORK,
     search_url: config.SEARCH_API_URL ?? null,
     searchFetch: egress.installation,
-    openToken: toolTokens(core),
+    openToken: createTokenOpener(core),
   };
 }

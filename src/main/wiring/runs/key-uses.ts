@@ -21,14 +21,14 @@ export const keyRequest = (
  * computes this once, and can begin a step with the use of its key before it has read the run.
  */
 export function keyUses({ store }: Pick<SharedServices, 'store'>): ExchangePorts['keyUses'] {
-  const kept = new LRUCache<string, TokenUseFacts>({ max: MOST_KEPT });
+  const uses = new LRUCache<string, TokenUseFacts>({ max: MOST_KEPT });
   return {
-    known: (task_id) => kept.get(task_id) ?? null,
+    findKnown: (task_id) => uses.get(task_id) ?? null,
     async of(run: OpenRun, { provider }: Definition) {
-      const known = kept.get(run.task_id);
-      if (known || !provider?.api_key_token_name) return known ?? null;
+      const earlier_use = uses.get(run.task_id);
+      if (earlier_use || !provider?.api_key_token_name) return earlier_use ?? null;
       const use = await store.tokens.factsOfUse(keyRequest(run, provider.api_key_token_name, provider));
-      kept.set(run.task_id, use);
+      uses.set(run.task_id, use);
       return use;
     },
   };

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Definition } from '../../../domain/definition.ts';
 import type { Redactor } from '../../../domain/redaction.ts';
-import { tokensIn } from '../../../domain/secrets.ts';
+import { listTokenNames } from '../../../domain/secrets.ts';
 import type { RunOfSecrets } from '../../../store/runs/tasks.ts';
 import type { RunSecrets } from '../../../temporal/activities/secrets.ts';
 import type { SharedServices } from '../../core.ts';
@@ -18,23 +18,23 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
   const { secrets } = core;
   const { WORKER_ROLE } = core.setting.config;
   const open = WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll;
-  const kept = new LRUCache<string, { book: Redactor; at: number }>({ max: MOST_KEPT });
+  const redactors = new LRUCache<string, { book: Redactor; at: number }>({ max: MOST_KEPT });
 
-  async function bookOf(task_id: string, run?: RunOfSecrets): Promise<Redactor> {
-    const known = kept.get(task_id);
-    if (known && performance.now() - known.at < FRESH_MS) return known.book;
-    const book = known?.book ?? secrets.book();
-    const opened = await secrets.within(book, () => open(core, task_id, run));
-    if (opened) kept.set(task_id, { book, at: performance.now() });
-    return book;
+  async function findRedactor(task_id: string, run?: RunOfSecrets): Promise<Redactor> {
+    const entry = redactors.get(task_id);
+    if (entry && performance.now() - entry.at < FRESH_MS) return entry.book;
+    const redactor = entry?.book ?? secrets.openRedactor();
+    const opened = await secrets.runInScope(redactor, () => open(core, task_id, run));
+    if (opened) redactors.set(task_id, { book: redactor, at: performance.now() });
+    return redactor;
   }
 
   return {
     async during(task_id, work, run) {
-      const book = await bookOf(task_id, run);
-      return secrets.within(book, work).catch((error: unknown) => Promise.reject(book.error(error)));
+      const redactor = await findRedactor(task_id, run);
+      return secrets.runInScope(redactor, work).catch((error: unknown) => Promise.reject(redactor.error(error)));
     },
-    fresh: secrets.fresh,
+    runInNewScope: secrets.runInNewScope,
   };
 }
 
@@ -74,7 +74,7 @@ async function openNamed(
   { provider, tools, mcp_servers = [], knowledge_source_ids = [], repository }: Definition,
 ): Promise<void> {
   const sources =
-    knowledge_source_ids.length > 0 ? await store.knowledgeSources.openedAll({ id: { in: knowledge_source_ids } }) : [];
+    knowledge_source_ids.length > 0 ? await store.knowledgeSources.listOpened({ id: { in: knowledge_source_ids } }) : [];
   const configs = mcp_servers.map(({ connection_config }) => store.mcpServers.sealer.open(connection_config));
   await store.mcpSignIns.openForRedaction(
     owner,
@@ -84,7 +84,7 @@ async function openNamed(
     provider?.api_key_token_name,
     repository?.token_name,
     ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
-    ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
+    ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(listTokenNames),
   ];
   // Also secrets that the run received earlier and could not get any more.
   await store.tokens.openForRedaction(task_id, [...new Set(names.filter((name) => typeof name === 'string'))], owner);

@@ -6,19 +6,19 @@ import type { SharedServices } from '../../core.ts';
 
 interface SessionPorts {
   definition(hash: string): Promise<Definition>;
-  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+  openRuntime(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
 }
 
 /** The lane of a workflow is passed on only afterwards. */
 const PATIENCE_MS = 4_000;
 
 /** Ends the sessions that model providers keep for ended runs. */
-export function runSessions({ store, log }: SharedServices, { definition, runtimeOf }: SessionPorts) {
+export function runSessions({ store, log }: SharedServices, { definition, openRuntime }: SessionPorts) {
   async function end(task_id: string, pinned: Definition): Promise<void> {
     const run = await store.runs.open(task_id, 0);
     // A task that never began has no session.
     if (!run?.started_at) return;
-    const { runtime } = await runtimeOf(run, pinned);
+    const { runtime } = await openRuntime(run, pinned);
     const { cursor, started_at } = run;
     await runtime.end?.({ task_id, cursor, started_at }, AbortSignal.timeout(PATIENCE_MS));
     if (cursor !== null) await store.cursors.forget(task_id);

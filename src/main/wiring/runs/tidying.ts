@@ -1,7 +1,7 @@
 import type { Store } from '../../../store/index.ts';
 import type { Sweep } from '../../../store/upkeep/retention.ts';
 import { sweep } from '../../../temporal/repair/retention.ts';
-import { measured } from '../../../temporal/repair/sizes.ts';
+import { measureSizes } from '../../../temporal/repair/sizes.ts';
 import type { Config } from '../../config.ts';
 import type { SharedServices } from '../../core.ts';
 
@@ -13,7 +13,7 @@ const SAMPLE_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** Removes what the installation no longer needs, adds what has ended to the usage, and notes the size every hour. Returns how many records of each kind were removed. */
-export function tidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
+export function createTidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
   let rest_until = 0;
   /** Of a pass that has not looked at everything yet. */
   let aged_to: Date | null = null;
@@ -24,7 +24,7 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
     const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
     if (performance.now() >= rest_until) {
       aged_to ??= await store.retention.advanceAgingClock();
-      const ended = await sweep(agedSweeps(store.retention, config, aged_to), WITHIN_MS);
+      const ended = await sweep(listAgedSweeps(store.retention, config, aged_to), WITHIN_MS);
       Object.assign(removed, ended.removed);
       if (ended.finished) {
         rest_until = performance.now() + REST_MS;
@@ -33,14 +33,14 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
     }
     const last = (await store.sizes.samples()).at(-1);
     if (!last || Date.parse(last.at) <= now.getTime() - SAMPLE_EVERY_MS) {
-      await store.sizes.note({ ...(await measured(store, config)), at: now.toISOString() });
+      await store.sizes.note({ ...(await measureSizes(store, config)), at: now.toISOString() });
     }
     return removed;
   };
 }
 
 /** The sweeps that the operator wants, each over what is older than its days. */
-function agedSweeps({ ended, audit }: Store['retention'], config: Config, aged_to: Date): Record<string, Sweep> {
+function listAgedSweeps({ ended, audit }: Store['retention'], config: Config, aged_to: Date): Record<string, Sweep> {
   const before = (days: number) => new Date(aged_to.getTime() - days * DAY_MS);
   return {
     ...(config.RETENTION_DAYS > 0 ? ended(before(config.RETENTION_DAYS)) : {}),

@@ -1,18 +1,18 @@
 import type { Definition, PinnedMcpServer } from '../../../domain/definition.ts';
 import { mcpDestination } from '../../../domain/destinations.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
-import { eventsOf, type NewEvent } from '../../../domain/events.ts';
+import { createTaskEvents, type NewEvent } from '../../../domain/events.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
-import { outsideRefusalIn } from '../../../domain/outside.ts';
+import { findOutsideRefusal } from '../../../domain/outside.ts';
 import { storable } from '../../../domain/transcript.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import type { CallPlace } from '../../../store/runs/tool-ledger.ts';
 import type { ToolsAsked } from '../../../temporal/activities/tools-asked.ts';
-import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../../../tools/for-agent.ts';
-import { personalFetch } from '../../../tools/mcp/bearer.ts';
+import { createAgentToolbox, type Toolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';
+import { createPersonalFetch } from '../../../tools/mcp/bearer.ts';
 import type { OpenServerToken } from '../../../tools/mcp/config.ts';
 import { discover } from '../../../tools/mcp/discover.ts';
-import { type McpPool, mcpPool } from '../../../tools/mcp/pool.ts';
+import { createMcpPool, type McpPool } from '../../../tools/mcp/pool.ts';
 import type { McpToolPorts } from '../../../tools/mcp/tools.ts';
 import type { SharedServices } from '../../core.ts';
 import { schemaJudge } from '../parsers.ts';
@@ -21,11 +21,11 @@ const now = () => new Date().toISOString();
 
 /** The MCP connections of a worker. */
 export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, store }: SharedServices): McpPool =>
-  mcpPool({
+  createMcpPool({
     startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
     packages: mcp_packages,
     fetch: egress.configuration.fetch,
-    fetchFor: personalFetch(egress.configuration.fetch, store.mcpSignIns),
+    fetchFor: createPersonalFetch(egress.configuration.fetch, store.mcpSignIns),
     message_bytes: egress.limits.message,
     schemaFaults: schemaJudge(parsers, setting.config),
     version: setting.version,
@@ -49,25 +49,25 @@ export function runTools(shared: SharedServices, ports: ToolPorts) {
   return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
     const here = withoutElsewhere(definition, runtime);
-    const boxOf = (toolset: Toolset | null) => toolsFor(here, ports, { custom_tools, toolset });
-    if (run.toolset || !here.mcp_servers.length) return boxOf(run.toolset as Toolset | null);
+    const buildToolbox = (toolset: Toolset | null) => createAgentToolbox(here, ports, { custom_tools, toolset });
+    if (run.toolset || !here.mcp_servers.length) return buildToolbox(run.toolset as Toolset | null);
     await ready;
     const openToken: OpenServerToken = (name, server) => ports.mcp.openToken(name, server, run);
-    const found = await discover(here.mcp_servers, { ...ports.mcp, openToken, principal: run.owner }, signal);
-    const { listings, ...shown } = found;
+    const discovery = await discover(here.mcp_servers, { ...ports.mcp, openToken, principal: run.owner }, signal);
+    const { listings, ...shown } = discovery;
     const { tools, notes, missing, lost } = secrets.redact.value(shown);
     await saveListings(shared, { listings, principal: run.owner });
     if (missing.length > 0) throw withoutServers(missing);
     const toolset = { mcp: tools };
-    const box = boxOf(toolset);
-    const { log } = eventsOf(run.task_id, now);
+    const box = buildToolbox(toolset);
+    const { log } = createTaskEvents(run.task_id, now);
     const events = notes.map(({ event, detail, ...more }): NewEvent => log(event, detail, more));
     for (const { server, tools: names = [], reason } of lost) {
       const what = `${names.join(', ') || 'the tools'} of the MCP server ${server}`;
       events.push(log('tools_not_offered', `${what}: ${reason}`, { tools: names, server, reason }));
     }
-    for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
-    return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+    for (const sentence of await box.listRenamed(signal)) events.push(log('mcp_connected', sentence));
+    return (await store.runs.freezeToolset(run, { toolset, events })) ? box : buildToolbox(await loadFrozenToolset(store, run));
   };
 }
 
@@ -85,7 +85,7 @@ async function saveListings(
 /** A missing grant or token, or a refused answer, needs a person, so the run fails at once. Any other problem may be gone at the next attempt. */
 function withoutServers(missing: readonly Error[]): ModelFailure {
   const sentences = missing.map(({ message }) => message).join('. ');
-  const code = missing.map((error) => secretRefusal(error) ?? outsideRefusalIn(error)?.code).find(Boolean);
+  const code = missing.map((error) => secretRefusal(error) ?? findOutsideRefusal(error)?.code).find(Boolean);
   return code
     ? new ModelFailure(sentences, { code, recoverable: false })
     : new ModelFailure(`A required MCP server is out of reach. ${sentences}`, { code: 'mcp_unavailable', recoverable: true });
@@ -103,12 +103,12 @@ export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { else
 /** Publishes the progress of a call. A failure to publish it does not fail the call. */
 export function progressReporter({ store, log: report }: SharedServices, call: CallPlace) {
   return (text: string, data: Record<string, unknown> = {}): void => {
-    const progress = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
+    const progress = createTaskEvents(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
     store.ledger.publish(call, [progress]).catch((error: Error) => report(`Progress was not published: ${error.message}`));
   };
 }
 
 /** The tools that another attempt of the step pinned first. */
-async function frozen(store: SharedServices['store'], { task_id }: OpenRun): Promise<Toolset | null> {
+async function loadFrozenToolset(store: SharedServices['store'], { task_id }: OpenRun): Promise<Toolset | null> {
   return ((await store.runs.open(task_id, 1))?.toolset ?? null) as Toolset | null;
 }

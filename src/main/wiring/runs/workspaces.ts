@@ -3,9 +3,9 @@ import { repositoryDestination } from '../../../domain/destinations.ts';
 import { asLack } from '../../../domain/outages.ts';
 import type { OpenCall } from '../../../store/runs/tool-ledger.ts';
 import { type CheckoutOrder, checkouts } from '../../../tools/checkout.ts';
-import { type S3Settings, s3SettingsOf, s3Store } from '../../../tools/snapshots/object-store.ts';
-import { storedWorkspaces } from '../../../tools/snapshots/stored-workspaces.ts';
-import { type Workspaces, workspaces, workspacesOf } from '../../../tools/workspaces.ts';
+import { createS3Store, parseS3Settings, type S3Settings } from '../../../tools/snapshots/object-store.ts';
+import { openStoredWorkspaces } from '../../../tools/snapshots/stored-workspaces.ts';
+import { createWorkspaces, toWorkspacesPath, type Workspaces } from '../../../tools/workspaces.ts';
 import type { SharedServices } from '../../core.ts';
 
 /** A run's workspace during one call. */
@@ -34,11 +34,11 @@ interface Place extends Pick<Workspaces, 'remove' | 'kept'> {
 
 export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces> {
   const { config } = core.setting;
-  const s3 = s3SettingsOf(config);
-  const { enter, leave, ...place } = s3 ? await inObjectStore(core, s3) : inSharedHome(workspacesOf(config));
-  const checkOut = checkoutOf(core);
+  const s3 = parseS3Settings(config);
+  const { enter, leave, ...place } = s3 ? await inObjectStore(core, s3) : inSharedHome(toWorkspacesPath(config));
+  const checkOut = createCheckout(core);
 
-  async function entered(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }> {
+  async function enterWorkspace(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }> {
     const { repository } = run;
     let commit: string | null = null;
     const fill = async (into: string) => {
@@ -53,7 +53,7 @@ export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces
   return {
     ...place,
     async open(run, signal) {
-      const { commit } = await entered(run, signal);
+      const { commit } = await enterWorkspace(run, signal);
       await leave(run.task_id, null, signal);
       return { commit };
     },
@@ -61,7 +61,7 @@ export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces
       let entry: Promise<{ directory: string }> | null = null;
       return {
         async directory(signal) {
-          entry ??= entered(run, signal);
+          entry ??= enterWorkspace(run, signal);
           return (await entry).directory;
         },
         async release(call, signal) {
@@ -75,7 +75,7 @@ export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces
 
 /** The home is one file system for all workers. */
 function inSharedHome(parent: string): Place {
-  const { of, remove, kept } = workspaces(parent);
+  const { of, remove, kept } = createWorkspaces(parent);
   return { remove, kept, enter: (task_id, fill) => of(task_id, fill ?? undefined), leave: async () => {}, close: async () => {} };
 }
 
@@ -84,8 +84,8 @@ const LAST_MS = 5_000;
 
 async function inObjectStore({ setting, store, egress, log }: SharedServices, s3: S3Settings): Promise<Place> {
   const { workspaceLayers: record } = store;
-  const objects = s3Store(s3, egress.objects);
-  const stored = await storedWorkspaces({ parent: workspacesOf(setting.config), objects, record, log });
+  const objects = createS3Store(s3, egress.objects);
+  const stored = await openStoredWorkspaces({ parent: toWorkspacesPath(setting.config), objects, record, log });
   const unlessDown = (what: string) => (error: Error) => log(`${what}: ${error.message}`);
   return {
     enter: stored.enter,
@@ -105,7 +105,7 @@ async function inObjectStore({ setting, store, egress, log }: SharedServices, s3
 }
 
 /** Checks out the repository of a run, and returns its commit. */
-function checkoutOf({ store, egress, setting: { config } }: SharedServices) {
+function createCheckout({ store, egress, setting: { config } }: SharedServices) {
   const checkout = checkouts({
     rules: egress.configuration.rules,
     path: config.PATH,
@@ -114,7 +114,7 @@ function checkoutOf({ store, egress, setting: { config } }: SharedServices) {
     max_bytes: config.REPO_MAX_MB * 1024 ** 2,
   });
 
-  async function orderOf(
+  async function buildOrder(
     { owner: principal, task_id, workflow }: WorkspaceOwner,
     { url, branch, token_name }: PinnedRepository,
   ): Promise<Omit<CheckoutOrder, 'into'>> {
@@ -124,7 +124,7 @@ function checkoutOf({ store, egress, setting: { config } }: SharedServices) {
   }
 
   return async (run: WorkspaceOwner, repository: PinnedRepository, { into, signal }: { into: string; signal: AbortSignal }) => {
-    const { commit } = await checkout({ ...(await orderOf(run, repository)), into }, signal);
+    const { commit } = await checkout({ ...(await buildOrder(run, repository)), into }, signal);
     return commit;
   };
 }

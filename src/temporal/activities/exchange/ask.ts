@@ -1,19 +1,19 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { isTextFile, quotedFile, textIn } from '../../../domain/attachments.ts';
-import { setCallSettings } from '../../../domain/call-settings.ts';
-import { type PinnedRepository, specOf, type ToolSpec } from '../../../domain/definition.ts';
+import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
+import { pickSetCallSettings } from '../../../domain/call-settings.ts';
+import { type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
-import { eventsOf } from '../../../domain/events.ts';
+import { createTaskEvents } from '../../../domain/events.ts';
 import { hostedToolsOf } from '../../../domain/hosted-tools.ts';
-import { instructionsOf } from '../../../domain/instructions.ts';
+import { buildInstructions } from '../../../domain/instructions.ts';
 import { dropCalls } from '../../../domain/model-failure.ts';
-import { asLack, outageOf } from '../../../domain/outages.ts';
-import { forcedAfter } from '../../../domain/tool-choice.ts';
+import { asLack, findOutage } from '../../../domain/outages.ts';
+import { findForcedTools } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
-import { fitted } from '../fit.ts';
-import { offeredEvents } from '../offered.ts';
+import { fitTranscript } from '../fit.ts';
+import { listToolEvents } from '../offered.ts';
 import { reserve } from '../reserve.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
@@ -22,32 +22,32 @@ import type { ModelAnswer } from './record.ts';
 /** Sends the transcript to the model and publishes its text as it arrives. `waiting`: the run's budget does not allow the call. */
 export async function askModel(work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> {
   const { ports, run, definition, order } = work;
-  const { begun, signal } = started;
+  const { claim, signal } = started;
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
   // Nothing is paid for, and no failure noted, before the record counts this attempt.
-  const { offered, selected } = await equip(work, started).finally(() => begun);
+  const { offered, selected } = await equip(work, started).finally(() => claim);
   work.prices = selected.prices;
-  const instructions = instructionsOf(definition);
-  const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered.map(specOf) };
-  const fit = await fitted(about, started.transcript, signal);
+  const instructions = buildInstructions(definition);
+  const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered.map(toToolSpec) };
+  const fit = await fitTranscript(about, started.transcript, signal);
   work.run = fit.run;
   if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const publisher = ports.publisher(started.publishDelta);
-  const held = ports.holdsBack(definition);
+  const holds_back_text = ports.holdsBack(definition);
   const so_far: UsageSoFar = { sent: fit.tokens, reported: null, unreported: '' };
   const emit = (delta: string) => {
     so_far.unreported += delta;
-    if (!held) publisher.push(storable(delta));
+    if (!holds_back_text) publisher.push(storable(delta));
   };
   const report = (reported: Answered) => Object.assign(so_far, { reported, unreported: '' });
   try {
     const given = await withFiles(work, fit.transcript);
     work.so_far = so_far;
-    const asked = { ...exchangeOf(work, { ...about, ...given }), report };
-    const { reply, cursor } = await selected.runtime.exchange(asked, emit, signal);
+    const exchange_request = { ...buildExchange(work, { ...about, ...given }), report };
+    const { reply, cursor } = await selected.runtime.exchange(exchange_request, emit, signal);
     await publisher.flush();
     const answered = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
-    const published = !held && publisher.complete() ? started.published() : null;
+    const published = !holds_back_text && publisher.complete() ? started.getPublishedTexts() : null;
     return { reply: answered, cursor, offered, selected, published };
   } catch (error) {
     // Published text is kept if the run ends here, so publish all of it before reporting the end of the attempt.
@@ -63,13 +63,13 @@ const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string 
     : `answering. Its tool calls are used up: max_turns (${settings.max_turns}); raise it, or say in the system prompt when to stop`;
 
 /** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
-async function equip(work: ExchangeAttempt, { begun, first, offered: known, signal, publish }: StartedStep) {
+async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, signal, publish }: StartedStep) {
   const { ports, run, definition, order } = work;
-  const selected = await ports.runtimeOf(run, definition, work.key && begun);
-  if (known) return { selected, offered: known };
-  const asked = { run, definition, runtime: selected, ready: begun };
-  const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
-  if (first) await publish(offeredEvents(work, { offered, selected }));
+  const selected = await ports.openRuntime(run, definition, work.key && claim);
+  if (own_tools) return { selected, offered: own_tools };
+  const tools_query = { run, definition, runtime: selected, ready: claim };
+  const offered = order.tools_off ? [] : await (await ports.listTools(tools_query, signal)).list(signal);
+  if (first) await publish(listToolEvents(work, { offered, selected }));
   return { selected, offered };
 }
 
@@ -79,8 +79,8 @@ async function withFiles(
   transcript: TranscriptMessage[],
 ): Promise<Pick<Exchange, 'transcript' | 'files'>> {
   if (!run.attachments?.length) return { transcript };
-  const files = await ports.filesOf(run.attachments);
-  const texts = files.filter(isTextFile).map(({ name, content }) => quotedFile(name, storable(textIn(content) ?? '')));
+  const files = await ports.loadFiles(run.attachments);
+  const texts = files.filter(isTextFile).map(({ name, content }) => quoteFile(name, storable(tryDecodeUtf8(content) ?? '')));
   const others = files.filter((file) => !isTextFile(file));
   const prompt = transcript.findIndex(({ kind }) => kind === 'prompt');
   return {
@@ -92,31 +92,31 @@ async function withFiles(
 }
 
 /** The tools of an exchange. If the client forces a call, they are only those of which the model must call one. */
-function toolsFor(
+function selectTools(
   { run, order, definition }: ExchangeAttempt,
   offered: ToolSpec[],
 ): Pick<Exchange, 'tools' | 'must_call' | 'hosted_tools'> {
-  const forced = order.step === 1 ? definition.forced_tools : forcedAfter(run.messages, order.step - 1);
+  const forced = order.step === 1 ? definition.forced_tools : findForcedTools(run.messages, order.step - 1);
   const tools = offered.filter(({ name }) => forced?.includes(name));
   if (tools.length > 0) return { tools, must_call: true };
   const hosted_tools = order.tools_off ? [] : hostedToolsOf(definition);
   return { tools: offered, ...(hosted_tools.length > 0 ? { hosted_tools } : {}) };
 }
 
-function exchangeOf(
+function buildExchange(
   work: ExchangeAttempt,
   { instructions, tools, transcript, files }: Pick<Exchange, 'instructions' | 'tools' | 'transcript' | 'files'>,
 ): Exchange {
   const { run, order, definition } = work;
   const { model, settings, output_schema } = definition;
-  const call_settings = setCallSettings(settings);
+  const call_settings = pickSetCallSettings(settings);
   return {
     task_id: run.task_id,
     model,
     instructions,
     transcript,
     ...(files ? { files } : {}),
-    ...toolsFor(work, tools),
+    ...selectTools(work, tools),
     reasoning_effort: settings.reasoning_effort,
     ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
@@ -129,13 +129,13 @@ function exchangeOf(
 async function checkOut(
   { ports, run, definition: { workflow } }: ExchangeAttempt,
   repository: PinnedRepository,
-  { signal, begun, publish }: StartedStep,
+  { signal, claim, publish }: StartedStep,
 ): Promise<void> {
-  await begun;
-  const { log } = eventsOf(run.task_id, ports.now);
+  await claim;
+  const { log } = createTaskEvents(run.task_id, ports.now);
   const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch(async (error: Error) => {
     signal.throwIfAborted();
-    if (outageOf(error)) {
+    if (findOutage(error)) {
       // Not the repository's fault: the step is tried again for as long as the bucket, the database or the room is missing.
       const lack = asLack(error) as Error;
       await publish([log('retry', storable(lack.message), { step: 1 })]).catch(() => {});

@@ -5,7 +5,7 @@ import type { UsageSoFar } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { BegunStep, FirstRun, OpenRun, RunStore } from '../../../store/runs/runs.ts';
+import type { FirstRun, OpenRun, RunStore, StepClaim } from '../../../store/runs/runs.ts';
 import type { TokenUseFacts } from '../../../store/secrets/tokens.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import type { AdmissionPorts } from '../admission.ts';
@@ -22,7 +22,7 @@ export interface ExchangeAttempt {
   definition: Definition;
   order: ExchangeOrder;
   /** The step, if it was begun when the run was opened; null: it is still to be begun. */
-  begun: BegunStep | null;
+  claim: StepClaim | null;
   /** The use of the provider's key that the beginning puts on record; null: none. */
   key: TokenUseFacts | null;
   /** The prices of the model, once it was selected. */
@@ -37,18 +37,18 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   definition(hash: string): Promise<Definition>;
   parkBehind: ParkBehind;
   /** `key`: what the beginning of the step has found of its provider's key; null: the key is opened by itself. */
-  runtimeOf(run: OpenRun, definition: Definition, key?: Promise<BegunStep> | null): Promise<SelectedRuntime>;
+  openRuntime(run: OpenRun, definition: Definition, key?: Promise<StepClaim> | null): Promise<SelectedRuntime>;
   /** How a run uses its provider's key. `known` says it before the run is read, if this process has asked before. */
   keyUses: {
     of(run: OpenRun, definition: Definition): Promise<TokenUseFacts | null>;
-    known(task_id: string): TokenUseFacts | null;
+    findKnown(task_id: string): TokenUseFacts | null;
   };
   /** MCP tools are listed once per run; nothing is published about them before `ready`. */
-  toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
+  listTools(query: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches. */
   publisher: PublishDeltas;
   /** Files of a run with their bytes, in this order. */
-  filesOf(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
+  loadFiles(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   /** The longest that a provider may ask to be left alone. */
   longest_wait_ms: number;

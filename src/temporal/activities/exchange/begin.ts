@@ -1,17 +1,17 @@
 import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
-import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
+import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
-import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
-import type { BegunStep, PublishedTexts } from '../../../store/runs/runs.ts';
-import { staleAttempt, written } from '../attempt.ts';
-import { type Context, contextOf } from '../context.ts';
-import { offeredEvents } from '../offered.ts';
+import { DENIAL, formatReminder, REMINDER_POSITION } from '../../../domain/transcript.ts';
+import type { PublishedTexts, StepClaim } from '../../../store/runs/runs.ts';
+import { retryWhileDown, staleAttempt } from '../attempt.ts';
+import { type Context, loadContext } from '../context.ts';
+import { listToolEvents } from '../offered.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 
 /** A step that an attempt has claimed, or is claiming. */
 export interface StartedStep {
   /** Resolves once the record shows that this attempt has the step; rejects if another was quicker. */
-  begun: Promise<BegunStep>;
+  claim: Promise<StepClaim>;
   /** The run's first exchange. */
   first: boolean;
   /** The tools offered to the model, if the record of the beginning lists them; null: they are still to be found, or known before. */
@@ -25,17 +25,17 @@ export interface StartedStep {
   /** The same for text. Waits while the database is unavailable, until the signal aborts. */
   publishDelta(delta: string): Promise<void>;
   /** The texts that were published so far. */
-  published(): PublishedTexts;
+  getPublishedTexts(): PublishedTexts;
 }
 
 /** Starts to write the beginning of the step, if it is not written yet, without waiting for it: the model can be prepared meanwhile. */
 export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Promise<StartedStep> {
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
-  const context = first ? await contextOf(ports, run, definition) : NOTHING;
-  const known = first ? await knownTools(work, outer) : null;
-  const { messages, events } = work.begun ? NOTHING : openingOf(work, context);
-  const opening = { messages, events: known ? [...events, ...offeredEvents(work, known)] : events };
+  const context = first ? await loadContext(ports, run, definition) : NOTHING;
+  const own_tools = first ? await buildKnownTools(work, outer) : null;
+  const { messages, events } = work.claim ? NOTHING : buildOpening(work, context);
+  const opening = { messages, events: own_tools ? [...events, ...listToolEvents(work, own_tools)] : events };
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   /** The number of the last event of this attempt. */
@@ -44,31 +44,31 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const advance = (number: number | null) => {
     last = number ?? giveWay(stale);
   };
-  const begun = (work.begun ? Promise.resolve(work.begun) : claimStep(work, opening, stale)).then((step) => {
+  const claim = (work.claim ? Promise.resolve(work.claim) : claimStep(work, opening, stale)).then((step) => {
     const mine = step ?? giveWay(stale);
     last = mine.last;
     texts.after = last;
     return mine;
   });
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
-  begun.catch(() => {});
+  claim.catch(() => {});
   return {
-    begun,
+    claim: claim,
     first,
-    offered: known?.offered ?? null,
+    offered: own_tools?.offered ?? null,
     transcript: [...run.messages, ...opening.messages],
     signal,
     async publish(events) {
-      await begun;
+      await claim;
       advance(await ports.runs.publishDeltas(run, { step: order.step, events }));
     },
     async publishDelta(delta) {
-      const text = { step: order.step, after: last, event: eventsOf(run.task_id, ports.now).delta(delta) };
-      advance(await written(() => ports.runs.publishText(run, text), signal));
+      const text = { step: order.step, after: last, event: createTaskEvents(run.task_id, ports.now).delta(delta) };
+      advance(await retryWhileDown(() => ports.runs.publishText(run, text), signal));
       texts.count += 1;
       texts.bytes += Buffer.byteLength(delta);
     },
-    published: () => texts,
+    getPublishedTexts: () => texts,
   };
 }
 
@@ -78,11 +78,11 @@ const NOTHING: Context = { messages: [], events: [] };
  * The tools of a run whose definition alone says them, so that its beginning and its tools are written at once. Null if servers have to
  * be asked, or if the vendor has some of them.
  */
-async function knownTools({ ports, run, definition, order }: ExchangeAttempt, signal: AbortSignal) {
+async function buildKnownTools({ ports, run, definition, order }: ExchangeAttempt, signal: AbortSignal) {
   const { provider, mcp_servers = [] } = definition;
   if (mcp_servers.length > 0 || (provider && isVendor(provider))) return null;
   const selected = { custom_tools: provider !== null };
-  const box = await ports.toolsOf({ run, definition, runtime: selected, ready: Promise.resolve() }, signal);
+  const box = await ports.listTools({ run, definition, runtime: selected, ready: Promise.resolve() }, signal);
   return { offered: order.tools_off ? [] : await box.list(signal), selected };
 }
 
@@ -103,8 +103,8 @@ function giveWay(stale: AbortController): never {
 }
 
 /** What is written before the model is called: new messages for it, and their events. */
-function openingOf({ ports, run, definition, order }: ExchangeAttempt, context: Context): Context {
-  const { log, status, message } = eventsOf(run.task_id, ports.now);
+function buildOpening({ ports, run, definition, order }: ExchangeAttempt, context: Context): Context {
+  const { log, status, message } = createTaskEvents(run.task_id, ports.now);
   const messages: TranscriptMessage[] = [...context.messages];
   const events: NewEvent[] = [];
   const blank = { tool_calls: null, call_id: null, extra: null };
@@ -113,15 +113,15 @@ function openingOf({ ports, run, definition, order }: ExchangeAttempt, context: 
     events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
     events.push(...context.events);
   }
-  const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
+  const places = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
   for (const call_id of order.denied) {
     const position = Number(call_id.split('-')[1]);
-    if (known.has(`${order.step - 1}/${position}`)) continue;
+    if (places.has(`${order.step - 1}/${position}`)) continue;
     messages.push({ ...blank, step: order.step - 1, position, role: 'tool', kind: 'denial', content: DENIAL, call_id });
     events.push(log('tool_denied', 'The turn limit is reached', { call_id }), message('tool', DENIAL, { call_id }));
   }
-  if (order.remind && !known.has(`${order.step - 1}/${REMINDER_POSITION}`)) {
-    const content = reminderOf(run.prompt);
+  if (order.remind && !places.has(`${order.step - 1}/${REMINDER_POSITION}`)) {
+    const content = formatReminder(run.prompt);
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }

@@ -1,22 +1,22 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { tokensOf } from '../../../domain/context-window.ts';
-import { missingFor } from '../../../domain/continuity.ts';
-import { eventsOf } from '../../../domain/events.ts';
+import { estimateTokens } from '../../../domain/context-window.ts';
+import { findStepGap } from '../../../domain/continuity.ts';
+import { createTaskEvents } from '../../../domain/events.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
-import { addUsage, NO_USAGE, spentOn, usageSoFar } from '../../../domain/usage.ts';
+import { addUsage, NO_USAGE, toUsage, usageSoFar } from '../../../domain/usage.ts';
 import type { FirstRun, RunStore } from '../../../store/runs/runs.ts';
-import { admitted } from '../admission.ts';
-import { halted, isHalt, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
-import { parkedBehind } from '../continuity.ts';
+import { requireAdmission } from '../admission.ts';
+import { haltFailure, isHalt, retryWhileDown, runAttempt, staleAttempt, taskEnded } from '../attempt.ts';
+import { parkRunBehind } from '../continuity.ts';
 import { retryDelay } from '../failure.ts';
 import type { RunSecrets } from '../secrets.ts';
 import { askModel } from './ask.ts';
 import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
 import { beginStep } from './begin.ts';
-import { recordedCalls, recordReply } from './record.ts';
+import { getRecordedCalls, recordReply } from './record.ts';
 
 /** What is needed before the run's secrets are known. */
 export interface FirstPorts {
@@ -43,16 +43,16 @@ export async function exchangeStep(
   [task_id, order, first]: [string, ExchangeOrder, FirstRun?],
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
-  const { run, begun, key } = first ? { run: first, begun: null, key: null } : await opened(ports, task_id, order);
+  const { run, begun, key } = first ? { run: first, begun: null, key: null } : await openRun(ports, task_id, order);
   if (!run || isTerminal(run.status)) throw taskEnded(task_id, run?.status);
-  if (run.recorded) return recordedCalls(run, order.step);
-  if (run.halt_requested) throw halted();
-  const missing = missingFor(order, run);
-  if (missing) return parkedBehind(ports, run, missing);
+  if (run.recorded) return getRecordedCalls(run, order.step);
+  if (run.halt_requested) throw haltFailure();
+  const missing = findStepGap(order, run);
+  if (missing) return parkRunBehind(ports, run, missing);
   const definition = await ports.definition(run.definition_hash);
   const used = await ports.keyUses.of(run, definition);
-  const work: ExchangeAttempt = { ports, run, definition, order, begun, key: begun ? key : used };
-  await admitted(ports, run, { provider: definition.provider, step: order.step });
+  const work: ExchangeAttempt = { ports, run, definition, order, claim: begun, key: begun ? key : used };
+  await requireAdmission(ports, run, { provider: definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
     return answer === 'waiting' ? answer : await recordReply(work, answer, signal);
@@ -64,8 +64,8 @@ export async function exchangeStep(
 }
 
 /** A step that writes something before its model call is begun by itself, once the run has been read. */
-async function opened({ runs, keyUses, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
-  const key = keyUses.known(task_id);
+async function openRun({ runs, keyUses, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
+  const key = keyUses.findKnown(task_id);
   if (step > 1 && denied.length === 0 && !remind)
     return { ...(await runs.openAndBegin(task_id, { step, turns, key, at: now() })), key };
   return { run: await runs.open(task_id, step), begun: null, key };
@@ -74,9 +74,9 @@ async function opened({ runs, keyUses, now }: ExchangePorts, task_id: string, { 
 /** Counts what a halted model call has used. Not at any price: the halt does not wait for a database that is down. */
 async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
   if (!so_far) return;
-  const { estimated, ...answered } = usageSoFar(so_far, tokensOf);
-  const spent = spentOn(answered, { asked: definition.model, prices });
-  const events = [eventsOf(run.task_id, ports.now).usage(addUsage(run, spent), { estimated })];
+  const { estimated, ...answered } = usageSoFar(so_far, estimateTokens);
+  const spent = toUsage(answered, { asked: definition.model, prices });
+  const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, spent), { estimated })];
   const noted = { step: order.step, model: answered.model, usage: spent, estimated, events };
   await ports.runs.noteHalted(run, noted).catch(() => false);
 }
@@ -89,8 +89,8 @@ async function noteFailure(
   const { message, code, recoverable, retry_after_ms, answer } = failure;
   const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms, most_ms: ports.longest_wait_ms });
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
-  const { log, usage } = eventsOf(run.task_id, ports.now);
-  const spent = answer ? spentOn(answer, { asked: definition.model, prices }) : NO_USAGE;
+  const { log, usage } = createTaskEvents(run.task_id, ports.now);
+  const spent = answer ? toUsage(answer, { asked: definition.model, prices }) : NO_USAGE;
   const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
     step: order.step,
     error_code: code,
@@ -103,6 +103,6 @@ async function noteFailure(
     usage: spent,
     events: [...(answer ? [usage(addUsage(run, spent))] : []), ...(final ? [] : [retried])],
   };
-  if (!(await written(() => ports.runs.noteError(run, noted), signal))) return staleAttempt();
+  if (!(await retryWhileDown(() => ports.runs.noteError(run, noted), signal))) return staleAttempt();
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

@@ -1,28 +1,29 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { OfferedTool } from '../../../domain/definition.ts';
-import { eventsOf, type NewEvent } from '../../../domain/events.ts';
-import { responseOf } from '../../../domain/normalise.ts';
+import { createTaskEvents, type NewEvent } from '../../../domain/events.ts';
+import { parseResponse } from '../../../domain/normalise.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
 import { asksFirst } from '../../../domain/tool-guards.ts';
-import { callIdOf, REPAIR_POSITION, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
-import { addUsage, spentOn } from '../../../domain/usage.ts';
+import { REPAIR_POSITION, storable, type TranscriptMessage, toCallId } from '../../../domain/transcript.ts';
+import { addUsage, toUsage } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs/runs.ts';
-import { staleAttempt, written } from '../attempt.ts';
-import { madeThere } from '../made-there.ts';
+import { retryWhileDown, staleAttempt } from '../attempt.ts';
+import { toProviderCallEvents } from '../made-there.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 
 /** Calls of a recorded reply. A reply that a guardrail withheld ends the run, as does an answer that was rejected after its repair. */
-export function recordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): ExchangeResult {
-  const noted = (kind: TranscriptMessage['kind']) => messages.find((message) => message.step === step && message.kind === kind);
-  const withheld = noted('withheld');
+export function getRecordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): ExchangeResult {
+  const findMessage = (kind: TranscriptMessage['kind']) =>
+    messages.find((message) => message.step === step && message.kind === kind);
+  const withheld = findMessage('withheld');
   if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
-  const invalid = noted('invalid');
+  const invalid = findMessage('invalid');
   if (invalid) throw ApplicationFailure.nonRetryable(invalid.content, 'output_invalid');
-  return noted('repair') ? 'repair' : calls;
+  return findMessage('repair') ? 'repair' : calls;
 }
 
 export interface ModelAnswer {
@@ -36,30 +37,30 @@ export interface ModelAnswer {
 
 export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<ExchangeResult> {
   const { ports, run, order } = work;
-  const { entry, planned, resent } = await entryOf(work, answer);
+  const { entry, planned, resent } = await buildEntry(work, answer);
   const recording = () => ports.runs.record(run, entry);
-  const first = await written(recording, signal);
+  const first = await retryWhileDown(recording, signal);
   // The database was set back while the text was published: what readers have and what is on record differ.
   const again = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
-  if (first === 'text_differs' ? await written(again, signal) : first)
-    return recordedCalls({ messages: entry.messages, calls: planned }, order.step);
-  const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
+  if (first === 'text_differs' ? await retryWhileDown(again, signal) : first)
+    return getRecordedCalls({ messages: entry.messages, calls: planned }, order.step);
+  const now = await retryWhileDown(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
-  return recordedCalls(now, order.step);
+  return getRecordedCalls(now, order.step);
 }
 
 /** The record of a reply, and the calls to make. */
-async function entryOf(
+async function buildEntry(
   work: ExchangeAttempt,
   { reply, cursor, offered, selected, published }: ModelAnswer,
 ): Promise<{ entry: StepRecord; planned: PlannedCall[]; resent: NewEvent[] }> {
   const { ports, run, definition, order } = work;
-  const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const judged = await judgedOf({ ports, run, definition }, reply);
-  const made = judged.withheld ? [] : reply.calls;
+  const { log, message, usage, delta } = createTaskEvents(run.task_id, ports.now);
+  const judged = await judgeReply({ ports, run, definition }, reply);
+  const model_calls = judged.withheld ? [] : reply.calls;
   const tools = new Map(offered.map((tool) => [tool.name, tool]));
-  const calls = made.map((call, index) => ({
-    call_id: callIdOf(order.step, index),
+  const calls = model_calls.map((call, index) => ({
+    call_id: toCallId(order.step, index),
     position: index + 1,
     name: storable(call.name),
     arguments: storable(call.arguments),
@@ -68,10 +69,10 @@ async function entryOf(
   }));
   const { content } = judged;
   const final = calls.length === 0 && !judged.withheld;
-  const rejected = final ? await rejectionOf(work, content) : null;
+  const rejected = final ? await findRejection(work, content) : null;
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
-  const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
-  const spent = spentOn(reply, { asked: definition.model, prices: selected.prices });
+  const tool_calls = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
+  const spent = toUsage(reply, { asked: definition.model, prices: selected.prices });
   const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
   const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {
@@ -86,7 +87,7 @@ async function entryOf(
         role: 'assistant',
         kind: judged.withheld ? 'withheld' : 'reply',
         content,
-        tool_calls: asked,
+        tool_calls: tool_calls,
         call_id: null,
         extra: reply.extra,
       },
@@ -94,14 +95,14 @@ async function entryOf(
     ],
     calls,
     cursor,
-    response: final && !rejected ? responseOf(content, output_format) : undefined,
+    response: final && !rejected ? parseResponse(content, output_format) : undefined,
     published,
     events: [
       ...(published || content === '' ? [] : resent),
-      ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
+      ...(reply.made_there ?? []).flatMap((call) => toProviderCallEvents(call, log)),
       log('model_response', reply.finish, { step: order.step }),
       ...judged.events,
-      message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
+      message('assistant', content, { step: order.step, ...(tool_calls.length > 0 ? { tool_calls: tool_calls } : {}) }),
       ...(rejected ? [rejected.event] : []),
       usage(addUsage(run, spent)),
     ],
@@ -115,7 +116,7 @@ async function entryOf(
 }
 
 /** What follows a final answer that does not fit the output schema: the request for another one, or the reason why the run fails. */
-async function rejectionOf({ ports, run, definition, order }: ExchangeAttempt, text: string) {
+async function findRejection({ ports, run, definition, order }: ExchangeAttempt, text: string) {
   const faults = await ports.answerFaults(definition, text, run.owner);
   if (faults.length === 0) return null;
   const content = storable(order.repaired ? invalidAnswer(faults) : repairRequest(faults));
@@ -128,16 +129,16 @@ async function rejectionOf({ ports, run, definition, order }: ExchangeAttempt, t
     call_id: null,
     extra: null,
   };
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log } = createTaskEvents(run.task_id, ports.now);
   return { message, event: log('output_rejected', content, { step: order.step, final: order.repaired === true }) };
 }
 
 /** A reply's text after the guardrails, or why it is withheld. */
-async function judgedOf(
+async function judgeReply(
   { ports, run, definition }: Pick<ExchangeAttempt, 'ports' | 'run' | 'definition'>,
   { text, calls }: ModelReply,
 ) {
-  const { log } = eventsOf(run.task_id, ports.now);
+  const { log } = createTaskEvents(run.task_id, ports.now);
   const verdict = await ports.judge(definition, storable(text), { final: calls.length === 0, owner: run.owner });
   const events = verdict.findings.map(({ guardrail, action, reasons }) =>
     log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { gate } from '../../../domain/queue.ts';
 import { removeFolder } from '../../../folders/remove.ts';
 import type { ConfinedCommand } from '../../../toolrunner/index.ts';
-import { sizeWithin } from '../../size-watch.ts';
-import { InstallFailed, type InstallPorts, install, programIn } from './install.ts';
+import { measureSize } from '../../size-watch.ts';
+import { findProgram, InstallFailed, type InstallPorts, install } from './install.ts';
 import type { PackageLaunch } from './launch.ts';
 
 interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
@@ -34,7 +34,7 @@ export interface McpPackages {
   ): Promise<Pick<ConfinedCommand, 'own_paths'> & { command: string }>;
 }
 
-interface Installed {
+interface InstalledPackage {
   registry: PackageLaunch['registry'];
   specs: string[];
   /** Below the folder of the cache. */
@@ -54,30 +54,30 @@ const REGISTRY_VARIABLES = {
 };
 
 /** Packages of MCP servers, each installed once for all. Anyone who asks for one that is being installed waits for it. */
-export function mcpPackages(options: CacheOptions): McpPackages {
+export function createMcpPackages(options: CacheOptions): McpPackages {
   const { folder, interpreter, registries, total_bytes, lock } = options;
   const timeout_ms = options.timeout_ms ?? TIMEOUT_MS;
   const ports: InstallPorts = { ...options, timeout_ms, python: interpreter?.executable };
   const turns = gate(AT_ONCE);
-  const installing = new Map<string, Promise<Installed>>();
+  const installing = new Map<string, Promise<InstalledPackage>>();
 
-  async function installed(launch: PackageLaunch, address: string | undefined): Promise<Installed> {
+  async function ensureInstalled(launch: PackageLaunch, address: string | undefined): Promise<InstalledPackage> {
     const { registry, specs } = launch;
-    const key = keyOf([registry, specs, address, process.arch, registry === 'pypi' && interpreter]);
-    const known = await manifestOf(folder, key);
+    const key = hashKey([registry, specs, address, process.arch, registry === 'pypi' && interpreter]);
+    const known = await findManifest(folder, key);
     if (known) return known;
     const started = installing.get(key) ?? installOnce(key, { registry, specs, address }).finally(() => installing.delete(key));
     installing.set(key, started);
     return started;
   }
 
-  async function installOnce(key: string, wanted: Wanted): Promise<Installed> {
+  async function installOnce(key: string, wanted: PackageRequest): Promise<InstalledPackage> {
     const leave = await turns.enter(new AbortController().signal);
     try {
       await mkdir(folder, { recursive: true, mode: 0o711 });
       const release = await lock(join(folder, `${key}.lock`));
       try {
-        return (await manifestOf(folder, key)) ?? (await installNow(key, wanted));
+        return (await findManifest(folder, key)) ?? (await installNow(key, wanted));
       } finally {
         await release();
       }
@@ -86,21 +86,21 @@ export function mcpPackages(options: CacheOptions): McpPackages {
     }
   }
 
-  async function installNow(key: string, { registry, specs, address }: Wanted): Promise<Installed> {
-    const used = (await installedPackages(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
-    if (used >= total_bytes) throw new InstallFailed(specs, full(total_bytes));
+  async function installNow(key: string, { registry, specs, address }: PackageRequest): Promise<InstalledPackage> {
+    const used = (await listInstalledPackages(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
+    if (used >= total_bytes) throw new InstallFailed(specs, describeFull(total_bytes));
     const directory = `${key}-${randomUUID()}`;
     const dir = join(await realpath(folder), directory);
     await mkdir(dir, { mode: 0o755 });
     try {
       const max_bytes = Math.min(ports.max_bytes, total_bytes - used);
       await install({ registry, specs, dir, address }, { ...ports, max_bytes });
-      const { bytes, fault } = await sizeWithin(dir, max_bytes);
+      const { bytes, fault } = await measureSize(dir, max_bytes);
       if (fault) throw new InstallFailed(specs, fault);
       const manifest = { registry, specs, directory, installed_at: new Date().toISOString(), bytes };
       if (await writeOnce(folder, key, manifest)) return manifest;
       await removeFolder(dir);
-      return (await manifestOf(folder, key)) as Installed;
+      return (await findManifest(folder, key)) as InstalledPackage;
     } catch (error) {
       await removeFolder(dir);
       throw error;
@@ -110,22 +110,22 @@ export function mcpPackages(options: CacheOptions): McpPackages {
   return {
     async program(launch, env, patience_ms) {
       const own = REGISTRY_VARIABLES[launch.registry].map((name) => env[name]).find(Boolean);
-      const ready = installed(launch, own ?? registries[launch.registry]);
-      const { directory } = await (patience_ms === undefined ? ready : within(ready, launch.specs, patience_ms));
+      const ready = ensureInstalled(launch, own ?? registries[launch.registry]);
+      const { directory } = await (patience_ms === undefined ? ready : withTimeLimit(ready, launch.specs, patience_ms));
       const dir = join(await realpath(folder), directory);
-      return { command: await programIn(dir, launch), own_paths: [{ path: dir, writable: false }] };
+      return { command: await findProgram(dir, launch), own_paths: [{ path: dir, writable: false }] };
     },
   };
 }
 
-type Wanted = Pick<PackageLaunch, 'registry' | 'specs'> & { address: string | undefined };
+type PackageRequest = Pick<PackageLaunch, 'registry' | 'specs'> & { address: string | undefined };
 
-const full = (bytes: number) =>
+const describeFull = (bytes: number) =>
   `the packages of MCP servers may take ${Math.floor(bytes / MIB)} MiB together (MCP_PACKAGES_MB), and do; clear them with: perdura mcp-packages clear`;
 
-const keyOf = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, KEY_CHARACTERS);
+const hashKey = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, KEY_CHARACTERS);
 
-async function within<T>(work: Promise<T>, specs: string[], patience_ms: number): Promise<T> {
+async function withTimeLimit<T>(work: Promise<T>, specs: string[], patience_ms: number): Promise<T> {
   const late = new InstallFailed(specs, 'it is still being installed; try again in a minute');
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(late), patience_ms);
@@ -136,13 +136,13 @@ async function within<T>(work: Promise<T>, specs: string[], patience_ms: number)
 const manifestFile = (folder: string, key: string) => join(folder, `${key}.json`);
 
 /** Only what is completely installed has a manifest. */
-async function manifestOf(folder: string, key: string): Promise<Installed | null> {
+async function findManifest(folder: string, key: string): Promise<InstalledPackage | null> {
   const text = await readFile(manifestFile(folder, key), 'utf8').catch(() => null);
-  return text === null ? null : (JSON.parse(text) as Installed);
+  return text === null ? null : (JSON.parse(text) as InstalledPackage);
 }
 
 /** Whole, and only if there is none: with a shared folder, another machine may have been faster. False then. */
-async function writeOnce(folder: string, key: string, manifest: Installed): Promise<boolean> {
+async function writeOnce(folder: string, key: string, manifest: InstalledPackage): Promise<boolean> {
   // Next to the package, whose scripts could have put a link in its place.
   const draft = join(folder, `${manifest.directory}.draft`);
   await writeFile(draft, JSON.stringify(manifest));
@@ -158,10 +158,10 @@ async function writeOnce(folder: string, key: string, manifest: Installed): Prom
 }
 
 /** All that are installed, oldest first. */
-export async function installedPackages(folder: string): Promise<Installed[]> {
+export async function listInstalledPackages(folder: string): Promise<InstalledPackage[]> {
   const names = await readdir(folder).catch(() => []);
   const keys = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
-  const found = await Promise.all(keys.map((key) => manifestOf(folder, key)));
+  const found = await Promise.all(keys.map((key) => findManifest(folder, key)));
   return found.filter((it) => it !== null).sort((a, b) => a.installed_at.localeCompare(b.installed_at));
 }
 
@@ -169,8 +169,8 @@ export async function installedPackages(folder: string): Promise<Installed[]> {
  * Removes all, or those with this specifier; running servers lose what they have not loaded yet. All includes what was never finished,
  * also what is being installed. Resolves with what was removed.
  */
-export async function clearPackages(folder: string, spec?: string): Promise<Installed[]> {
-  const chosen = (await installedPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
+export async function clearPackages(folder: string, spec?: string): Promise<InstalledPackage[]> {
+  const chosen = (await listInstalledPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
   for (const { directory } of chosen) {
     // Without its manifest nobody starts it any more.
     await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });

@@ -1,6 +1,6 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cursorIn } from '../../../folders/cursor.ts';
+import { createCursor } from '../../../folders/cursor.ts';
 import { type Folder, openFolder } from '../../../folders/folder.ts';
 import { removeFolder } from '../../../folders/remove.ts';
 import { shareWithTools } from '../../../toolrunner/index.ts';
@@ -129,7 +129,7 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
 const MANIFEST_BYTES = 1024 * 1024;
 
 /** The path of a package's program. Throws a sentence. No link that a package has made is followed. */
-export async function programIn(dir: string, { registry, specs, program }: PackageLaunch): Promise<string> {
+export async function findProgram(dir: string, { registry, specs, program }: PackageLaunch): Promise<string> {
   const root = await openFolder(dir);
   try {
     const name = program ?? (await npmProgram(root, npmName(specs[0] as string)));
@@ -145,14 +145,14 @@ export async function programIn(dir: string, { registry, specs, program }: Packa
 }
 
 async function isThere(root: Folder, place: string, name: string): Promise<boolean> {
-  return inFolder(root, place, (folder) => folder.look(name)).then(
+  return inFolder(root, place, (folder) => folder.stat(name)).then(
     () => true,
     () => false,
   );
 }
 
 async function inFolder<T>(root: Folder, path: string, work: (folder: Folder) => Promise<T>): Promise<T> {
-  const cursor = cursorIn(root);
+  const cursor = createCursor(root);
   try {
     return await work(await cursor.to(path));
   } finally {

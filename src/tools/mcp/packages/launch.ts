@@ -18,14 +18,14 @@ const LAUNCHERS = {
 } as const;
 
 /** `npx` or `uvx`, also by an absolute path; undefined for any other command. */
-export const launcherOf = (command: string): 'npx' | 'uvx' | undefined => /^(?:\/\S*\/)?(npx|uvx)$/.exec(command)?.[1] as never;
+export const findLauncher = (command: string): 'npx' | 'uvx' | undefined => /^(?:\/\S*\/)?(npx|uvx)$/.exec(command)?.[1] as never;
 
 /**
  * Reads the arguments of `npx` and `uvx` as far as they name packages of a registry. Null for other commands and for what is not
  * known here: options, addresses, folders, and templates, because a specifier is shown in lists and errors.
  */
-export function packageLaunch(command: string, args: readonly string[]): PackageLaunch | null {
-  const launcher = launcherOf(command);
+export function parsePackageLaunch(command: string, args: readonly string[]): PackageLaunch | null {
+  const launcher = findLauncher(command);
   if (!launcher) return null;
   const { registry, spec, ignored, packages } = LAUNCHERS[launcher];
   const specs: string[] = [];
