@@ -42,3 +42,25 @@ it('exports nothing that no other file reads', () => {
   const unread = exported.filter(({ file, symbol }) => !words.some(({ name, words: of }) => name !== file && of.has(symbol)));
   expect(unread.map(({ file, symbol }) => `${file}: ${symbol}`)).toEqual([]);
 });
+
+const FUNCTION = /^\s*(?:export )?(?:(?:async )?function\*? ([a-z]\w*)|const ([a-z]\w*) = (?:async )?(?:<.*>)?\(.*(?:=>|\($))/gm;
+const PREPOSITION = /[a-z](?:Of|In|For|At|To|From|By|With)$/;
+/** Participles; the exceptions are verbs that look like one. */
+const PARTICIPLE =
+  /^(?!need|feed|seed|embed|listen|open|shorten|flatten|widen|happen|tokenize)(?:[a-z]+ed|[a-z]{2,}en|known|shown|found|kept|made|told|said|sent|begun|held|built|left|met|drawn|spent|gone|done|heard)(?=[A-Z]|$)/;
+
+/** A newcomer reads a call as a sentence: `retryWhileDown(work)`, not `written(work)`; `getOwner(row)`, not `ownerOf(row)`. */
+it.each([
+  ['by verbs, not by participles', PARTICIPLE],
+  ['without a preposition at the end', PREPOSITION],
+])('names functions %s', (_, pattern) => {
+  const functions = files
+    .filter(({ name }) => name.startsWith('src/') && !name.startsWith(UNBUILT))
+    .flatMap(({ name, text }) =>
+      [...text.matchAll(FUNCTION)].map(([, one, other]) => ({ name, symbol: (one ?? other) as string })),
+    );
+  const wrong = functions.filter(({ symbol }) => pattern.test(symbol));
+  expect(functions.length).toBeGreaterThan(2_000);
+  const listed = wrong.map(({ name, symbol }) => `${name}: ${symbol}`);
+  expect(wrong.length, listed.join('\n')).toBeLessThan(functions.length * 0.03);
+});
