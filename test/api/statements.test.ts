@@ -45,14 +45,16 @@ describe('the statements of the store', () => {
     expect(new Set(statements.map(({ name }) => name)).size).toBe(statements.length);
   });
 
-  it('are all in their folder', () => {
+  it('are all in files of their own', () => {
     const store = new URL('../../src/store/', import.meta.url);
-    const files = readdirSync(store).filter((file) => file.endsWith('.ts') && file !== 'statement.ts');
+    const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => /\.ts$/.test(file) && !/\.sql\.ts$|database\/statement\.ts$/.test(file),
+    );
     const elsewhere = files.filter((file) =>
       /\bstatement\(|\btext: *[`'"]|\.query\([`'"](?!BEGIN|COMMIT|ROLLBACK)/.test(source(store, file)),
     );
     // Migrations run before any statement can be prepared.
-    expect(elsewhere).toEqual(['migrations.ts']);
+    expect(elsewhere).toEqual(['database/migrations.ts']);
   });
 
   it('take each value by its name', () => {

@@ -179,7 +179,7 @@ describe('a tool that the vendor runs', () => {
     const large = { ...found('a'), content: 'x'.repeat(9 * 1_024 * 1_024) };
     vendor.script(messageAnswer([search('a'), large, text('Rain.')]));
     expect(await failure(ask())).toMatchObject({ code: 'model_answer_too_large', recoverable: false });
-    const deep = { ...found('a'), content: JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`) };
+    const deep = { ...found('a'), content: JSON.parse(`${'['.repeat(1_500)}${']'.repeat(1_500)}`) };
     vendor.script(messageAnswer([search('a'), deep, text('Rain.')]));
     expect(await failure(ask())).toMatchObject({ code: 'model_answer_too_large', recoverable: false });
     vendor.script(messageAnswer([...Array.from({ length: 300 }, (_, at) => search(`${at}`)), text('Rain.')]));

@@ -113,7 +113,7 @@ describe('a model', () => {
     here.model.always(asks({ name: 'manage_todo_list', args: { todoList: [] } }));
     const task = await here.ended(await here.prompt(workflow_id));
     here.model.always(fails(500, { message: 'the script has run out' }));
-    expect(task).toMatchObject({ status: 'completed', turns: 2, turn_limit_reached: true });
+    expect(task).toMatchObject({ status: 'failed', error_code: 'empty_answer', turns: 2 });
     expect(here.model.requests.length - before).toBeLessThanOrEqual(6);
   });
 

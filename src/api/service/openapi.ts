@@ -197,5 +197,6 @@ function describeRefusals({ refuses, params, query, body, upload, idempotent, re
     ...(idempotent ? [400, 409] : []),
     ...refuses,
   ]);
-  return problems([...statuses].sort(), refusal);
+  // A foreign host is refused before anything else is known of the request, in one form everywhere.
+  return { ...problems([...statuses].sort(), refusal), ...problems([421]) };
 }

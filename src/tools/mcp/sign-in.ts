@@ -38,14 +38,11 @@ interface BeginOptions {
 /** Finds the server's authorization server and makes the address that the person opens. Throws a sentence if there is none. */
 export async function beginSignIn(target: McpTarget, { state, redirect_url, fetch }: BeginOptions): Promise<SignInStart> {
   const url = findSignInUrl(target);
-  if (!url || target.endpoint.kind === 'stdio')
-    throw new AppError(
-      'unprocessable',
-      `Nobody signs in to the MCP server ${target.name}: it is a command, or has an Authorization header`,
-      {
-        code: 'mcp_sign_in_not_offered',
-      },
-    );
+  if (!url || target.endpoint.kind === 'stdio') {
+    const message = `Nobody signs in to the MCP server ${target.name}: it is a command, or has an Authorization header`;
+    const errors = [{ path: 'connection_config', message }];
+    throw new AppError('unprocessable', message, { code: 'mcp_sign_in_not_offered', errors });
+  }
   const found: Partial<McpAttemptSecrets> & { authorization_url?: URL } = {};
   const { oauth = {} } = target.endpoint;
   const provider: OAuthClientProvider = {
