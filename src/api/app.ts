@@ -73,11 +73,11 @@ import { type Authorization, resourceMetadata } from './sign-in/resource-metadat
 import { createSignIns } from './sign-in/sign-in.ts';
 import { tokenEnds } from './sign-in/token-ends.ts';
 
-/** What the API needs; built in src/main. */
+/** The services that the API needs; src/main builds them. */
 export interface Services {
   store: Store;
   engine: Engine;
-  /** What streams of runs read from. */
+  /** The source of the streams of runs. */
   following: FollowSource;
   dispatch: Dispatch;
   runner: ToolRunner;
@@ -92,7 +92,7 @@ export interface Services {
   isPriced: TaskServices['isPriced'];
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
-  /** Null: the dashboard takes tokens only. */
+  /** The dashboard's sign-in; null: the dashboard accepts only tokens. */
   sign_in: BrowserSignIn | null;
   audit: AuditTrail;
   checks: Checks;
@@ -109,23 +109,23 @@ export interface Services {
   fireNow: ScheduleServices['fireNow'];
   mayStart: ScheduleServices['mayStart'];
   secrets: RequestSecrets;
-  /** Whether so many statements wait for a database connection that a further request would only time out. */
+  /** True if so many statements wait for a database connection that a further request would only time out. */
   isCrowded(): boolean;
 }
 
-/** What one caller, or all callers together, may use at once. */
+/** The most that one caller, or all callers together, may use at once. */
 export interface ApiLimits {
   guardrail: GuardrailLimits;
   streams: GateLimit;
   uploads: GateLimit;
   attachments: AttachmentLimits;
-  /** How many values a JSON body may have. */
+  /** The most values that a JSON body may have. */
   json_values: number;
   /** Failed sign-ins per minute and address. */
   sign_in_failures: number;
-  /** How long a request may take to arrive. */
+  /** The longest time that a request may take to arrive, in seconds. */
   request_seconds: number;
-  /** How long a client may take nothing of a reply that waits for it. */
+  /** How long a client may accept nothing of a reply that waits for it, in seconds. */
   reply_stall_seconds: number;
 }
 
@@ -135,7 +135,7 @@ interface ApiSettings {
   cors_origins: readonly string[];
   /** The proxies trusted to report the client address: a number of hops, or addresses. */
   trust_proxy: boolean | number | string;
-  /** Null: any `Host`. */
+  /** The accepted hosts; null: any `Host`. */
   answers_to: HostRule | null;
   /** Requests per minute and caller. */
   rate_limit: number;
@@ -144,7 +144,7 @@ interface ApiSettings {
   limits: ApiLimits;
   log_level: string;
   log_to: { write(line: string): void };
-  /** Null: no traces. */
+  /** The traces; null: tracing is off. */
   tracing: Pick<Tracing, 'watch' | 'ids'> | null;
   dashboards: DashboardSettings;
 }
@@ -234,7 +234,10 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
 const PATIENCE_MS = 10_000;
 const SWEEP_MS = 50;
 
-/** Aborted when the server stops: it then accepts nothing new, ends its streams and finishes the requests in progress. */
+/**
+ * Returns a signal that aborts when the server stops: it then accepts nothing new, ends its streams and finishes the requests in
+ * progress.
+ */
 function createClosingSignal(http: FastifyInstance): AbortSignal {
   const closing = new AbortController();
   http.addHook('preClose', async () => {
@@ -286,7 +289,7 @@ function mountResources(api: Api, services: Services & { attach: Attach }, { sha
   alertRoutes(api, services);
 }
 
-/** 405 if the path has other methods, 404 if it is unknown. */
+/** Replies with 405 if the path has other methods, 404 if it is unknown. */
 function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = listMethods(endpoints, request.url);
   if (allowed.length === 0) return sendProblem(request, reply, unknownRoute(request));

@@ -4,7 +4,7 @@ import { isUuid } from '../domain/uuid.ts';
 import type { Store } from '../store/index.ts';
 import type { StoredAgent } from '../store/resources/agents.ts';
 
-/** Why an agent, with these changes, cannot have the tools of its definitions that a vendor runs. */
+/** Returns the reasons why an agent, with these changes, cannot have its tools that a vendor runs. */
 export async function hostedFaults(
   { providers }: Pick<Store, 'providers'>,
   values: Partial<StoredAgent>,
@@ -20,7 +20,7 @@ export async function hostedFaults(
   });
   const faults: FieldError[] = [];
   if (changes('tool_definitions', 'provider_id')) {
-    // A provider that is not here is reported as such, and no run begins without it.
+    // A missing provider is reported elsewhere, and no run starts without it.
     const provider = isUuid(agent.provider_id ?? '') ? await providers.find(agent.provider_id as string) : null;
     const known = provider !== null || agent.provider_id === null;
     if (known && !runsHosted(provider)) faults.push(...hosted.map((one) => fault(one, whoRuns(one.tool, provider))));

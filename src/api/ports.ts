@@ -10,35 +10,35 @@ import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { ProviderCheck } from '../runtimes/provider-check.ts';
 import type { WiredTask } from '../store/runs/wired-task.ts';
 
-// What routes ask of the rest of the installation; src/main/wiring carries it out.
+// The services that routes require of the rest of the installation; src/main/wiring implements them.
 
-/** Lists models on behalf of a caller. Each call throws a sentence if the provider cannot be reached. */
+/** Lists models on behalf of a caller. Each call throws an error with a readable message if the provider is unreachable. */
 export interface ModelLists {
   listDefaultModels(caller: Caller): Promise<Model[]>;
   listProviderModels(provider: Provider, caller: Caller): Promise<Model[]>;
-  /** Asks the provider now, whatever is cached. */
+  /** Asks the provider now, regardless of the cache. */
   check(provider: Provider, caller: Caller): Promise<ProviderCheck>;
   checkDraft(draft: ProviderDraft): Promise<ProviderCheck>;
 }
 
-/** Reaches MCP servers in the caller's name. A server given here has its secrets masked; they are opened by its id. */
+/** Connects to MCP servers in the caller's name. A server given here has its secrets masked; they are opened by its id. */
 export interface McpProbe {
-  /** Whether servers that are commands are started. */
+  /** True if servers that are commands are started. */
   starts_stdio: boolean;
-  /** Returns why a path of the host cannot be given to a server; null when it can. */
+  /** Returns the reason why a path of the host cannot be given to a server; null if it can. */
   pathRefusal(path: string): Promise<string | null>;
-  /** Reports a failure in its answer. */
+  /** Tests the connection. The answer reports a failure. */
   test(server: McpServer, caller: Caller): Promise<McpTest>;
   /** Asks the server for its tools, which are stored with it. Throws an upstream error when it cannot be reached. */
   refresh(server: McpServer, caller: Caller): Promise<McpToolList>;
-  /** Returns what the server listed last, as far as the caller may read it. Asks nobody. */
+  /** Returns the tools that the server listed last, as far as the caller may read them. Contacts no server. */
   loadTools(server: McpServer, caller: Caller): Promise<McpToolList>;
 }
 
 /** A person's own sign-in at an MCP server. */
 export interface McpSignIns {
   begin(server: McpServer, caller: Caller): Promise<McpSignInBegun>;
-  /** Throws a conflict if the sign-in is too old or was begun by somebody else. */
+  /** Finishes the sign-in. Throws a conflict if it is too old or was started by somebody else. */
   finish(answer: SignInAnswer, caller: Caller): Promise<McpSignInFinished>;
 }
 
@@ -52,12 +52,12 @@ interface SignInAnswer {
 
 export interface KnowledgeService extends Omit<Knowledge, 'probe'> {
   extract: FileReader;
-  /** Throws a sentence when the source cannot be searched. */
+  /** Throws an error with a readable message if the source cannot be searched. */
   probe(source: KnowledgeSource, caller: Caller): Promise<void>;
 }
 
 /** Returns a run as one document, without the secrets of its owner's runs. */
 export type BundleBuilder = (task: WiredTask, caller: Caller) => Promise<RunBundle>;
 
-/** Returns what the model of a run was sent in a step, built again from the record. */
+/** Returns the request that the model of a run was sent in a step, rebuilt from the record. */
 export type StepRequestBuilder = (task: WiredTask, step: number, caller: Caller) => Promise<StepRequest>;

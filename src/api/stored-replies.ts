@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Issued by the service, so no stored value breaks their form. */
+/** Formats of values that the service issues, so every stored value matches them. */
 const ISSUED = new Set<unknown>(['uuid', 'datetime']);
 
 const isIssued = (schema: z.core.$ZodType): boolean => {
@@ -11,8 +11,8 @@ const isIssued = (schema: z.core.$ZodType): boolean => {
 const relaxed = new WeakMap<z.core.$ZodType, z.core.$ZodType>();
 
 /**
- * The same schema without limits and patterns. They were checked when a value was saved; rows of an earlier release may be longer, and must
- * still be shown.
+ * Returns the same schema without limits and patterns. They were checked when a value was saved; rows of an earlier release may
+ * be longer, and must still be shown.
  */
 export function withoutLimits<S extends z.core.$ZodType>(schema: S): S {
   const found = relaxed.get(schema) ?? relax(schema);
@@ -20,7 +20,7 @@ export function withoutLimits<S extends z.core.$ZodType>(schema: S): S {
   return found as S;
 }
 
-/** Parts of a schema that are schemas themselves. */
+/** The parts of a schema that are schemas themselves. */
 const PARTS = ['element', 'innerType', 'keyType', 'valueType', 'in', 'out', 'catchall', 'left', 'right', 'rest'];
 type Def = z.core.$ZodTypeDef & Record<string, unknown>;
 
@@ -51,7 +51,7 @@ interface Described {
   io: 'input' | 'output';
 }
 
-/** Describes replies without the limits of requests, as they are parsed. */
+/** Describes replies without the limits of requests, as `withoutLimits` parses them. */
 export function describeWithoutLimits({ zodSchema, jsonSchema, io }: Described): void {
   if (io !== 'output' || isIssued(zodSchema)) return;
   for (const keyword of [...LIMITS, ...BOUNDS]) delete jsonSchema[keyword];

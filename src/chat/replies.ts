@@ -10,9 +10,9 @@ interface ChatTurn {
   agent: Agent;
   caller: Caller;
   session_id: string;
-  /** The id of the message that is replied to. */
+  /** The id of the question's message. */
   question_id: string;
-  /** The id that the reply will be stored under. */
+  /** The id under which the reply will be stored. */
   message_id: string;
 }
 
@@ -21,14 +21,14 @@ interface ChatAnswer {
   usage: { prompt_tokens: number; completion_tokens: number };
 }
 
-/** Asks the agent's model. Text is emitted as it arrives. Throws a sentence if the provider failed. */
+/** Asks the agent's model and emits text as it arrives. Throws an error with a readable message if the provider failed. */
 export type AskModel = (
   turn: ChatTurn,
   history: { role: string; content: string }[],
   hear: { emit: (delta: string) => void; signal: AbortSignal },
 ) => Promise<ChatAnswer>;
 
-/** Text of a stored reply, which its reader loads when it is about to send it; null if it was deleted. */
+/** The text of a stored reply, which its reader loads just before sending it; null if it was deleted. */
 export interface StoredText {
   load(): Promise<string | null>;
 }
@@ -37,19 +37,19 @@ export interface ChatReplies {
   /** Starts a reply. It is finished and stored even if nobody reads the stream to its end. */
   start(turn: ChatTurn): AsyncIterable<ChatEvent | StoredText>;
   /**
-   * Stops the replies of a session that this process is writing at once. The text so far is stored as the reply. A stop that is on
-   * record, and the end of the session, are noticed within seconds.
+   * Immediately stops the replies of a session that this process is writing. The text so far is stored as the reply. Other
+   * processes notice a recorded stop, and the end of the session, within seconds.
    */
   stop(session_id: string): void;
   /** Gives replies in progress `grace_ms` to end, then stops them. */
   close(grace_ms: number): Promise<void>;
 }
 
-/** Kept in memory of a stored reply for a reader that is behind. */
+/** The most text of a stored reply that is kept in memory for a slow reader. */
 export const MOST_KEPT = 64 * 1024;
-/** How often the record is asked for stops while replies are written. */
+/** The time between checks of the record for stops while replies are written. */
 const LOOK_MS = 2_000;
-/** How often a reply that waits for an earlier one of its session asks whether it is there. */
+/** The time between checks of a waiting reply for the earlier one of its session. */
 const TURN_MS = 250;
 
 interface ChatPorts {
@@ -61,11 +61,11 @@ interface ActiveReply {
   session_id: string;
   question_id: string;
   stopping: AbortController;
-  /** How often the session was stopped before this reply; null until that is known. */
+  /** The number of stops of the session before this reply; null until it is known. */
   stops: number | null;
 }
 
-/** Why a reply was aborted: a person stopped it. */
+/** The abort reason of a reply that a person stopped. */
 const STOPPED = new Error('The reply was stopped');
 
 export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
@@ -87,13 +87,13 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       stored(async () => (await store.message(message_id))?.content ?? null);
       return { type: 'done', usage, message_id };
     } catch (error) {
-      // Questions that wait for this reply wait a few seconds longer if this cannot be written.
+      // If this write fails, questions that wait for this reply wait a few seconds longer.
       await store.endReplying(question_id).catch(() => {});
       return { type: 'error', message: (error as Error).message };
     }
   }
 
-  /** The messages up to the question, once the earlier questions of the session have their replies. */
+  /** Returns the messages up to the question, once the earlier questions of the session have their replies. */
   async function loadHistory({ session_id, question_id }: ChatTurn, signal: AbortSignal) {
     while (await store.isBehindAnother(session_id, question_id))
       await wait(TURN_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -101,7 +101,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
     return messages.slice(0, messages.findIndex(({ id }) => id === question_id) + 1);
   }
 
-  /** Stops what is stopped on record: the notice of another process may be lost. */
+  /** Stops replies whose stop is recorded: the notice of another process may be lost. */
   async function pollStops(): Promise<void> {
     await store.keepReplying([...active.values()].map(({ question_id }) => question_id));
     const stoppable = [...active.values()].filter(({ stops }) => stops !== null);
@@ -113,7 +113,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
     }
   }
 
-  /** Looks as long as replies are being written. A database that cannot be reached is asked again. */
+  /** Polls as long as replies are being written. An unreachable database is polled again. */
   function keepPolling(): void {
     if (active.size > 0) watch ??= setInterval(() => void pollStops().catch(() => {}), LOOK_MS).unref();
     else {
@@ -149,14 +149,14 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
 
 type Tape = ReturnType<typeof tape>;
 
-/** The text of a reply, kept once, until it is stored: for the record, and for a reader however far behind it is. */
+/** Keeps one copy of a reply's text until it is stored: for the record, and for any reader, however slow. */
 function tape() {
   let unread: string[] = [];
   let text_so_far = '';
   let read = 0;
   let rest: StoredText | null = null;
   let last: ChatEvent | null = null;
-  // It only says that there is more.
+  // The bell only signals that there is more.
   const bell = mailbox<true>({ most: 0, getSize: () => 1, instead: true });
   return {
     emit(content: string) {
@@ -165,7 +165,7 @@ function tape() {
       bell.put(true);
     },
     said: () => text_so_far,
-    /** A reader that is far behind gets the rest of the text from the record. */
+    /** Gives a slow reader the rest of the text from the record. */
     stored(load: StoredText['load']) {
       if (text_so_far.length - read > MOST_KEPT) {
         const from = read;
@@ -192,7 +192,9 @@ function tape() {
   };
 }
 
-/** The reply to store when a person stopped it. Its usage is unknown, since the model's stream was not read to its end. */
+/**
+ * Returns the reply to store when a person stopped it. Its usage is unknown, since the model's stream was not read to its end.
+ */
 function toStoppedAnswer(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
   if (!stopped.aborted) throw error;
   if (stopped.reason !== STOPPED) throw stopped.reason;

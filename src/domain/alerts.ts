@@ -1,6 +1,6 @@
 import type { AlertMeasure, AlertState } from './statuses.ts';
 
-/** An alert and what its rule measures now. */
+/** An alert and the current value of its rule. */
 export interface MeasuredAlert {
   id: string;
   name: string;
@@ -10,19 +10,19 @@ export interface MeasuredAlert {
   workflow_id: string | null;
   webhook_url: string | null;
   state: AlertState;
-  /** ISO 8601. */
+  /** The time in ISO 8601. */
   state_since: string;
   muted: boolean;
   value: number;
 }
 
-/** What is sent when an alert fires or is resolved: the shape that Standard Webhooks proposes. */
+/** The message sent when an alert fires or is resolved, in the shape that Standard Webhooks proposes. */
 interface AlertMessage {
   type: 'alert.fired' | 'alert.resolved';
   timestamp: string;
   data: Pick<MeasuredAlert, 'name' | 'measure' | 'threshold' | 'window_minutes' | 'workflow_id' | 'value'> & {
     alert_id: string;
-    /** Of a resolved alert: when it fired. */
+    /** The time when a resolved alert fired. */
     fired_at: string;
   };
 }
@@ -33,11 +33,14 @@ interface AlertChange {
   value: number;
   threshold: number;
   muted: boolean;
-  /** Null: nothing is sent, because the alert is muted or names no address. */
+  /** The message to send; null: nothing is sent, because the alert is muted or names no address. */
   delivery: { url: string; payload: AlertMessage } | null;
 }
 
-/** An alert fires when its measure reaches the threshold, and is resolved when it falls below it. Null: nothing has changed. */
+/**
+ * Returns the change if the alert's value has reached the threshold (it fires) or fallen below it (it is resolved); null if
+ * nothing has changed.
+ */
 export function alertChange(alert: MeasuredAlert, now: string): AlertChange | null {
   const { id: alert_id, threshold, value, muted, webhook_url: url } = alert;
   const state = value >= threshold ? 'firing' : 'ok';

@@ -2,7 +2,10 @@ import { findRepeatedName, parseExact } from './exact-json.ts';
 
 type ParsedArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
-/** Reads the arguments a model wrote, with its integers as they are. A repeated name is refused: a person would see one value and the tool get the other. An empty text means no arguments. */
+/**
+ * Parses the arguments that a model wrote, and keeps integers exact. Rejects a repeated name: a person would see one value and
+ * the tool would get the other. An empty text means no arguments.
+ */
 export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { arguments: {} };
   try {

@@ -1,25 +1,25 @@
-/** What is known of a file that a person gave to a run, without its bytes. */
+/** The metadata of a file that a person gave to a run. */
 export interface AttachedFile {
   id: string;
   name: string;
-  /** Determined by its content. */
+  /** The type that the content was detected as. */
   media_type: string;
   size: number;
   sha256: string;
 }
 
-/** A file as a model is given it. */
+/** A file in the form in which a model receives it. */
 export interface ModelFile {
   name: string;
   media_type: string;
-  /** Base64. */
+  /** The content in base64. */
   data: string;
 }
 
 const PDF = 'application/pdf';
 const JPEG = 'image/jpeg';
 
-/** How the files that models take begin, and what they have at another place. */
+/** The first bytes of the file types that models accept, and for some a text at another position. */
 const SIGNATURES: [media_type: string, begins: string, within?: [place: number, text: string]][] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],
   [JPEG, '\xff\xd8\xff'],
@@ -42,7 +42,7 @@ const BY_ENDING: Record<string, string> = {
   yaml: 'application/yaml',
   yml: 'application/yaml',
 };
-/** Types that clients send if they do not know the type. */
+/** The types that clients send if they do not know the type. */
 const UNDECLARED = ['', 'application/octet-stream', 'binary/octet-stream'];
 const SAME: Record<string, string> = {
   'image/jpg': JPEG,
@@ -51,13 +51,13 @@ const SAME: Record<string, string> = {
   'application/csv': 'text/csv',
 };
 
-/** Whether a file is given to the model as part of the prompt's text. */
+/** True if a file is given to the model as part of the prompt's text. */
 export const isTextFile = ({ media_type }: Pick<AttachedFile, 'media_type'>): boolean =>
   media_type.startsWith('text/') || TEXT_TYPES.includes(media_type);
 
 export const isImage = ({ media_type }: Pick<AttachedFile, 'media_type'>): boolean => media_type.startsWith('image/');
 
-/** Why a file is not accepted: a sentence for its sender, and a code. */
+/** The reason a file is rejected: a sentence for its sender, and a code. */
 interface FileFault {
   message: string;
   code: 'media_type_mismatch' | 'unsupported_media_type';
@@ -65,7 +65,7 @@ interface FileFault {
 
 const TAKEN = 'PNG, JPEG, GIF and WebP images, PDF files and UTF-8 text are accepted';
 
-/** The type of a file by its content. The declared type has to agree with it. */
+/** Returns the type of a file, detected by its content, or the fault if the declared type disagrees with it. */
 export function detectMediaType(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
   const said = (declared.split(';')[0] ?? '').trim().toLowerCase();
   const wanted = SAME[said] ?? said;
@@ -92,7 +92,7 @@ function matchSignature(content: Uint8Array): string | null {
   return found?.[0] ?? null;
 }
 
-/** The text of a file; null if it is not UTF-8 text. */
+/** Returns the text of a file; null if it is not UTF-8 text. */
 export function tryDecodeUtf8(content: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(content);
@@ -102,16 +102,16 @@ export function tryDecodeUtf8(content: Uint8Array): string | null {
   }
 }
 
-/** A text file within a prompt. */
+/** Returns a text file as it is quoted within a prompt. */
 export const quoteFile = (name: string, text: string): string => `<file name=${JSON.stringify(name)}>\n${text}\n</file>`;
 
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_600;
-/** Vendors read each page as text and as an image; the number of pages is not known. */
+/** The estimate for a PDF. Vendors read each page as text and as an image; the number of pages is unknown. */
 const PDF_TOKENS = 2_000;
 const PDF_BYTES_PER_TOKEN = 100;
 
-/** About how many tokens a model counts for files. Models differ; the budget is settled with the usage that they report. */
+/** Estimates how many tokens a model counts for files. Models differ; the budget is settled with the usage that they report. */
 export const fileTokens = (files: readonly Pick<AttachedFile, 'media_type' | 'size'>[] | null): number =>
   (files ?? []).reduce((sum, file) => sum + tokensOfFile(file), 0);
 
@@ -120,7 +120,7 @@ function tokensOfFile({ media_type, size }: Pick<AttachedFile, 'media_type' | 's
   return media_type === PDF ? PDF_TOKENS + Math.ceil(size / PDF_BYTES_PER_TOKEN) : IMAGE_TOKENS;
 }
 
-/** A name without directories and control characters, of limited length. */
+/** Returns a file name without directories and control characters, of limited length. */
 export function plainFileName(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
   const plain = [...last].filter((char) => !/\p{Cc}/u.test(char)).slice(0, LONGEST_NAME);

@@ -1,4 +1,4 @@
-/** What a run may use. Reserved before each model call: a call that would exceed it is not made. */
+/** The limits of a run. Usage is reserved before each model call: a call that would exceed a limit is not made. */
 export interface BudgetLimits {
   max_cost_usd: number | null;
   max_tokens: number | null;
@@ -6,14 +6,14 @@ export interface BudgetLimits {
   on_exhausted: 'wait' | 'halt';
 }
 
-/** What a run has used, or a call is expected to use. */
+/** The usage of a run so far, or the expected usage of a call. */
 interface Spent {
   cost: number;
   tokens: number;
   seconds: number;
 }
 
-/** Why the next call may not be made, as a sentence; null if it may. */
+/** Returns the reason the next call may not be made, as a sentence; null if it may. */
 export function findExhaustedLimit(budget: BudgetLimits | null, spent: Spent, next: Spent): string | null {
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;

@@ -1,6 +1,6 @@
 import { type Cron, cronTimes, isCronTime, listOffsets, parseCron, writeCron } from './cron.ts';
 
-/** When something recurs. Times are milliseconds since 1970, UTC, in whole seconds, as the engine stores them. */
+/** A recurring time. Times are milliseconds since 1970, UTC, in whole seconds, as the engine stores them. */
 export type Cadence = (Interval | ByCron) & {
   start_at: number;
   end_at: number | null;
@@ -18,7 +18,7 @@ interface ByCron {
 
 type IntervalUnit = 'minutes' | 'hours' | 'days' | 'weeks';
 
-/** A cadence as it is stored: with a cron expression, its interval means nothing. */
+/** A cadence as it is stored. If it has a cron expression, its interval is meaningless. */
 export interface StoredCadence {
   interval_value: number;
   interval_unit: string;
@@ -47,7 +47,7 @@ const toIntervalMs = ({ interval_value, interval_unit }: Interval): number => in
 
 const wholeSecond = (time: number) => Math.floor(time / 1000) * 1000;
 
-/** The due times after `after`, oldest first. */
+/** Yields the due times after `after`, oldest first. */
 function* iterateDueTimes(cadence: Cadence, after: number): Generator<number> {
   for (const due of iterateRecurrences(cadence, after)) {
     if (cadence.end_at !== null && due > cadence.end_at) return;
@@ -55,7 +55,7 @@ function* iterateDueTimes(cadence: Cadence, after: number): Generator<number> {
   }
 }
 
-/** The same regardless of the end. */
+/** Yields the recurrences after `after` without regard to the cadence's end. */
 function* iterateRecurrences(cadence: Cadence, after: number): Generator<number> {
   const start = wholeSecond(cadence.start_at);
   if ('cron' in cadence) return yield* cronTimes(parseCron(cadence.cron), cadence.time_zone, Math.max(after, start - 1));
@@ -63,7 +63,7 @@ function* iterateRecurrences(cadence: Cadence, after: number): Generator<number>
   for (let due = after < start ? start : start + (Math.floor((after - start) / every) + 1) * every; ; due += every) yield due;
 }
 
-/** The first due time after `after`; null when the cadence has ended by then. */
+/** Returns the first due time after `after`; null if the cadence has ended by then. */
 export const findNextDue = (cadence: Cadence, after: number): number | null =>
   iterateDueTimes(cadence, after).next().value ?? null;
 
@@ -73,7 +73,7 @@ interface Span {
   until?: number;
 }
 
-/** The next due times after `after` and up to `until`, oldest first; fewer than `count` if the cadence ends. */
+/** Returns the next due times after `after` and up to `until`, oldest first; fewer than `count` if the cadence ends. */
 export function listNextDue(cadence: Cadence, { after, count, until = Number.POSITIVE_INFINITY }: Span): number[] {
   const found: number[] = [];
   for (const due of iterateDueTimes(cadence, after)) {
@@ -83,23 +83,23 @@ export function listNextDue(cadence: Cadence, { after, count, until = Number.POS
   return found;
 }
 
-/** Due times after `after` and up to `until`, oldest first; at most `limit` of them, the latest. */
+/** Returns the latest due times after `after` and up to `until`, oldest first, at most `limit` of them. */
 export function listDueTimes(
   cadence: Cadence,
   { after, until, limit }: { after: number; until: number; limit: number },
 ): number[] {
   const least = 'cron' in cadence ? UNIT_MS.minutes : toIntervalMs(cadence);
-  // Looked for in a span that grows, because nothing says how far back the latest ones reach.
+  // The searched span grows, because it is unknown how far back the latest due times reach.
   for (let span = least * limit; ; span *= 8) {
     const found = listNextDue(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
     if (found.length >= limit || until - span <= after) return found.slice(-limit);
   }
 }
 
-/** How many due times are compared to find the shortest time between two. */
+/** The number of due times that are compared to find the shortest gap. */
 const MOST_COMPARED = 100;
 
-/** The shortest time between two due times from now on; null if there is only one. */
+/** Returns the shortest time between two due times from now on; null if there is only one. */
 export function shortestGap(cadence: Cadence, now: number): number | null {
   if (!('cron' in cadence)) return toIntervalMs(cadence);
   const times = listNextDue({ ...cadence, end_at: null }, { after: now, count: MOST_COMPARED });
@@ -107,13 +107,13 @@ export function shortestGap(cadence: Cadence, now: number): number | null {
   return gaps.length > 0 ? Math.min(...gaps) : null;
 }
 
-/** The interval in the engine's form: counted from 1970, with an offset so that the start is one of its times. */
+/** Converts an interval to the engine's form: counted from 1970, with an offset so that the start is one of its times. */
 export const toEngineInterval = (cadence: Interval & Pick<Cadence, 'start_at'>): { every: number; offset: number } => {
   const every = toIntervalMs(cadence);
   return { every, offset: wholeSecond(cadence.start_at) % every };
 };
 
-/** A cron expression in UTC, and what it stands for. */
+/** A cron expression in UTC, and the offset of the zone that it was made for. */
 interface UtcCron {
   expression: string;
   comment: string;
@@ -123,21 +123,25 @@ interface UtcCron {
 export type EngineCadence = { intervals: [{ every: number; offset: number }] } | { crons: UtcCron[] };
 
 /**
- * A cron expression is given to the engine in UTC, once for each offset that the zone's clocks have: the engine errs on days on which
- * clocks change. The engine then has every due time, and others (`isFiller`).
+ * Converts a cadence to the engine's form. The engine gets a cron expression in UTC, once for each offset that the zone's clocks
+ * have, because it makes errors on days on which clocks change. The engine then fires at every due time, and at others
+ * (`isFiller`).
  */
 export const engineCadence = (cadence: Cadence, now: number): EngineCadence =>
   'cron' in cadence
     ? { crons: listOffsets(cadence.time_zone, now).flatMap((offset) => utcCrons(cadence, offset)) }
     : { intervals: [toEngineInterval(cadence)] };
 
-/** Whether the engine has a time only because a cron expression is given to it for several offsets. Its triggers have other seconds. */
+/**
+ * True if the engine fires at this time only because it was given a cron expression for several offsets. Manual triggers have
+ * other seconds.
+ */
 export const isFiller = (cadence: Cadence, time: number): boolean =>
   'cron' in cadence && time % UNIT_MS.minutes === 0 && !isCronTime(parseCron(cadence.cron), cadence.time_zone, time);
 
 const DAY_MINUTES = 1_440;
 
-/** For each day on which UTC is when the zone's clocks show these times: the same day, or the one before or after. */
+/** Returns cron expressions in UTC for the times that the zone's clocks show: on the same day, or on the one before or after. */
 function utcCrons({ cron: text, time_zone }: ByCron, offset_ms: number): UtcCron[] {
   const { minutes, hours, ...cron } = parseCron(text);
   const offset = offset_ms / UNIT_MS.minutes;
@@ -154,10 +158,10 @@ function utcCrons({ cron: text, time_zone }: ByCron, offset_ms: number): UtcCron
   });
 }
 
-/** The last days of some month. */
+/** The days that can be the last of a month. */
 const LAST_DAYS = [28, 29, 30, 31];
 
-/** Days that include those a day earlier or later. */
+/** Shifts the matching days by a day, earlier or later. The result may match more days, never fewer. */
 function shiftDays(
   { days, months, weekdays }: Pick<Cron, 'days' | 'months' | 'weekdays'>,
   shift: number,

@@ -1,4 +1,4 @@
-/** Settings of each model call of a run; null or empty: the model's default. */
+/** The settings of each model call of a run; null or empty: the model's default. */
 export interface CallSettings {
   temperature: number | null;
   top_p: number | null;
@@ -7,7 +7,7 @@ export interface CallSettings {
   parallel_tool_calls: boolean | null;
 }
 
-/** Only those that are set, so that a definition without any has the hash that it always had. */
+/** Only the settings that have a value, so that a definition without any keeps the hash that it always had. */
 export type SetCallSettings = { [K in keyof CallSettings]?: NonNullable<CallSettings[K]> };
 
 const UNSET: CallSettings = { temperature: null, top_p: null, max_output_tokens: null, stop: [], parallel_tool_calls: null };
@@ -19,10 +19,10 @@ const isSet = (value: unknown) => value !== undefined && value !== null && !(Arr
 export const pickSetCallSettings = (values: object): SetCallSettings =>
   Object.fromEntries(Object.entries(pickCallSettings(values)).filter(([, value]) => isSet(value)));
 
-/** All of them, as people read and write them. */
+/** Returns all settings, as people read and write them. */
 export const callSettings = (values: object): CallSettings => ({ ...UNSET, ...pickSetCallSettings(values) });
 
-/** The other settings. */
+/** Returns the values without the call settings. */
 export const withoutCallSettings = <T extends object>(values: T): Omit<T, keyof CallSettings> =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !CALL_SETTINGS.some((known) => known === name))) as never;
 

@@ -1,6 +1,9 @@
 import { isExactNumber } from './exact-json.ts';
 
-/** JSON whose objects have their keys in one order, for comparing and hashing: databases and programs order keys differently. */
+/**
+ * Serializes JSON with the keys of objects in a fixed order, for comparing and hashing: databases and programs order keys
+ * differently.
+ */
 export function canonicalJson(value: unknown): string {
   const text = JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner) || isExactNumber(inner)) return inner;

@@ -3,7 +3,7 @@ const FILLER =
 
 export const TERSE_ANSWER = 'Answer terse: fewest words that say all. No greeting, no filler, no repeat of question.';
 
-/** Instructions in fewer words. Fenced or quoted code stays unchanged. */
+/** Shortens instructions by dropping words. Fenced or quoted code stays unchanged. */
 export function terse(text: string): string {
   return text
     .split(/(```[\s\S]*?```|`[^`\n]*`)/)

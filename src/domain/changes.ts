@@ -2,14 +2,16 @@ import { canonicalJson } from './canonical-json.ts';
 
 /** A difference between two documents, at one field. */
 export interface FieldChange {
-  /** Such as `settings.max_turns`, or `skills[tone].instructions` in a list of named objects. */
+  /** The path of the field, such as `settings.max_turns`, or `skills[tone].instructions` in a list of named objects. */
   path: string;
   kind: 'added' | 'removed' | 'changed' | 'reordered';
   before?: unknown;
   after?: unknown;
 }
 
-/** The differences field by field. Objects in a list are matched by their `name`; their order is a separate difference. */
+/**
+ * Returns the differences field by field. Objects in a list are matched by their `name`; their order is a separate difference.
+ */
 export function diffDocuments(before: unknown, after: unknown, path = ''): FieldChange[] {
   if (before === undefined || after === undefined) return diffPresence(before, after, path);
   if (canonicalJson(before) === canonicalJson(after)) return [];
@@ -35,7 +37,9 @@ function diffLists(before: Named, after: Named, path: string): FieldChange[] {
   return moved ? [{ path, kind: 'reordered', before: kept, after: now }, ...inside] : inside;
 }
 
-/** Null unless it is a list of named objects. Of those with the same name, the later ones are numbered. */
+/**
+ * Returns the objects of a list by name; null unless it is a list of named objects. The later ones of the same name are numbered.
+ */
 function byName(list: unknown): Named | null {
   if (!Array.isArray(list) || !list.every((item) => isRecord(item) && typeof item.name === 'string')) return null;
   const named: Named = new Map();

@@ -1,9 +1,9 @@
-/** Characters of a chunk: small enough to quote, large enough to mean something. */
+/** The largest chunk in characters: small enough to quote, large enough to mean something. */
 const LARGEST = 1_200;
-/** Repeated at the start of the next chunk, so that a sentence cut in two is found. */
+/** The number of characters repeated at the start of the next chunk, so that a sentence cut in two is found. */
 const OVERLAP = 150;
 
-/** Cuts a text at the best place near the end of each chunk: between paragraphs, else lines, sentences, words. */
+/** Cuts a text at the best place near the end of each chunk: between paragraphs, otherwise lines, sentences or words. */
 export function splitIntoChunks(text: string): string[] {
   const chunks: string[] = [];
   const clean = text.replaceAll('\r\n', '\n').trim();
@@ -13,7 +13,7 @@ export function splitIntoChunks(text: string): string[] {
     const chunk = clean.slice(start, end).trim();
     if (chunk) chunks.push(chunk);
     if (end === clean.length) break;
-    // Later than before, because a cut is at more than half of a chunk.
+    // The start always advances, because a cut is at more than half of a chunk.
     start = startOfWord(clean, end - OVERLAP);
   }
   return chunks;
@@ -26,7 +26,7 @@ function findCut(window: string): number {
     const at = window.lastIndexOf(mark);
     if (at > LARGEST / 2) return at + mark.length;
   }
-  // Never between the halves of a surrogate pair.
+  // A cut never separates the halves of a surrogate pair.
   return /[\uD800-\uDBFF]$/.test(window) ? window.length - 1 : window.length;
 }
 

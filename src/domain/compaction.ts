@@ -4,7 +4,7 @@ import type { TranscriptMessage } from './transcript.ts';
 /** The position of a summary among the messages of the last step it covers: after its reminder. */
 export const SUMMARY_POSITION = 200_000;
 
-/** The part of a transcript that the model reads: the goal, and everything from the last summary. */
+/** Returns the part of a transcript that the model reads: the goal, and everything from the last summary. */
 export function sinceSummary(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const last = messages.findLastIndex(({ kind }) => kind === 'summary');
   if (last < 0) return [...messages];
@@ -18,15 +18,18 @@ const callTokens = (calls: TranscriptMessage['tool_calls']) =>
   (calls ?? []).reduce((sum, { name, arguments: args }) => sum + estimateTokens(name) + estimateTokens(args) + MESSAGE_TOKENS, 0);
 
 export interface Cut {
-  /** What the summary is to cover. */
+  /** The messages that the summary covers. */
   older: TranscriptMessage[];
-  /** What is read after it, in whole rounds: a call is never separated from its results. */
+  /** The messages read after the summary, in whole rounds: a call is never separated from its results. */
   kept: TranscriptMessage[];
-  /** The last step that it covers. */
+  /** The last step that the summary covers. */
   step: number;
 }
 
-/** Splits what the model reads between two rounds, so that about `keep_tokens` remain; the latest round always remains. Null: nothing is older. */
+/**
+ * Splits what the model reads between two rounds, so that about `keep_tokens` remain; the latest round always remains. Returns
+ * null if nothing is older.
+ */
 export function findCompactionCut(read: readonly TranscriptMessage[], keep_tokens: number): Cut | null {
   const steps = [...new Set(read.filter(isOfRound).map(({ step }) => step))].sort((a, b) => b - a);
   let first = steps[0];
@@ -42,7 +45,7 @@ export function findCompactionCut(read: readonly TranscriptMessage[], keep_token
   return older.some(isOfRound) ? { older, kept, step: first - 1 } : null;
 }
 
-/** The goal and its context, which are never summarised. */
+/** True for the goal and its context, which are never summarised. */
 export const isStanding = ({ kind }: TranscriptMessage) => kind === 'prompt' || kind === 'context';
 const isOfRound = (message: TranscriptMessage) => !isStanding(message) && message.kind !== 'summary';
 const ofStep = (messages: readonly TranscriptMessage[], step: number) =>
@@ -54,7 +57,7 @@ export const SUMMARY_INSTRUCTIONS =
 
 const LONGEST = 8_000;
 
-/** The part of a conversation that is summarised, as one text. */
+/** Formats the part of a conversation that is summarised, as one text. */
 export function formatForSummary(older: readonly TranscriptMessage[]): string {
   return older
     .map(({ role, kind, content, tool_calls }) => {

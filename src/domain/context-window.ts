@@ -1,13 +1,19 @@
 import { KNOWN_MODELS, type KnownModel } from './known-models.ts';
 
-/** The window of one model: the provider's setting, else that of the known model with this or the most similar name, else the fallback. */
+/**
+ * Returns the context window of a model in tokens: the provider's setting, otherwise that of the known model with this or the
+ * most similar name, otherwise the fallback.
+ */
 export function resolveContextWindow(model: string | null, { set, fallback }: { set: number | null; fallback: number }): number {
   if (set !== null) return set;
   if (!model) return fallback;
   return findKnownModel(model)?.context_window ?? usualWindow(plainName(model)) ?? fallback;
 }
 
-/** The catalogue's entry of a model, ignoring any release, date or address around its name: `openai/gpt-4o-2024-08-06` is `gpt-4o`. */
+/**
+ * Finds the catalogue's entry of a model, ignoring any release, date or address around its name: `openai/gpt-4o-2024-08-06` is
+ * `gpt-4o`. Returns null if there is none.
+ */
 export function findKnownModel(model: string): KnownModel | null {
   const name = plainName(model);
   const named = KNOWN_MODELS.filter(([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)));
@@ -21,10 +27,10 @@ export function findKnownModel(model: string): KnownModel | null {
 
 const plainName = (model: string) => model.toLowerCase().split('/').at(-1) ?? '';
 
-/** A shorter common beginning does not identify a model. */
+/** The shortest common beginning that identifies a model family. */
 const FAMILY_LETTERS = 4;
 
-/** The window that most of the known models have whose names begin most like this one. */
+/** Returns the window that is most frequent among the known models whose names share the longest beginning with this one. */
 function usualWindow(name: string): number | null {
   const shared = KNOWN_MODELS.map(([id, { context_window }]) => ({ letters: lettersInCommon(id, name), context_window }));
   const most = Math.max(...shared.map(({ letters }) => letters));
@@ -45,10 +51,10 @@ function lettersInCommon(a: string, b: string): number {
 }
 
 const BYTES_PER_TOKEN = 4;
-/** What a message costs in addition to its text. */
+/** The tokens that a message costs in addition to its text. */
 export const MESSAGE_TOKENS = 4;
 
-/** About how many tokens a text has. The model's tokenizer is not available here, so four bytes count as one. */
+/** Estimates how many tokens a text has. The model's tokenizer is not available here, so four bytes count as one token. */
 export function estimateTokens(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {
@@ -58,7 +64,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** The latest messages that fit, in order, beginning with one of the user's; the last one always does. */
+/** Returns the latest messages that fit, in order, beginning with a user's message; the last message is always included. */
 export function latestThatFit<M extends { role: string; content: string }>(messages: readonly M[], tokens: number): M[] {
   let left = tokens;
   let from = messages.length - 1;

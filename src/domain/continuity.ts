@@ -1,25 +1,25 @@
 import type { CallStatus } from './effects.ts';
 import { createTaskEvents } from './events.ts';
 
-/** What a person decided about a run whose record is older than its execution. */
+/** The decision of a person about a run whose record is older than its execution. */
 export type ContinuityDecision = 'resume' | 'fail';
 
 /** The code of a run that a person ended because its record was behind. */
 export const RECORD_BEHIND = 'record_behind';
 
-/** What a statement found about the place in the record at which a step begins. */
+/** The state of the record at the beginning of a step, as a statement found it. */
 interface StepPlace {
-  /** The previous step is recorded, or there is none. */
+  /** True if the previous step is recorded, or there is none. */
   follows: boolean;
-  /** Calls of the previous step that have not ended. */
+  /** The calls of the previous step that have not ended. */
   unended: string[];
-  /** The definition of the run is recorded. */
+  /** True if the definition of the run is recorded. */
   defined: boolean;
 }
 
 const DEFINITION = 'its definition';
 
-/** What the record lacks for this step. Null: the record is as far as the engine. */
+/** Returns what the record lacks for this step; null if the record is as far as the engine. */
 export function findStepGap({ step, denied }: { step: number; denied: string[] }, place: StepPlace): string | null {
   if (!place.defined) return DEFINITION;
   if (!place.follows) return `step ${step - 1}`;
@@ -29,8 +29,8 @@ export function findStepGap({ step, denied }: { step: number; denied: string[] }
 }
 
 /**
- * What the engine has seen of a call: `begun`: an attempt has started it. `parked`: it waits, or has waited, for a person or a client.
- * `decided`: it waits again after a decision about it was carried out.
+ * The state of a call as the engine has seen it. `begun`: an attempt has started it. `parked`: it waits, or has waited, for a
+ * person or a client. `decided`: it waits again after a decision about it was carried out.
  */
 export type CallSeen = 'begun' | 'parked' | 'decided';
 
@@ -42,7 +42,7 @@ interface CallOnRecord {
   attempts: number;
 }
 
-/** What the record lacks for a call. Everything that the engine can have seen of it was on record before. */
+/** Returns what the record lacks for a call; null if nothing. Whatever the engine has seen of a call was recorded before. */
 export function findCallGap(
   call_id: string,
   { known, defined, status, attempts }: CallOnRecord,
@@ -55,15 +55,17 @@ export function findCallGap(
   return seen === 'decided' && status === 'waiting_approval' ? `the decision about the call ${call_id}` : null;
 }
 
-/** How far a run is on record. */
+/** How far the record of a run reaches. */
 export interface PlaceOnRecord {
-  /** Its calls that have not ended. */
+  /** The calls of the run that have not ended. */
   open_calls: { call_id: string; status: CallStatus; attempts: number }[];
-  /** The last step that it has begun. */
+  /** The last step that the run has begun. */
   steps: number;
 }
 
-/** Something that a run waits for, as its execution has it. `person`: for a decision, because its record is behind. */
+/**
+ * Something that a run waits for, as its execution has it. `person`: a person has to decide, because the run's record is behind.
+ */
 export type RunWait =
   | { for: 'lane' | 'person' }
   | { for: 'budget'; step: number }
@@ -77,7 +79,7 @@ export const END = 'the end of the run';
 export const behindSentence = (missing: string) =>
   `The record of this run is older than its execution: it lacks ${missing}. Resume the run from its record, or fail it`;
 
-/** What the stream of a run says when the run is parked. */
+/** Creates the events that a run publishes when it is parked. */
 export function behindEvents(task_id: string, { missing, turns, now }: { missing: string; turns: number; now: () => string }) {
   const { log, status } = createTaskEvents(task_id, now);
   return [log(RECORD_BEHIND, behindSentence(missing), { missing }), status('waiting', turns)];

@@ -1,14 +1,17 @@
 import { conflict } from './errors.ts';
 
-/** A message of a conversation. The role `instructions` is for one that holds for its own turn only. */
+/** A message of a conversation. A message with the role `instructions` applies to its own turn only. */
 export interface SaidMessage {
   role: string;
   text: string;
-  /** How many files came with it; absent: none. The files of a conversation are numbered in the order of its messages. */
+  /**
+   * The number of files that came with the message; absent: none. The files of a conversation are numbered in the order of its
+   * messages.
+   */
   files?: number;
 }
 
-/** The messages that a prompt was made of: the role and the length of each, and the number of its files if it has any. */
+/** The messages that a prompt was made of: each one's role, length, and number of files if it has any. */
 export type PromptParts = [role: string, length: number, files?: number][];
 
 const formatOpening = ({ role, files }: Pick<NumberedMessage, 'role' | 'files'>) =>
@@ -21,7 +24,7 @@ export const INSTRUCTIONS = 'instructions';
 
 interface NumberedMessage {
   role: string;
-  /** The numbers of its files. */
+  /** The numbers of the message's files. */
   files: number[];
 }
 
@@ -41,14 +44,14 @@ export function buildPrompt(said: readonly SaidMessage[]): { prompt: string; par
   return { prompt: before.length > 0 ? `${before.join(BETWEEN)}${BEFORE_LAST}${last}` : last, parts };
 }
 
-/** What a prompt is on record with. */
+/** The recorded metadata of a prompt. */
 interface PromptRecord {
   parts: PromptParts | null;
-  /** How many files it has; absent: none. */
+  /** The number of files of the prompt; absent: none. */
   files?: number;
 }
 
-/** The conversation that a prompt was made of, without instructions. A prompt that has no parts on record is one message. */
+/** Returns the conversation that a prompt was made of, without instructions. A prompt without recorded parts is one message. */
 export function parseConversation(prompt: string, { parts, files = 0 }: PromptRecord): SaidMessage[] {
   const said: SaidMessage[] = [];
   let at = 0;

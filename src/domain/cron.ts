@@ -21,7 +21,7 @@ interface FieldRule {
   name: string;
   min: number;
   max: number;
-  /** Names of values, from `min` on. */
+  /** The names of the values, beginning with the one for `min`. */
   names?: readonly string[];
 }
 
@@ -50,10 +50,10 @@ const FIELDS: readonly FieldRule[] = [
   { name: 'day of week', min: 0, max: SUNDAY_TOO, names: WEEKDAYS },
 ];
 
-/** Why a cron expression is refused, as a sentence. */
+/** The reason a cron expression is rejected, as a sentence. */
 export class CronFault extends Error {}
 
-/** Reads what Temporal reads as five fields or a name such as `@daily`; throws CronFault otherwise. */
+/** Parses five fields or a name such as `@daily`, in the syntax of Temporal; throws CronFault otherwise. */
 export function parseCron(text: string): Cron {
   const expression = text.trim();
   const parts = (ALIASES[expression] ?? expression).split(/\s+/);
@@ -94,7 +94,7 @@ function parseValues(text: string, rule: FieldRule): Set<number> {
   return found;
 }
 
-/** A number, or a name by at least its first three letters. */
+/** Parses a number, or a name by at least its first three letters. */
 function parseValue(text: string, { name, min, max, names = [] }: FieldRule): number {
   const named = text.length < 3 ? -1 : names.findIndex((full) => full.startsWith(text.toLowerCase()));
   const value = named < 0 ? Number(text) : min + named;
@@ -103,7 +103,7 @@ function parseValue(text: string, { name, min, max, names = [] }: FieldRule): nu
   return value;
 }
 
-/** The expression, with every value listed. */
+/** Formats the expression with every value listed. */
 export function writeCron({ minutes, hours, days, months, weekdays }: Cron): string {
   const fields = [minutes, hours, days, months, weekdays].map((values, index) => {
     const { min, max, names } = FIELDS[index]!;
@@ -116,16 +116,16 @@ export function writeCron({ minutes, hours, days, months, weekdays }: Cron): str
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Clocks are set to another offset on one of these, and by a multiple of them. */
+/** Clocks change their offset at a full quarter of an hour, and by whole quarters. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** More than clocks are ever put forward or back at once. */
+/** A time longer than any single change of an offset. */
 const SHIFT_MS = 3 * HOUR_MS;
-/** Temporal ends there, too. */
+/** The last year that is searched, as in Temporal. */
 const LAST_YEAR = 2100;
 
 /**
- * The times after `after` at which a clock in the zone shows what the expression names, oldest first: a time that the clock skips does
- * not occur, and one that it shows twice occurs twice.
+ * Yields the times after `after` at which a clock in the zone shows a time of the expression, oldest first: a time that the clock
+ * skips does not occur, and one that it shows twice occurs twice.
  */
 export function* cronTimes(cron: Cron, time_zone: string, after: number): Generator<number> {
   const getOffset = getOffsetLookup(time_zone);
@@ -147,13 +147,13 @@ export function* cronTimes(cron: Cron, time_zone: string, after: number): Genera
   }
 }
 
-/** The next day or, if the month does not match, month. */
+/** Returns the next day or, if the month does not match, the next month. */
 const nextPossibleDay = ({ months }: Cron, wall: Date): number =>
   months.has(wall.getUTCMonth() + 1)
     ? Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + 1)
     : Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + 1, 1);
 
-/** Whether a clock in the zone then shows what the expression names. */
+/** True if a clock in the zone shows a time of the expression at this time. */
 export function isCronTime(cron: Cron, time_zone: string, time: number): boolean {
   const wall = new Date(time + getOffsetLookup(time_zone)(time));
   const in_minute = time % MINUTE_MS === 0 && cron.minutes.has(wall.getUTCMinutes());
@@ -167,7 +167,10 @@ const WEEK_MS = 7 * DAY_MS;
 const MOST_LOOKED_UP = 10_000;
 const zones = new Map<string, (time: number) => number>();
 
-/** What a zone's clocks are ahead of UTC, in milliseconds. A week in which they are not set is looked up once. */
+/**
+ * Returns a function that looks up how far a zone's clocks are ahead of UTC, in milliseconds. A week in which the offset does not
+ * change is looked up once.
+ */
 function getOffsetLookup(time_zone: string): (time: number) => number {
   const known = zones.get(time_zone);
   if (known) return known;
@@ -210,7 +213,7 @@ function createOffsetLookup(time_zone: string): (time: number) => number {
 
 const YEAR_MS = 365 * DAY_MS;
 
-/** The offsets that a zone's clocks have in the years around a time. A change that lasts for less than a week is not seen. */
+/** Returns the offsets that a zone's clocks have in the years around a time. Misses a change that lasts for less than a week. */
 export function listOffsets(time_zone: string, now: number): number[] {
   const getOffset = getOffsetLookup(time_zone);
   const found = new Set<number>();
@@ -219,9 +222,9 @@ export function listOffsets(time_zone: string, now: number): number[] {
   return [...found].sort((one, other) => one - other);
 }
 
-/** The IANA name of a time zone in its own spelling; null if there is none. */
+/** Returns the IANA name of a time zone in its own spelling; null if there is none. */
 export function findTimeZone(text: string): string | null {
-  // Offsets such as +02:00 are zones to Intl, and not to Temporal.
+  // Intl accepts offsets such as +02:00 as zones; Temporal does not.
   if (!/^[a-z]/i.test(text)) return null;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions();

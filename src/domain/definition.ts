@@ -3,45 +3,45 @@ import type { SetCallSettings } from './call-settings.ts';
 import type { ToolEffect } from './effects.ts';
 import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 
-/** What a run works with, pinned when its task is created. Holds names of stored tokens, never their values. */
+/** The complete configuration of a run, pinned when its task is created. Holds names of stored tokens, never their values. */
 export interface Definition extends RunGuards {
   agent: { id: string; name: string; system_prompt: string };
   workflow: { id: string; title: string | null };
-  /** Null: the runtime's own default. */
+  /** The model's name; null: the runtime's own default. */
   model: string | null;
   provider: PinnedProvider | null;
   settings: RunSettings;
   skills: PinnedSkill[];
-  /** Absent: none. In the order in which they are applied. */
+  /** The guardrails in the order in which they are applied; absent: none. */
   guardrails?: PinnedGuardrail[];
-  /** Ids of the sources that may be searched; absent: none. */
+  /** The ids of the sources that may be searched; absent: none. */
   knowledge_source_ids?: string[];
-  /** Resources whose tag would add them to this run, but which other people made; absent: none. */
+  /** The resources that have a tag of this run but do not join it, because other people made them; absent: none. */
   not_joined?: string[];
   tools: PinnedTool[];
-  /** Tools of the agent that the run goes without; absent: none. */
+  /** The tools of the agent that the run goes without; absent: none. */
   tools_left_out?: { name: string; reason: string }[];
-  /** Absent if the agent names none. */
+  /** The MCP servers; absent if the agent names none. */
   mcp_servers?: PinnedMcpServer[];
-  /** Who receives the webhook at the end: of a completed run, and of a failed or halted one. */
+  /** The addresses that receive the webhook at the end: of a completed run, and of a failed or halted one. */
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
   budget: BudgetLimits | null;
-  /** JSON Schema of the final answer; absent: any. */
+  /** The JSON Schema of the final answer; absent: any answer. */
   output_schema?: Record<string, unknown>;
-  /** Tools of the client, of which the model must call one at the first exchange; absent: it decides itself. */
+  /** The tools of the client, one of which the model must call at the first exchange; absent: the model decides. */
   forced_tools?: string[];
-  /** Of one exchange with the model; absent: the installation's. */
+  /** The limits of one exchange with the model; absent: the installation's. */
   exchange_limits?: ExchangeLimits;
 }
 
-/** Null: the installation's. */
+/** The limits of one exchange with the model; null: the installation's. */
 export interface ExchangeLimits {
   model_total_seconds: number | null;
   model_silence_seconds: number | null;
 }
 
-/** The narrower setting wins; undefined where neither says anything. */
+/** Merges two settings: the narrower one wins, undefined if neither has a value. */
 export function mergeExchangeLimits(
   workflow: ExchangeLimits | null,
   provider: ExchangeLimits | null,
@@ -68,24 +68,24 @@ export interface PinnedProvider {
   context_window: number | null;
 }
 
-/** Whether a provider is the vendor itself: its own SDK, and agent sessions that keep their conversation there. */
+/** True if a provider is the vendor itself, with its own SDK and agent sessions that keep their conversation there. */
 export const isVendor = ({ provider_type, base_url }: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
   provider_type === 'anthropic' && !base_url;
 
-/** Whether a provider is reached by Anthropic's own API; the others speak chat completions. */
+/** True if a provider is called through Anthropic's own API; the others use chat completions. */
 export const usesVendorApi = (provider: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
   isVendor(provider) || provider.provider_type === 'anthropic_messages';
 
 /** The run that a workspace belongs to. */
 export interface WorkspaceOwner {
   task_id: string;
-  /** In whose name the repository is read. */
+  /** The principal in whose name the repository is read. */
   owner: string;
   workflow: Definition['workflow'];
   repository: PinnedRepository | null;
 }
 
-/** What is checked out into a run's workspace before its first step. */
+/** The repository that is checked out into a run's workspace before its first step. */
 export interface PinnedRepository {
   url: string;
   branch: string | null;
@@ -96,28 +96,31 @@ export interface PinnedMcpServer {
   id: string;
   name: string;
   transport_type: string;
-  /** As stored: `{command, args, env}` or `{url, headers}`, with names of stored tokens and sealed values; no secret in clear text. */
+  /**
+   * The configuration as stored: `{command, args, env}` or `{url, headers}`, with names of stored tokens and sealed values; no
+   * secret in clear text.
+   */
   connection_config: Record<string, unknown>;
-  /** Empty: all. */
+  /** The names of the tools that may be used; empty: all. */
   allowed_tools: string[];
-  /** Whether its process may reach the network. */
+  /** True if its process may reach the network. */
   network: boolean;
-  /** Whether it may ask people for secrets. Absent: it may not. */
+  /** True if it may ask people for secrets; absent: it may not. */
   allow_secret_questions?: boolean;
-  /** Host paths its process may read; with `:rw` at the end, write too. */
+  /** The host paths that its process may read, and also write if they end with `:rw`. */
   paths: string[];
-  /** If it is unreachable, the run fails. */
+  /** True if the run fails when the server is unreachable. */
   required: boolean;
-  /** Somebody disabled it: the run does not ask it. Absent: nobody did. */
+  /** Set if somebody disabled the server: the run does not use it. Absent: nobody did. */
   disabled?: true;
 }
 
 /** A tool listed by an MCP server when the run began; the run keeps this version even if the server changes it later. */
 export interface AllowedMcpTool {
   server_id: string;
-  /** The server's own name of it. */
+  /** The server's own name of the tool. */
   tool: string;
-  /** With a name that models accept; the toolbox renames one of two tools with the same name. */
+  /** The spec, with a name that models accept; the toolbox renames one of two tools with the same name. */
   spec: ToolSpec;
 }
 
@@ -147,10 +150,10 @@ export interface PinnedGuardrail {
 export interface ToolSpec {
   name: string;
   description: string;
-  /** JSON Schema of an object. */
+  /** The JSON Schema of an object. */
   parameters: Record<string, unknown>;
   effect: ToolEffect;
-  /** A call takes milliseconds, starts no process and asks no other server. Absent: it may take long. */
+  /** Set if a call takes milliseconds, starts no process and asks no other server. Absent: it may take long. */
   brief?: true;
 }
 
@@ -159,10 +162,10 @@ export interface OfferedTool extends ToolSpec {
   origin?: ToolOrigin;
 }
 
-/** The part that a model is given. */
+/** Returns the part that a model is given. */
 export const toToolSpec = ({ origin: _, ...spec }: OfferedTool): ToolSpec => spec;
 
-/** A tool in the words of the vendor that runs it. */
+/** A tool definition in the format of the vendor that runs it. */
 export interface HostedTool {
   type: string;
   name: string;
@@ -175,16 +178,16 @@ export type PinnedTool =
       id: string;
       source_code: string;
       network: boolean;
-      /** Variable to stored token name; null if nothing is mapped. */
+      /** The stored token name of each variable; null if nothing is mapped. */
       env: Record<string, string | null>;
-      /** Variables that the workflow fills instead of the tool's own mapping. */
+      /** The variables that the workflow fills instead of the tool's own mapping. */
       overridden: string[];
     })
   | { kind: 'builtin'; name: string }
   | (ToolSpec & { kind: 'definition' })
-  /** Runs at the provider, which is sent it as it is. */
+  /** A tool that runs at the provider, which is sent its definition unchanged. */
   | { kind: 'hosted'; name: string; tool: HostedTool }
-  /** Of the client that asked for the run: it executes the calls and sends their results. */
+  /** A tool of the client that asked for the run: the client executes the calls and sends their results. */
   | (ToolSpec & { kind: 'client' });
 
 export const listClientTools = ({ tools }: Pick<Definition, 'tools'>): string[] =>
@@ -192,11 +195,11 @@ export const listClientTools = ({ tools }: Pick<Definition, 'tools'>): string[] 
 
 const MEMORY_TOOLS = ['store_memory', 'search_memory'];
 
-/** A run that bypasses memory has no memory tools. */
+/** Pins built-in tools. A run that bypasses memory has no memory tools. */
 export const pinBuiltins = (names: string[], { bypass_memory }: Pick<RunSettings, 'bypass_memory'>): PinnedTool[] =>
   names.filter((name) => !(bypass_memory && MEMORY_TOOLS.includes(name))).map((name) => ({ kind: 'builtin', name }));
 
-/** US dollars per million tokens. */
+/** The prices in US dollars per million tokens. */
 export interface ModelPrice {
   input: number;
   output: number;

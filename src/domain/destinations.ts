@@ -1,10 +1,10 @@
 import { listTokenNames } from './secrets.ts';
 
-/** Where stored tokens may go: resources that name them. */
+/** The kinds of resources that can name stored tokens, and so receive them. */
 export const SECRET_HOLDERS = ['provider', 'custom_tool', 'mcp_server', 'knowledge_source', 'workflow'] as const;
 export type SecretHolder = (typeof SECRET_HOLDERS)[number];
 
-/** What people call them. */
+/** The names that people use for them. */
 export const HOLDER_NOUNS: Record<SecretHolder, string> = {
   provider: 'provider',
   custom_tool: 'custom tool',
@@ -13,18 +13,21 @@ export const HOLDER_NOUNS: Record<SecretHolder, string> = {
   workflow: 'workflow',
 };
 
-/** A place that a secret is sent to. `facts` holds everything that decides where it goes or which code sees it, so two places with equal facts are the same. */
+/**
+ * A place that a secret is sent to. `facts` holds everything that decides where it goes or which code sees it, so two places with
+ * equal facts are the same.
+ */
 export interface Destination {
   kind: SecretHolder;
   id: string;
-  /** Of the resource, for people. */
+  /** The name of the resource, for people. */
   name: string;
   facts: unknown;
-  /** The destination in words that hold no secret. */
+  /** A description of the destination that holds no secret. */
   label: string;
 }
 
-/** A resource names a stored token for a destination. */
+/** A resource's request to use a stored token for a destination. */
 export interface Asked {
   token: string;
   destination: Destination;
@@ -51,7 +54,7 @@ export function providerDestination(provider: ProviderFacts): Destination {
 
 interface McpFacts extends Named {
   transport_type: string;
-  /** With its sealed values opened, and names of stored tokens still in their places. */
+  /** The configuration with its sealed values opened, and names of stored tokens still in their places. */
   connection_config: unknown;
   network: boolean;
   paths: string[];
@@ -66,7 +69,7 @@ export function mcpDestination({ id, name, transport_type, connection_config, ne
 
 interface SourceFacts extends Named {
   source_type: string;
-  /** As of an MCP server. */
+  /** The configuration in the same form as an MCP server's. */
   connection_config: unknown;
 }
 
@@ -81,7 +84,7 @@ interface ToolFacts extends Named {
   network: boolean;
 }
 
-/** The destination of one of a tool's variables. The name is the function that is called. */
+/** Returns the destination of one of a tool's variables. The name is that of the function that is called. */
 export function toolDestination({ id, name, source_code, network }: ToolFacts, variable: string): Destination {
   const facts = { name, source_code, network, variable };
   return { kind: 'custom_tool', id, name, facts, label: `${variable} of ${name}` };
@@ -100,7 +103,10 @@ export const repositoryDestination = (workflow: WorkflowPlace, repo_url: string)
   label: `the repository at ${formatHost(repo_url)}`,
 });
 
-/** The destination of a variable whose token the workflow overrides. A tool that the agent gets later is another destination. */
+/**
+ * Returns the destination of a variable whose token the workflow overrides. A tool that the agent gets later is another
+ * destination.
+ */
 export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, variable: string): Destination => ({
   ...identifyWorkflow(workflow),
   facts: { tool: tool.id, ...(toolDestination(tool, variable).facts as object) },
@@ -109,7 +115,7 @@ export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, va
 
 type EnvConfig = Record<string, { token_name?: string | null | undefined }>;
 
-/** The stored tokens that a resource currently asks for. */
+/** Functions that list the stored tokens that a resource currently asks for. */
 export const asked = {
   provider: (provider: ProviderFacts & { api_key_token_name: string | null }): Asked[] =>
     provider.api_key_token_name ? [{ token: provider.api_key_token_name, destination: providerDestination(provider) }] : [],
@@ -121,7 +127,7 @@ export const asked = {
     Object.entries(tool.env_config ?? {}).flatMap(([variable, { token_name }]) =>
       token_name ? [{ token: token_name, destination: toolDestination(tool, variable) }] : [],
     ),
-  /** `tools`: of its agent. */
+  /** Lists the tokens that a workflow asks for. `tools`: the tools of its agent. */
   workflow(
     workflow: WorkflowPlace & { repo_url: string | null; repo_token_name: string | null; credential_overrides: unknown },
     tools: readonly (ToolFacts & { env_config?: unknown })[],
@@ -141,7 +147,7 @@ export const asked = {
   },
 };
 
-/** Host and port of an address; the rest of it may be secret. */
+/** Formats host and port of an address; the rest of it may be secret. */
 function formatHost(address: unknown): string {
   if (typeof address !== 'string' || !URL.canParse(address)) return 'an address that is not shown';
   return new URL(address).host || 'an address that is not shown';

@@ -1,15 +1,15 @@
 export type ToolEffect = 'read' | 'idempotent' | 'write';
 
 export type WaitingCall = 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
-/** `waiting_answer`: the call is in progress, and its tool has asked a person something. */
+/** The status of a call. `waiting_answer`: the call is in progress, and its tool has asked a person something. */
 export type CallStatus = 'planned' | 'started' | 'waiting_answer' | 'done' | 'denied' | WaitingCall;
 
-/** What a person decided about a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
+/** The decision of a person about a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
 export interface CallDecision {
   decision: 'approve' | 'deny' | 'retry' | 'done' | 'fail';
   message?: string;
   result?: unknown;
-  /** Of which tools the model must call one after this result; absent: it decides itself. */
+  /** The tools of which the model must call one after this result; absent: it decides itself. */
   forced_tools?: string[];
 }
 
@@ -18,17 +18,18 @@ export interface LedgerEntry {
   effect: ToolEffect;
   approval: boolean;
   attempts: number;
-  /** The installation was restored to a time before the call was last started: it may have been made already. */
+  /** True if the installation was restored to a time before the call was last started: the call may have been made already. */
   restored: boolean;
   decision: CallDecision | null;
 }
 
-/** What to do with a call now. */
+/** The next action for a call. */
 type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle';
 
 /**
- * The rule of tool effects. A call that was begun and has no result may have taken effect, and so may any call of a restored run. It is
- * run without asking only if its tool changes nothing, or if a second call changes nothing more. Approval comes first.
+ * Decides the next action for a call. A call that was begun and has no result may have taken effect, and so may any call of a
+ * restored run. It is run without asking only if its tool changes nothing, or if a second call changes nothing more. Approval
+ * comes first.
  */
 export function decideMove({ status, effect, approval, attempts, restored, decision }: LedgerEntry): Move {
   if (status === 'done' || status === 'denied') return 'nothing';

@@ -1,4 +1,4 @@
-/** As JSON, how many bytes a character takes in the engine. Half a surrogate pair is escaped. */
+/** Counts the bytes that a character takes in the engine, as JSON. Half a surrogate pair is escaped. */
 function countEngineBytes(character: string): number {
   const escaped = JSON.stringify(character).length - 2;
   const code = character.codePointAt(0) as number;
@@ -10,7 +10,7 @@ function countEngineBytes(character: string): number {
 
 const CUT = '…';
 
-/** A text that fits into so many bytes of the engine, which refuses a run whose texts are larger. What is cut off ends in `…`. */
+/** Truncates a text to so many bytes of the engine, which rejects a run whose texts are larger. A truncated text ends in `…`. */
 export function truncateToBytes(text: string, most_bytes: number): string {
   const room = most_bytes - countEngineBytes(CUT);
   let bytes = 0;
@@ -23,6 +23,6 @@ export function truncateToBytes(text: string, most_bytes: number): string {
   return text;
 }
 
-/** Temporal takes 400 bytes of a summary, its encoding included, and 2 KiB of a search attribute. */
+/** Temporal accepts 400 bytes for a summary, its encoding included, and 2 KiB for a search attribute. */
 export const SUMMARY_BYTES = 300;
 export const ATTRIBUTE_BYTES = 1_500;

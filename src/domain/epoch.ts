@@ -1,14 +1,14 @@
 /**
- * How far an installation has come. The record, the engine and the home each keep the mark that they were last given; the record
- * advances first. So one that is behind the record missed a moment, and a record that is behind any of them was restored.
+ * How far an installation has advanced. The record, the engine and the home each keep the last mark that they were given; the
+ * record advances first. So one that is behind the record missed a moment, and a record that is behind any of them was restored.
  */
 export interface Mark {
   installation: string;
-  /** One more after each restore. */
+  /** A number that increases by one after each restore. */
   epoch: number;
-  /** Advances while the installation runs. */
+  /** A counter that advances while the installation runs. */
   beat: number;
-  /** Where the database was when the mark was written; absent: not known. */
+  /** The place of the database when the mark was written; absent: unknown. */
   log?: LogPlace;
 }
 
@@ -18,7 +18,7 @@ export interface ServerPlace {
   timeline: number;
 }
 
-/** How far a server has written its log safely. It never goes back, unless the server is set back. */
+/** How far a server has flushed its log to disk. It never decreases, unless the server is set back. */
 export interface LogPlace extends ServerPlace {
   written: number;
 }
@@ -30,7 +30,7 @@ export const isBehind = (record: Mark, other: Mark): boolean =>
 const isSameServer = (one: ServerPlace, other: ServerPlace): boolean =>
   one.cluster === other.cluster && one.timeline === other.timeline;
 
-/** Whether the log of the record's server has gone back since the mark was written, and no epoch has begun since. */
+/** True if the log of the record's server has gone back since the mark was written, and no epoch has begun since. */
 export const isShorter = (record: Mark, other: Mark): boolean =>
   other.installation === record.installation &&
   record.epoch === other.epoch &&
@@ -39,14 +39,14 @@ export const isShorter = (record: Mark, other: Mark): boolean =>
   isSameServer(record.log, other.log) &&
   record.log.written < other.log.written;
 
-/** Whether the record was last on another server, and no epoch has begun on this one. */
+/** True if the record was last on another server, and no epoch has begun on this one. */
 export const isMoved = ({ server, log }: { server?: ServerPlace; log?: ServerPlace }): boolean =>
   server !== undefined && log !== undefined && !isSameServer(server, log);
 
 export const formatMark = ({ installation, epoch, beat, log }: Mark): string =>
   JSON.stringify({ installation, epoch, beat, log });
 
-/** Null for any other text. */
+/** Parses a mark; null for any other text. */
 export function parseMark(text: string | undefined): Mark | null {
   try {
     const { installation, epoch, beat, log } = JSON.parse(text ?? '') as Partial<Mark>;

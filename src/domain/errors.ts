@@ -15,7 +15,7 @@ export type ErrorKind =
   | 'unavailable';
 
 export interface FieldError {
-  /** Dotted path of the field, such as `items.0.name`. */
+  /** The dotted path of the field, such as `items.0.name`. */
   path: string;
   message: string;
 }
@@ -27,12 +27,12 @@ interface AppErrorFacts {
   cause?: unknown;
 }
 
-/** A refusal that its reader can act on. `code` is stable and meant for machines; the message is a sentence for people. */
+/** An error that its reader can act on. `code` is stable and meant for machines; the message is a sentence for people. */
 export class AppError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly errors: FieldError[] | undefined;
-  /** When to try again, if that is known. */
+  /** The seconds to wait before another attempt, if that is known. */
   readonly retry_after_s: number | undefined;
 
   constructor(kind: ErrorKind, message: string, { code, errors, retry_after_s, cause }: AppErrorFacts = {}) {
@@ -45,7 +45,7 @@ export class AppError extends Error {
   }
 }
 
-/** The noun as a sentence needs it. */
+/** Returns the noun with its indefinite article. */
 export const one = (noun: string) => `${/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a'} ${noun}`;
 
 export const notFound = (noun: string, id: string) => new AppError('not_found', `No ${noun} with id ${id}`);
@@ -54,23 +54,26 @@ export const foreign = (noun: string) => new AppError('forbidden', `This ${noun}
 
 export const conflict = (message: string, code = 'conflict') => new AppError('conflict', message, { code });
 
-/** The provider of an agent was deleted or never imported. Nothing is sent to another one. */
+/** Returns the error for an agent whose provider was deleted or never imported. Nothing is sent to another provider. */
 export const providerMissing = (agent: string) =>
   conflict(`The provider of the agent ${agent} does not exist; give the agent another provider`, 'provider_missing');
 
 const SECRET_NOT_GRANTED = 'secret_not_granted';
 
-/** A stored token is not granted to a destination; the sentence names who can change that. */
+/** Returns the error for a stored token that is not granted to a destination; the sentence names who can change that. */
 export const secretNotGranted = (message: string) => new AppError('forbidden', message, { code: SECRET_NOT_GRANTED });
 
 const TOKEN_MISSING = 'token_missing';
 
-/** A stored token that something names does not exist; the sentence says what to do. */
+/** Returns the error for a stored token that does not exist although something names it; the sentence states what to do. */
 export const tokenMissing = (message: string) => new AppError('conflict', message, { code: TOKEN_MISSING });
 
 const MCP_SIGN_IN_NEEDED = 'mcp_sign_in_needed';
 
-/** An MCP server takes only people who have signed in there; the sentence says who has to sign in, and where. */
+/**
+ * Returns the error for an MCP server that accepts only people who have signed in there; the sentence states who has to sign in,
+ * and where.
+ */
 export const mcpSignInNeeded = (message: string) => new AppError('conflict', message, { code: MCP_SIGN_IN_NEEDED });
 
 export const isMcpSignInNeeded = (error: unknown): boolean =>
@@ -79,27 +82,27 @@ export const isMcpSignInNeeded = (error: unknown): boolean =>
 export const isSecretNotGranted = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === SECRET_NOT_GRANTED;
 
-/** The code of an error about a stored token or a sign-in that only a person can resolve. Null for every other error. */
+/** Returns the code of an error about a stored token or a sign-in that only a person can resolve; null for every other error. */
 export const secretRefusal = (error: unknown): string | null => {
   const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
   return code === SECRET_NOT_GRANTED || code === TOKEN_MISSING || code === MCP_SIGN_IN_NEEDED ? code : null;
 };
 
-/** A refusal inside another sentence, with its code if only a person can resolve it. */
+/** Formats an error for use inside another sentence, with its code if only a person can resolve it. */
 export const formatRefusal = (error: Error): string => {
   const code = secretRefusal(error);
   return code ? `${code}: ${error.message}` : error.message;
 };
 
-/** 429: someone uses more at once than a limit allows. The request can be tried again. */
+/** Returns a 429 error: someone uses more at once than a limit allows. The request can be tried again. */
 export const overLimit = (message: string, { code, retry_after_s = 5 }: { code: string; retry_after_s?: number }) =>
   new AppError('too_many', message, { code, retry_after_s });
 
-/** Adds no path to a message that already names its field. */
+/** Formats a field error. Adds no path to a message that already names its field. */
 const formatFieldError = ({ path, message }: FieldError) =>
   path && !message.includes(`\`${path}\``) ? `${path}: ${message}` : message;
 
-/** 422 about named fields. */
+/** Returns a 422 error about the named fields. */
 export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
   new AppError('unprocessable', errors.map(formatFieldError).join('; '), {
     code,

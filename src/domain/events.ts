@@ -1,10 +1,10 @@
 import type { Usage } from './usage.ts';
 
-/** What a run publishes; the same shape goes to the database, over the bus and to the client. */
+/** An event of a run; the same shape goes to the database, over the bus and to the client. */
 export interface NewEvent {
   type: 'log' | 'message' | 'message_delta' | 'usage' | 'status';
   data: Record<string, unknown>;
-  /** ISO 8601, UTC. */
+  /** The time in ISO 8601, UTC. */
   timestamp: string;
 }
 
@@ -13,7 +13,7 @@ export interface StoredEvent extends NewEvent {
   task_id: string;
 }
 
-/** What a reader of a stream has seen. */
+/** The position of a stream's reader. */
 export interface ReaderPlace {
   task_id: string | null;
   after: number;
@@ -23,18 +23,18 @@ export interface ReaderPlace {
 export interface EventExtent {
   /** The last assigned number. */
   last: number;
-  /** Whether the task, if one is named, has ended or was deleted. */
+  /** True if the task, when one is named, has ended or was deleted. */
   over: boolean;
   /** The last restore that made numbers of this workflow void. */
   epoch: number;
-  /** Set if the reader's number is not from this record: it has to begin again after this number. */
+  /** Set if the reader's number is not from this record: the reader has to begin again after this number. */
   begin_again_after: number | null;
 }
 
-/** What is published as the model of a step whose definition names none. */
+/** The published model name of a step whose definition names none. */
 export const DEFAULT_MODEL = 'default model';
 
-/** Makes the events of one task; the clock is an argument, so that domain code needs none. */
+/** Creates the functions that make a task's events; the clock is an argument, so that domain code needs none. */
 export function createTaskEvents(task_id: string, now: () => string) {
   const event = (type: NewEvent['type'], data: Record<string, unknown>): NewEvent => ({ type, data, timestamp: now() });
   return {

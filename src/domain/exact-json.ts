@@ -1,4 +1,4 @@
-/** An integer that a double cannot hold, as it was written. `JSON.stringify` writes it so again. */
+/** An integer that a double cannot hold, in its original digits. `JSON.stringify` writes them unchanged. */
 interface ExactNumber {
   readonly rawJSON: string;
 }
@@ -11,15 +11,15 @@ declare global {
   }
 }
 
-/** Python refuses integers of more than 4,300 digits. */
+/** The integers that are kept exact: Python rejects those of more than 4,300 digits. */
 const INTEGER = /^-?(?:0|[1-9]\d{0,999})$/;
 const LONG_INTEGER = /\d{16}/;
 
 const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value);
 
 /**
- * Parses JSON without changing an integer, such as an identifier of 19 digits: one that a double cannot hold is an `ExactNumber`.
- * Throws as `JSON.parse` does.
+ * Parses JSON without changing an integer, such as an identifier of 19 digits: one that a double cannot hold becomes an
+ * `ExactNumber`. Throws as `JSON.parse` does.
  */
 export const parseExact = (text: string): unknown =>
   LONG_INTEGER.test(text)
@@ -31,20 +31,25 @@ export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRa
 const listFields = (value: unknown): [string, unknown][] =>
   typeof value === 'object' && value !== null && !isExactNumber(value) ? Object.entries(value) : [];
 
-/** Where a value of `parseExact` has integers that a double cannot hold, such as `metadata.ids.0`, and their doubles. */
+/**
+ * Lists the places, such as `metadata.ids.0`, where a value of `parseExact` has integers that a double cannot hold, and their
+ * doubles.
+ */
 function listLosses(value: unknown, place = ''): { place: string; double: number }[] {
   if (isExactNumber(value)) return [{ place, double: toDoubles<unknown>(value) as number }];
   return listFields(value).flatMap(([key, part]) => listLosses(part, place ? `${place}.${key}` : key));
 }
 
-/** Parses JSON with doubles only, for code that calculates, and says which integers that changes. Throws as `JSON.parse` does. */
+/**
+ * Parses JSON with doubles only, for code that calculates, and lists the integers that this changes. Throws as `JSON.parse` does.
+ */
 export function parseRounded(text: string): { value: unknown; losses: { place: string; double: number }[] } {
   if (!LONG_INTEGER.test(text)) return { value: JSON.parse(text), losses: [] };
   const exact = parseExact(text);
   return { value: toDoubles(exact), losses: listLosses(exact) };
 }
 
-/** A value of `parseExact` with doubles only, for code that calculates. */
+/** Converts a value of `parseExact` to doubles only, for code that calculates. */
 export function toDoubles<T>(value: T): T {
   if (isExactNumber(value)) return Number(value.rawJSON) as T;
   if (Array.isArray(value)) return value.map(toDoubles) as T;
@@ -53,7 +58,7 @@ export function toDoubles<T>(value: T): T {
     : value;
 }
 
-/** Arguments that were converted to the types of a schema, with the integers that were `written` instead of doubles. */
+/** Returns arguments that were converted to the types of a schema, with the integers that were `written` instead of doubles. */
 export function exactly<T>(converted: T, written: unknown): T {
   const source = isExactNumber(written) ? written.rawJSON : typeof written === 'string' ? written.trim() : null;
   if (source !== null && INTEGER.test(source)) {
@@ -66,11 +71,14 @@ export function exactly<T>(converted: T, written: unknown): T {
   return Object.fromEntries(listFields(converted).map(([key, part]) => [key, exactly(part, originals.get(key))])) as T;
 }
 
-/** The pieces of a valid JSON text: strings, brackets, separators, and numbers and words as they are written. */
+/** Matches the pieces of a valid JSON text: strings, brackets, separators, and numbers and words as they are written. */
 const PIECES = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const splitPieces = (text: string): string[] => text.match(PIECES) ?? [];
 
-/** The first name that an object in a valid JSON text has twice; null if there is none. Readers differ in which of the two values counts. */
+/**
+ * Returns the first name that an object in a valid JSON text has twice; null if there is none. Parsers differ in which of the two
+ * values counts.
+ */
 export function findRepeatedName(text: string): string | null {
   const pieces = splitPieces(text);
   const open: Set<string>[] = [];

@@ -11,14 +11,14 @@ import {
 import { type FieldError, unprocessable } from './errors.ts';
 import { hostedToolsOf, runsHosted, whoRuns } from './hosted-tools.ts';
 
-/** A copied message that gets another text. */
+/** A copied message whose text is replaced. */
 export interface MessageEdit {
   step: number;
   position: number;
   content: string;
 }
 
-/** What a fork may have differently from its source run, in the fields of agents and workflows. */
+/** The fields of agents and workflows that a fork may change. */
 interface PinnedFields extends CallSettings {
   system_prompt: string;
   provider_id: string | null;
@@ -32,10 +32,10 @@ interface PinnedFields extends CallSettings {
 
 type Optional<T> = { [K in keyof T]?: T[K] | undefined };
 
-/** Absent: as in the source run. */
+/** The changes of a fork; an absent field stays as in the source run. */
 export type DefinitionChanges = Optional<PinnedFields> & { messages?: MessageEdit[] | undefined };
 
-/** What a definition has in the fields that a fork can change. */
+/** Returns a definition's values of the fields that a fork can change. */
 export function toPinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): PinnedFields {
   const { output_format, reasoning_effort } = settings;
   return {
@@ -53,18 +53,18 @@ export function toPinnedFields({ agent, provider, model, settings, tools, mcp_se
 
 export type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
 
-/** What changes refer to and the source run does not have, as it is now. */
+/** The current state of the parts that the changes refer to and the source run does not have. */
 export interface ForkParts {
-  /** Null if there is no such provider. */
+  /** The provider; null if there is none with the id. */
   provider: PinnedProvider | null;
-  /** Of the provider and the workflow. */
+  /** The limits of the provider and the workflow. */
   exchange_limits: ExchangeLimits | null;
   tools: PinnedCustomTool[];
-  /** Names of tools that are disabled. */
+  /** The names of tools that are disabled. */
   disabled: string[];
 }
 
-/** The ids to read before a definition can be changed. */
+/** Lists the ids of the parts to read before a definition can be changed. */
 export function listMissingParts(source: Definition, { provider_id, custom_tool_ids = [] }: DefinitionChanges) {
   const pinned = toPinnedFields(source);
   return {
@@ -73,7 +73,7 @@ export function listMissingParts(source: Definition, { provider_id, custom_tool_
   };
 }
 
-/** The definition of a fork: the source's if nothing differs. Refuses what the fork cannot have. */
+/** Returns the definition of a fork: the source's if nothing differs. Throws if a fork cannot have one of the changes. */
 export function changeDefinition(source: Definition, changes: DefinitionChanges, parts: ForkParts): Definition {
   const faults = changeFaults(source, changes, parts);
   if (faults.length > 0) throw unprocessable(faults);
@@ -123,7 +123,10 @@ function changeFaults(source: Definition, changes: DefinitionChanges, parts: For
   return faults;
 }
 
-/** Another provider is used as it is now, with its default model unless the changes name one. */
+/**
+ * Applies the change of provider or model. Another provider is used as it is now, with its default model unless the changes name
+ * one.
+ */
 function withModel(source: Definition, { provider_id, model }: DefinitionChanges, parts: ForkParts): Definition {
   if (provider_id === undefined || provider_id === (source.provider?.id ?? null))
     return model === undefined ? source : { ...source, model: model ?? source.provider?.default_model ?? null };
@@ -133,7 +136,10 @@ function withModel(source: Definition, { provider_id, model }: DefinitionChanges
   return { ...rest, ...limits, provider, model: model ?? provider?.default_model ?? null };
 }
 
-/** Tools of the source stay as they are pinned. Custom tools pinned without an id, by early versions, cannot be left out. */
+/**
+ * Applies the change of tools. Tools of the source stay as they are pinned. Custom tools pinned without an id, by early versions,
+ * cannot be left out.
+ */
 function changeTools(
   { tools, mcp_servers, settings, tools_left_out }: Definition,
   { custom_tool_ids, builtin_tools, mcp_server_ids }: DefinitionChanges,

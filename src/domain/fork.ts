@@ -6,7 +6,7 @@ import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from 
 /** How the tool calls of a fork are handled: answered from the record, never executed, or executed as in any run. */
 export type ForkEffects = 'recorded' | 'stub' | 'live';
 
-/** Where a forked run began. Without a source, it is a run of an evaluation: its item has the record. */
+/** The origin of a forked run. Without a source, it is a run of an evaluation: its item has the record. */
 export interface ForkOrigin {
   task_id: string | null;
   step: number;
@@ -35,7 +35,7 @@ export interface ForkAnswer {
 /** The position of a message that a fork adds, among the messages of the previous step: after the reminder. */
 export const FORK_PROMPT_POSITION = 150_000;
 
-/** The state of a run's loop before one of its steps, derived from the recorded calls of earlier steps. */
+/** Rebuilds the state of a run's loop before one of its steps from the recorded calls of earlier steps. */
 export async function rebuildLoopState(
   step: number,
   rules: RunRules,
@@ -48,7 +48,7 @@ export async function rebuildLoopState(
       async exchange(order) {
         at = order.step;
         const calls = listCalls(at);
-        // A step without calls that another one follows was an answer that was rejected.
+        // A step without calls that is followed by another one was an answer that was rejected.
         return calls.length > 0 ? calls : 'repair';
       },
       act: async () => {},
@@ -65,17 +65,17 @@ interface ForkedCall extends AskedCall {
 
 interface Records {
   effects: ForkEffects;
-  /** Calls of the source at or after the step, with their results, oldest first. */
+  /** The calls of the source at or after the step, with their results, oldest first. */
   recorded: readonly RecordedCall[];
-  /** Calls that the fork made before this one. */
+  /** The calls that the fork made before this one. */
   earlier: readonly AskedCall[];
-  /** The record is that of a dataset's item. */
+  /** True if the record is that of a dataset's item. */
   evaluated?: boolean;
 }
 
 /**
- * The rule of a fork's tool calls. Equal calls are answered in the order of the record. Once the record is used up, they get its
- * last result. Null: the call is to be executed.
+ * Decides how a fork's tool call is answered; null if the call has to be executed. Equal calls are answered in the order of the
+ * record. Once the record is used up, they get its last result.
  */
 export function forkAnswer(call: ForkedCall, { effects, recorded, earlier, evaluated = false }: Records): ForkAnswer | null {
   if (effects === 'live') return null;
@@ -92,7 +92,7 @@ const formatStub = (name: string, evaluated: boolean) =>
 const unknownEffect = (name: string, evaluated: boolean) =>
   `Not called: ${name} changes things outside, and the ${evaluated ? 'item that this run evaluates' : 'run that this one was forked from'} has ${NOTHING_ON_RECORD}.`;
 
-/** The same tool with equal arguments, in any spelling. */
+/** True if both calls use the same tool with equal arguments, in any spelling. */
 function isSameCall(a: AskedCall, b: AskedCall): boolean {
   return a.name === b.name && (a.arguments === b.arguments || canonicalJsonText(a.arguments) === canonicalJsonText(b.arguments));
 }

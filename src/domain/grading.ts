@@ -1,9 +1,9 @@
 import { canonicalJson } from './canonical-json.ts';
 
-/** The answer as the text that patterns and schemas are applied to. */
+/** Returns the answer as the text that patterns and schemas are applied to. */
 export const toGradedText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer ?? null));
 
-/** Why an answer is not the expected one; null if it is. Texts are compared without the space around them. */
+/** Returns the reason an answer is not the expected one; null if it is. Leading and trailing space is ignored. */
 export function difference(answer: unknown, expected: unknown, { ignore_case }: { ignore_case: boolean }): string | null {
   if (expected === null || expected === undefined)
     return 'The item has no expected answer; delete it and add it again with `expected`';
@@ -15,7 +15,7 @@ export function difference(answer: unknown, expected: unknown, { ignore_case }: 
   return given === wanted ? null : 'The answer is not the expected one';
 }
 
-/** The text of an answer that was to be JSON and was not: `responseOf` has put it into an object. */
+/** Returns the text of an answer that should have been JSON and was not: `parseResponse` wraps such a text in an object. */
 function unwrapResponse(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'response') return value;
   const { response } = value as { response?: unknown };

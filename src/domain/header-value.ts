@@ -1,4 +1,7 @@
-/** Why a secret text cannot be the value of an HTTP header, as a sentence about `it` that does not quote the text. Null if it can. */
+/**
+ * Returns the reason a secret text cannot be the value of an HTTP header, as a sentence about `it` that does not quote the text;
+ * null if it can.
+ */
 export function headerFault(text: string, it: string): string | null {
   try {
     new Headers([['x-value', text]]);

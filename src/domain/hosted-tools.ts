@@ -1,7 +1,7 @@
 import type { Definition, HostedTool, PinnedProvider } from './definition.ts';
 import { type ApprovalGuard, fitsTool, listGuards, PREFIXES, type StoredGuards, toolIdentity } from './tool-guards.ts';
 
-/** A stored tool definition is a function, or a tool in the words of the vendor that runs it. */
+/** True if a stored tool definition is in the format of the vendor that runs the tool; otherwise it is a function. */
 export const isHosted = (tool: object): tool is HostedTool => !('function' in tool);
 
 export const hostedToolsOf = ({ tools }: Pick<Definition, 'tools'>): HostedTool[] =>
@@ -9,7 +9,7 @@ export const hostedToolsOf = ({ tools }: Pick<Definition, 'tools'>): HostedTool[
 
 type Kind = Pick<PinnedProvider, 'provider_type'> | null;
 
-/** Whether the vendor behind a provider runs its tools in the API that is used for it. */
+/** True if the vendor behind a provider runs its tools in the API that is used for it. */
 export const runsHosted = (provider: Kind): boolean => provider?.provider_type === 'anthropic_messages';
 
 export const whoRuns = ({ type }: HostedTool, provider: Kind): string =>
@@ -21,7 +21,10 @@ interface Guarding extends StoredGuards {
   approve_effects?: readonly string[] | null;
 }
 
-/** A guard of an agent that cannot hold for a tool that its vendor runs without asking, and the field that has it; null: there is none. */
+/**
+ * Returns a guard of an agent that cannot be enforced, because the vendor runs the tool without asking, and the field that has
+ * the guard; null if there is none.
+ */
 export function unkeptGuard(tools: readonly HostedTool[], agent: Guarding): { field: string; message: string } | null {
   const [first] = tools;
   if (!first) return null;

@@ -1,10 +1,10 @@
-/** Whether a server accepts a `Host`. This stops DNS rebinding: such a page sends the name it was loaded from. */
+/** Returns true if the server accepts a `Host`. This stops DNS rebinding: such a page sends the name it was loaded from. */
 export type HostRule = (host: string | undefined) => boolean;
 
 interface HostNames {
-  /** The address listened on. If it is all addresses (`0.0.0.0`, `::`), any address is accepted, but no name. */
+  /** The address that the server listens on. If it is all addresses (`0.0.0.0`, `::`), any address is accepted, but no name. */
   listening: string;
-  /** Further names, `*.example.com` for everything below one. */
+  /** Further accepted names; `*.example.com` accepts everything below one. */
   names?: readonly string[];
 }
 
@@ -21,13 +21,13 @@ export function hostRule({ listening, names = [] }: HostNames): HostRule {
   };
 }
 
-/** The same for the `Origin` of a page, which is a URL or `null`. */
+/** Creates the same rule for the `Origin` of a page, which is a URL or `null`. */
 export const originRule =
   (allowed: HostRule): ((origin: string | undefined) => boolean) =>
   (origin) =>
     origin === undefined || (URL.canParse(origin) && allowed(new URL(origin).host));
 
-/** Without its port and a final dot, as the URL standard spells it. */
+/** Returns the host name without its port and a final dot, as the URL standard spells it; null if there is none. */
 function parseHostName(host: string | undefined): string | null {
   const url = `http://${host}`;
   if (!host || /[/?#@\\\s]/.test(host) || !URL.canParse(url)) return null;

@@ -1,2 +1,2 @@
-/** The creator of what the installation brings along: bundled tools and the sample. */
+/** The creator of the records that the installation provides: bundled tools and the sample. */
 export const INSTALLATION = 'perdura';

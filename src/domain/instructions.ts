@@ -3,7 +3,7 @@ import type { Definition } from './definition.ts';
 
 const JSON_ANSWER = 'Give your final answer as one JSON value and nothing else: no code fence, no text before or after it.';
 
-/** The system prompt of a run: the agent's persona, its skills, and the format of the answer. */
+/** Builds the system prompt of a run: the agent's persona, its skills, and the format of the answer. */
 export function buildInstructions({ agent, skills, settings, output_schema }: Definition): string {
   const parts = [agent.system_prompt];
   for (const { name, instructions } of skills) parts.push(`## Skill: ${name}\n\n${instructions}`);

@@ -1,15 +1,15 @@
 import type { Definition, ExchangeLimits, PinnedProvider } from './definition.ts';
 import { storable } from './transcript.ts';
 
-/** What a grader thinks of an answer. */
+/** A grader's verdict on an answer. */
 interface GraderVerdict {
   passed: boolean;
   reason: string | null;
-  /** From 0 to 1, if the grader was asked for one. */
+  /** The score from 0 to 1, if the grader was asked for one. */
   score?: number;
 }
 
-/** The verdict, or why there is none. */
+/** The verdict, or the reason there is none. */
 export type GradingOutcome = { verdict: GraderVerdict } | { fault: string };
 
 export interface JudgedAnswer {
@@ -20,7 +20,7 @@ export interface JudgedAnswer {
 
 interface JudgeRules {
   instructions: string;
-  /** Absent: the judge decides between pass and fail. Otherwise it gives a score, which passes from here on. */
+  /** The lowest score that passes; absent: the judge decides between pass and fail, and gives no score. */
   pass_at?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ interface JudgeModel {
 const LONGEST_REASON = 2_000;
 const EXCERPT = 200;
 
-/** The judged texts are strings of one JSON object, so that none of them can end its own quotation. */
+/** Builds a judge's prompt. The judged texts are strings of one JSON object, so that none of them can end its own quotation. */
 export const judgePrompt = ({ prompt, answer, expected }: JudgedAnswer): string =>
   JSON.stringify({ prompt, answer: answer ?? null, expected: expected ?? null }, null, 2);
 
@@ -48,7 +48,10 @@ function judgeInstructions({ instructions, pass_at }: JudgeRules): string {
   ].join('\n\n');
 }
 
-/** What a judge's run is pinned with: another model and prompt than the evaluated version, no tools, and the version's budget. */
+/**
+ * Builds the definition of a judge's run: another model and prompt than the evaluated version, no tools, and the version's
+ * budget.
+ */
 export function judgeDefinition(
   { agent, workflow, budget }: Pick<Definition, 'agent' | 'workflow' | 'budget'>,
   { model, provider, exchange_limits }: JudgeModel,
@@ -79,7 +82,7 @@ export function judgeDefinition(
   };
 }
 
-/** Reads a judge's reply. */
+/** Parses a judge's reply. */
 export function verdictOfJudge(response: unknown, pass_at: number | undefined): GradingOutcome {
   const { pass, score, reason } = asRecord(response);
   const why = parseReason(reason);
@@ -95,7 +98,7 @@ function notAVerdict(response: unknown, pass_at: number | undefined): string {
   return `The judge gave no verdict. It should reply {${form}, "reason": "…"} and replied ${excerpt(response)}`;
 }
 
-/** Reads what a grading tool returned: true, false, or {pass, reason}. */
+/** Parses the result of a grading tool: true, false, or {pass, reason}. */
 export function verdictOfTool(result: unknown): GradingOutcome {
   const returned = asRecord(result);
   const value = 'result' in returned ? returned.result : result;
@@ -110,7 +113,7 @@ export function verdictOfTool(result: unknown): GradingOutcome {
 const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
-/** Undefined if it is neither a text nor left out. */
+/** Returns the reason, null if it is left out, or undefined if it is not a text. */
 function parseReason(reason: unknown): string | null | undefined {
   if (reason === undefined || reason === null) return null;
   return typeof reason === 'string' ? truncate(reason, LONGEST_REASON) : undefined;

@@ -1,24 +1,24 @@
-/** A piece of knowledge that a search found. */
+/** A passage of knowledge that a search found. */
 export interface Passage {
-  /** Null for a passage from another database. */
+  /** The item's id; null for a passage from another database. */
   item_id: string | null;
   source_id: string;
   name: string;
   tags: string[];
   position: number;
   content: string;
-  /** 0 to 1. */
+  /** The score from 0 to 1. */
   score: number;
   text_score: number | null;
   vector_score: number | null;
 }
 
-/** Characters of passages that a run is given. */
+/** The most characters of passages that a run is given. */
 const BUDGET = 8_000;
-/** A passage less similar than this that shares no word with the question is left out. */
+/** The least similarity of a passage that shares no word with the question; others are left out. */
 const LEAST_RESEMBLANCE = 0.25;
 
-/** The passages worth giving to a run, best first, as far as the budget goes. */
+/** Picks the passages worth giving to a run, best first, until the budget is used up. */
 export function pickPassages(passages: readonly Passage[]): Passage[] {
   const chosen: Passage[] = [];
   let spent = 0;
@@ -31,7 +31,7 @@ export function pickPassages(passages: readonly Passage[]): Passage[] {
   return chosen;
 }
 
-/** Passages as the model reads them, each under the name to cite. */
+/** Formats passages as the model reads them, each under the name to cite. */
 export function quotePassages(passages: readonly Passage[]): string {
   const names = [...new Set(passages.map(({ name }) => name))];
   const parts = passages.map(({ name, content }) => `[${name}]\n${content}`);
@@ -43,7 +43,7 @@ export function quotePassages(passages: readonly Passage[]): string {
 
 const STOP_WORDS = 3;
 
-/** The words of a question that carry meaning: short ones only if there are no others. */
+/** Returns the words of a question that carry meaning: short ones only if there are no others. */
 export function extractKeywords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
   const long = words.filter((word) => word.length > STOP_WORDS);

@@ -2,11 +2,11 @@
 import type { ModelPrice } from './definition.ts';
 
 export interface KnownModel {
-  /** The vendor that offers it under this name, at this price. */
+  /** The vendor that offers the model under this name, at this price. */
   provider: string;
-  /** Tokens it can read. */
+  /** The number of tokens that the model can read. */
   context_window: number;
-  /** US dollars for a million tokens. */
+  /** The price in US dollars per million tokens. */
   price?: ModelPrice;
 }
 

@@ -1,7 +1,10 @@
-/** `denied`: the issuer or the person did not want to; `unreachable`: the issuer is down; `refused`: everything else. */
+/**
+ * The kind of failure. `denied`: the issuer or the person denied the sign-in; `unreachable`: the issuer is down; `refused`:
+ * everything else.
+ */
 type LoginFailureKind = 'denied' | 'unreachable' | 'refused';
 
-/** Why nobody was signed in. */
+/** The reason nobody was signed in. */
 export class LoginFailure extends Error {
   readonly kind: LoginFailureKind;
   constructor(kind: LoginFailureKind, reason: string, cause: unknown) {

@@ -1,16 +1,21 @@
 interface Capacity<T> {
-  /** How much is kept for a slow reader, in the unit of `sizeOf`. */
+  /** The most that is kept for a slow reader, in the unit of `getSize`. */
   most: number;
   getSize(item: T): number;
-  /** Replaces all items if they would exceed `most`. Until the reader has received it, further items are dropped. */
+  /**
+   * The item that replaces all others if they would exceed `most`. Until the reader has received it, further items are dropped.
+   */
   instead: T;
-  /** The reader receives `instead` when it has waited for so long. */
+  /** The milliseconds without an item after which the reader receives `instead`. */
   idle_ms?: number;
   /** Called with each change of the kept size. */
   onSizeChange?(change: number): void;
 }
 
-/** A queue with one reader; the writer never waits for it. After `end` the reader receives what is left, and nothing more. */
+/**
+ * Creates a queue with one reader; the writer never waits for it. After `end` the reader receives the remaining items, and
+ * nothing more.
+ */
 export function mailbox<T>(capacity?: Capacity<T>) {
   let waiting: T[] = [];
   let kept = 0;
@@ -20,7 +25,7 @@ export function mailbox<T>(capacity?: Capacity<T>) {
     kept += change;
     capacity?.onSizeChange?.(change);
   };
-  /** Resolves when something has come, or with true when nothing has for so long. */
+  /** Resolves when an item has arrived, or with true after `idle_ms` without one. */
   async function waitForItem(idle_ms?: number): Promise<boolean> {
     let idle = false;
     let timer: NodeJS.Timeout | undefined;

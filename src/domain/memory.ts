@@ -1,18 +1,18 @@
 import { storable } from './transcript.ts';
 
-/** What is remembered of an earlier run. */
+/** A memory of an earlier run. */
 export interface Remembered {
   key: string;
   value: string;
 }
 
-/** The newest memories that a run may be given. */
+/** The number of newest memories that a run may be given. */
 export const NEWEST = 20;
 
-/** Characters of memories that a run is given. */
+/** The most characters of memories that a run is given. */
 const BUDGET = 4_000;
 
-/** The memories a run is given, each key once, as far as the budget goes. */
+/** Picks the memories that a run is given, each key once, until the budget is used up. */
 export function pickMemories<M extends Remembered>(memories: readonly M[]): M[] {
   const chosen = new Map<string, M>();
   let spent = 0;
@@ -34,7 +34,7 @@ const LONGEST_VALUE = 2_000;
 
 export const EXTRACT_FACTS = `Read the conversation and pick at most ${MOST_FACTS} facts worth knowing in later conversations: preferences, names, decisions, results that last. Nothing that is true only now, no secrets, no passwords. Answer with one JSON object and nothing else: {"facts": [{"key": "short name", "value": "the fact as one sentence"}]}. When nothing is worth keeping, answer {"facts": []}.`;
 
-/** The facts in a model's answer; none if it does not have the requested form. */
+/** Returns the facts in a model's answer; none if it does not have the requested form. */
 export function parseFacts(answer: string): Remembered[] {
   try {
     const text = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);

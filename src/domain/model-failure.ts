@@ -15,11 +15,11 @@ interface FailureFacts {
 export class ModelFailure extends Error {
   readonly code: string;
   readonly recoverable: boolean;
-  /** The provider's requested pause before a retry, in milliseconds. */
+  /** The pause before a retry that the provider requested, in milliseconds. */
   readonly retry_after_ms: number | undefined;
-  /** Of the HTTP response, if the endpoint refused the request. */
+  /** The status of the HTTP response, if the endpoint rejected the request. */
   readonly status: number | undefined;
-  /** Set if the provider reported what an answer cost that is refused here. */
+  /** Set if the provider reported the cost of an answer that is rejected here. */
   readonly answer: Answered | undefined;
 
   constructor(message: string, { code, recoverable, retry_after_ms, status, answer }: FailureFacts) {
@@ -39,8 +39,8 @@ interface ToollessReply extends Answered {
 }
 
 /**
- * The reply to an exchange that offered no tools, without the calls that the model made anyway. Throws a ModelFailure if nothing is
- * left of it. `task`: what the model was asked to do instead, after "instead of".
+ * Returns the reply to an exchange that offered no tools, without the calls that the model made anyway. Throws a ModelFailure if
+ * nothing is left of it. `task`: what the model was asked to do instead, after "instead of".
  */
 export function dropCalls<R extends ToollessReply>(reply: R, task: string): R {
   const silent = reply.calls.length > 0 && reply.text.trim() === '';

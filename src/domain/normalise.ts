@@ -1,7 +1,7 @@
 import { OutsideRefused } from './outside.ts';
 import { storable, withoutFence } from './transcript.ts';
 
-/** Nothing that a model says in one reply is longer, unless it has run wild. */
+/** The longest text of a reply. Only a model that has run wild exceeds it. */
 export const REPLY_CHARACTERS = 8 * 1_024 * 1_024;
 export const MOST_CALLS = 256;
 const CALL_NAME_CHARACTERS = 256;
@@ -19,7 +19,7 @@ interface Call {
   arguments: string;
 }
 
-/** What a runtime hands on of a reply. */
+/** A model's reply as a runtime passes it on. */
 interface Reply {
   text: string;
   calls: Call[];
@@ -30,11 +30,14 @@ interface Reply {
   made_there?: (Call & { result: { content: string; failed: boolean } | null })[];
 }
 
-/** Tokens as counters hold them, whatever the endpoint says: nothing below zero, no fraction, no more than can be. */
+/**
+ * Converts a reported number to a token count that counters can hold, whatever the endpoint sends: not below zero, no fraction,
+ * not above the maximum.
+ */
 export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.round(value), MOST_TOKENS) : 0;
 
-/** A reply within bounds, every text of it storable. Throws `OutsideRefused` for what cannot be made so without loss. */
+/** Limits a reply and makes every text of it storable. Throws `OutsideRefused` for a part for which that would lose something. */
 export function normalReply<R extends Reply>(reply: R): R {
   const { text, calls, finish, extra, made_there } = reply;
   if (text.length > REPLY_CHARACTERS) throw answerTooLarge();
@@ -50,7 +53,7 @@ export function normalReply<R extends Reply>(reply: R): R {
   };
 }
 
-/** Who answered, and what the answer costs. */
+/** Returns the model that answered and the usage of the answer, within bounds. */
 export const normalCharge = ({ model, usage }: Pick<Reply, 'model' | 'usage'>): Pick<Reply, 'model' | 'usage'> => ({
   model: model === null ? null : word(model),
   usage: {
@@ -66,10 +69,10 @@ export const answerTooLarge = () =>
 export const tooManyCalls = () =>
   new OutsideRefused(`The model's answer was broken off: more than ${MOST_CALLS} tool calls at once`, 'tool_calls_too_many');
 
-/** Of a call that was cut before its arguments, something that is not JSON, so that it is not made as if it had none. */
+/** Stands for the arguments of a call that was cut before them. It is not JSON, so the call is not made as if it had none. */
 const CUT_ARGUMENTS = '{';
 
-/** The calls of a reply that ended at the output limit, where the last one may have been cut. */
+/** Returns the calls of a reply that ended at the output limit, where the last one may have been cut. */
 const withCutCall = <C extends Call>(calls: C[]): C[] =>
   calls.at(-1)?.arguments.trim() === '' ? calls.with(-1, { ...(calls.at(-1) as C), arguments: CUT_ARGUMENTS }) : calls;
 
@@ -89,7 +92,7 @@ function normalCall<C extends Call>(call: C): C {
   return { ...call, id: storable(id), name: storable(name), arguments: storable(args) };
 }
 
-/** These calls were made already, so nothing of them is refused. */
+/** Limits a call that was made already, so no part of it is rejected. */
 function normalMadeThere<C extends NonNullable<Reply['made_there']>[number]>(call: C): C {
   const { id, name, arguments: args, result } = call;
   return {
@@ -106,7 +109,7 @@ const word = (text: string) => storable(text.slice(0, WORD_CHARACTERS));
 const truncate = (text: string, most: number) =>
   text.length <= most ? storable(text) : `${storable(text.slice(0, most))}\n[cut here: ${text.length - most} more characters]`;
 
-/** The text of a value that an endpoint sent instead of its JSON. */
+/** Returns the text of a value that an endpoint sent instead of its JSON. */
 export function jsonText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return '';
@@ -117,7 +120,7 @@ export function jsonText(value: unknown): string {
 const tooDeep = (what: string) =>
   new OutsideRefused(`${what} are nested deeper than ${DEEPEST} levels`, 'tool_arguments_too_deep');
 
-/** Whether JSON is nested too deep to be parsed safely. Only its brackets are counted, so nothing is parsed. */
+/** True if JSON is nested too deep to be parsed safely. Only its brackets are counted, so nothing is parsed. */
 export function isTooDeepText(json: string, most = DEEPEST): boolean {
   let depth = 0;
   let quoted = false;
@@ -137,19 +140,22 @@ export function isTooDeepText(json: string, most = DEEPEST): boolean {
 
 const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [34, 92, 123, 125, 91, 93];
 
-/** Whether a value is nested too deep. Looks no deeper than that. */
+/** True if a value is nested too deep. Looks no deeper than the limit. */
 export function isTooDeep(value: unknown, most = DEEPEST): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return most === 0 || Object.values(value).some((inner) => isTooDeep(inner, most - 1));
 }
 
-/** The value with every text of it storable, keys included. */
+/** Returns the value with every text of it storable, keys included. */
 export function storableValue<T>(value: T, code: string): T {
   if (isTooDeep(value)) throw new OutsideRefused(`A value is nested deeper than ${DEEPEST} levels`, code);
   return UNSTORABLE.test(JSON.stringify(value) ?? '') ? (makeStorable(value) as T) : value;
 }
 
-/** How JSON spells the characters that cannot be stored. A text that spells them itself is only looked at more closely. */
+/**
+ * Matches the JSON escapes of characters that cannot be stored. A text that only quotes such an escape merely gets a closer
+ * check.
+ */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 
 function makeStorable(value: unknown): unknown {
@@ -160,8 +166,8 @@ function makeStorable(value: unknown): unknown {
 }
 
 /**
- * The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. Parsing brings back
- * characters that JSON spells and the database cannot hold.
+ * Parses the final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. Parsing brings back
+ * characters that JSON escapes and the database cannot hold.
  */
 export function parseResponse(text: string, output_format: string): unknown {
   if (output_format !== 'json') return text;
@@ -178,8 +184,8 @@ interface DeltaJoiner {
 }
 
 /**
- * Text in pieces as it will be on record: what it emits, put together, is `storable` of everything pushed, put together. Half a
- * character at the end of a piece waits for its other half. Throws `OutsideRefused` when the whole becomes longer than a reply may be.
+ * Emits text in pieces as it will be on record: the emitted pieces, joined, equal `storable` of all pushed pieces, joined. Half a
+ * character at the end of a piece waits for its other half. Throws `OutsideRefused` when the whole exceeds the longest reply.
  */
 export function deltaJoiner(emit: (delta: string) => void): DeltaJoiner {
   let half = '';

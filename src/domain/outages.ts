@@ -1,6 +1,6 @@
-/** A state of the installation, not a fault of a run or request: whatever it stopped is tried again. */
+/** A state of the installation, not a fault of a run or request: anything that it stopped is tried again. */
 export interface Outage {
-  /** Stable, for machines. */
+  /** The stable code for machines. */
   code:
     | 'database_unavailable'
     | 'too_many_connections'
@@ -10,15 +10,15 @@ export interface Outage {
     | 'too_many_processes'
     | 'engine_unavailable'
     | 'object_store_unavailable';
-  /** For people: what is missing and which setting is concerned, without what any statement held. */
+  /** A sentence for people: what is missing and which setting is concerned, without the content of any statement. */
   sentence: string;
 }
 
 const MARK = Symbol('outage');
 
 /**
- * A peer of the installation could not serve. Only the one place through which a peer is reached throws it, so that nobody after it has to
- * recognise a failure by its code.
+ * A peer of the installation could not serve. Only the one place through which a peer is reached throws it, so that no code after
+ * it has to recognise a failure by its code.
  */
 export class OutageError extends Error {
   override readonly name: string = 'OutageError';
@@ -37,11 +37,11 @@ export class OutageError extends Error {
   }
 }
 
-/** Marks an error that a peer which cannot serve is the reason for. */
+/** Marks an error as caused by a peer that cannot serve. */
 export const asOutage = <E extends Error>(error: E, outage: Outage): E =>
   Object.defineProperty(error, MARK, { value: outage, enumerable: false });
 
-/** An attempt at several addresses has no message. */
+/** Formats the cause. An error about several attempted addresses has no message, so theirs are joined. */
 function formatReason(cause: unknown, sentence: string): string {
   const text = cause instanceof AggregateError ? cause.errors.map(getMessage).join('; ') : getMessage(cause);
   return text && !sentence.includes(text) ? `: ${text}` : '';
@@ -67,11 +67,14 @@ const TRANSACTION: Outage = {
   sentence: 'The database did not begin or end a transaction in time',
 };
 
-/** What this machine lacks. It has no one place that reports it: every system call may. */
+/** The outages of this machine by error code. No single place reports them: every system call may. */
 const MACHINE: Record<string, Outage> = { ENOSPC: DISK, EDQUOT: DISK, ENOMEM: MEMORY, EMFILE: FILES, ENFILE: FILES };
 const LACKS = new Set<Outage | null>([...Object.values(MACHINE), PROCESSES]);
 
-/** What Prisma itself throws: about its connection, and about transactions that did not begin or end. The rest comes through the pool. */
+/**
+ * Matches the errors that Prisma itself throws: about its connection, and about transactions that did not begin or end. The rest
+ * is thrown by the pool.
+ */
 const OF_PRISMA = /^P1\d{3}$|^P20(?:24|28|34|37)$/;
 
 interface Facts {
@@ -82,10 +85,10 @@ interface Facts {
   meta?: { outage?: unknown };
 }
 
-/** The causes of an error may go round in a circle. */
+/** The search depth: the causes of an error may be circular. */
 const DEEPEST = 20;
 
-/** What an error, or one of its causes, says about the installation. Null: it is about something else. */
+/** Returns the outage that an error, or one of its causes, reports; null if it is about something else. */
 export function findOutage(error: unknown, depth = 0): Outage | null {
   if (typeof error !== 'object' || error === null || depth > DEEPEST) return null;
   const { [MARK]: marked, code, syscall, cause, meta } = error as Facts;
@@ -95,8 +98,8 @@ export function findOutage(error: unknown, depth = 0): Outage | null {
 }
 
 /**
- * The same error, unless this machine lacks something: then one that says what, and which place has no room, without the path that a single
- * call has used.
+ * Returns the same error, unless this machine lacks something: then one that names what is missing, and which place has no room,
+ * without the path that a single call has used.
  */
 export function asLack(error: unknown, place?: string): unknown {
   const lack = findOutage(error);
@@ -109,9 +112,9 @@ export function asLack(error: unknown, place?: string): unknown {
 
 function findOutageByCode(code: unknown, syscall: unknown): Outage | null {
   if (typeof code !== 'string') return null;
-  // From any other call it only means that there is nothing to read yet.
+  // From any other call, EAGAIN only means that there is nothing to read yet.
   if (code === 'EAGAIN' && typeof syscall === 'string' && syscall.startsWith('spawn')) return PROCESSES;
-  // Errors come from anywhere: one may be called `constructor`.
+  // An error may come from anywhere, so its code may be `constructor`.
   if (Object.hasOwn(MACHINE, code)) return MACHINE[code] as Outage;
   return OF_PRISMA.test(code) ? TRANSACTION : null;
 }

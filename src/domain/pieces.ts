@@ -1,4 +1,7 @@
-/** Of one delta event. A page of the record holds several, which readers share; text that collected while the database was slow fills more. */
+/**
+ * The most characters of one delta event. A page of the record holds several, which readers share; text that collected while the
+ * database was slow fills more.
+ */
 export const DELTA_CHARACTERS = 16 * 1024;
 
 /** Splits a text into pieces of so many characters, or of one more: both halves of a surrogate pair belong to one piece. */

@@ -2,10 +2,10 @@ import { isExactNumber } from './exact-json.ts';
 
 type Schema = Record<string, unknown>;
 
-/** Keywords that change nothing about what fits. */
+/** The keywords that do not affect whether a value fits. */
 const NOTES = new Set(['$schema', '$id', 'title', 'description', 'default', 'examples', 'deprecated', 'format']);
 
-/** How many parts a value, or a schema, may have. A check of many takes longer than it saves. */
+/** The most parts of a value or a schema. A check of more takes longer than it saves. */
 const MOST_PARTS = 1_000;
 
 function hasFewParts(value: unknown): boolean {
@@ -14,7 +14,7 @@ function hasFewParts(value: unknown): boolean {
     left -= 1;
     if (left < 0) return false;
     if (typeof part !== 'object' || part === null) return true;
-    // Ends early, which a list of all names would not.
+    // The loop ends early, which a list of all names would not.
     for (const name in part) if (!countParts((part as Schema)[name])) return false;
     return true;
   };
@@ -31,7 +31,7 @@ const TYPES: Record<string, (value: unknown) => boolean> = {
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value),
 };
 
-/** What each of these keywords asks of a value. `fits` applies another schema to a part of it. */
+/** The check of one keyword's value (`asked`) against a value. `fits` applies another schema to a part of it. */
 type Rule = (asked: unknown, value: unknown, fits: (schema: unknown, part: unknown) => boolean, schema: Schema) => boolean;
 
 const listFields = (value: unknown): [string, unknown][] => (TYPES.object!(value) ? Object.entries(value as object) : []);
@@ -54,8 +54,8 @@ const RULES: Record<string, Rule> = {
 };
 
 /**
- * Whether a value fits a JSON Schema as it is, without a conversion. Takes little time whatever they are: it knows only the plain
- * keywords, and looks only at few parts. False: it may fit nevertheless, and has to be checked by a validator.
+ * True if a value fits a JSON Schema as it is, without a conversion. Takes little time for any input: it knows only the plain
+ * keywords, and checks only few parts. False: it may fit nevertheless, and has to be checked by a validator.
  */
 export function fitsPlainly(schema: unknown, value: unknown): boolean {
   const fits = (of: unknown, part: unknown): boolean =>

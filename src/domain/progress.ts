@@ -8,7 +8,7 @@ export interface TodoItem {
 
 const STATUSES = ['not-started', 'in-progress', 'done'];
 
-/** Reads a model's to-do list, as it can be stored; null when it is not one. `completed` is read as `done`. */
+/** Parses a model's to-do list into its storable form; null if it is not one. `completed` is read as `done`. */
 export function parseTodos(value: unknown): TodoItem[] | null {
   if (!Array.isArray(value)) return null;
   const todos: TodoItem[] = [];

@@ -1,34 +1,37 @@
-/** How an endpoint's requests differ from those of OpenAI. */
+/** The differences between an endpoint's requests and those of OpenAI. */
 export interface Dialect {
-  /** The field that limits the output. */
+  /** The name of the field that limits the output. */
   max_tokens: 'max_tokens' | 'max_completion_tokens';
-  /** Whether usage must be asked for in a stream. Vendors that always send it may refuse the question. */
+  /** True if a stream reports usage only on request. Vendors that always send it may reject the option. */
   asks_usage: boolean;
-  /** Nine letters or digits as the id of a call; no message of a user right after a result; no field of other vendors. */
+  /**
+   * True if call ids must be nine letters or digits, a user's message must not follow a result directly, and other vendors'
+   * fields are rejected.
+   */
   strict_calls: boolean;
-  /** Calls must come back with the signature they came with, also calls that another model made. */
+  /** True if calls must be sent back with the signature they came with, also calls that another model made. */
   signed_calls: boolean;
 }
 
-/** What is known of a vendor: enough to fill in a provider. */
+/** A vendor's known properties: enough to fill in a provider. */
 interface VendorPreset {
   id: string;
   name: string;
   provider_type: 'openai' | 'openai_compatible' | 'anthropic_messages';
-  /** Null: the vendor's own address. */
+  /** The address; null: the vendor's own. */
   base_url: string | null;
-  /** What kind of key it takes, and where people get it; null: none is needed. */
+  /** The kind of key it takes, and where people get it; null: none is needed. */
   key_hint: string | null;
   /** A model to begin with. */
   model_example: string;
-  /** What the vendor refuses or names differently, a sentence each. */
+  /** The features that the vendor rejects or names differently, one sentence each. */
   differences: string[];
   docs_url: string;
 }
 
 interface KnownVendor extends VendorPreset {
   dialect: Partial<Dialect>;
-  /** Its name in the table of known models, which has its list prices; null: not in it. */
+  /** The vendor's name in the table of known models, which has its list prices; null: it is not in the table. */
   catalogue: string | null;
 }
 
@@ -156,7 +159,7 @@ interface Endpoint {
   base_url: string | null;
 }
 
-/** The vendor whose own address this is. The Region of Bedrock is part of its host. */
+/** Finds the vendor that owns this address. The Region of Bedrock is part of its host. */
 const findVendor = ({ provider_type, base_url }: Endpoint): KnownVendor | undefined =>
   VENDORS.find((vendor) =>
     base_url === null
@@ -166,13 +169,13 @@ const findVendor = ({ provider_type, base_url }: Endpoint): KnownVendor | undefi
 
 const toVendorHost = (url: string) => URL.parse(url)?.host.replace(/^bedrock-runtime\.[^.]+\./, 'bedrock-runtime.');
 
-/** Models of this family check ids and order wherever they are served. */
+/** Matches the models that check ids and order at every endpoint that serves them. */
 const STRICT_MODELS = /(^|\/)(open-)?(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i;
 
-/** From its third generation on. */
+/** Matches Gemini from its third generation on. */
 const SIGNING_MODELS = /^(models\/)?gemini-([3-9]|[1-9]\d)/i;
 
-/** How the endpoint wants requests for a model. Null: the default runtime. */
+/** Returns the request format that the endpoint expects for a model; without a provider, that of the default runtime. */
 export function getDialect(provider: Endpoint | null, model: string): Dialect {
   if (!provider) return COMPATIBLE;
   const native = provider.provider_type === 'openai' || provider.provider_type === 'azure_openai';
@@ -185,7 +188,10 @@ export function getDialect(provider: Endpoint | null, model: string): Dialect {
   };
 }
 
-/** The name of a provider's vendor in the table of known models, if its list prices hold: the provider is the vendor itself. */
+/**
+ * Returns the name of a provider's vendor in the table of known models; null unless its list prices apply, because the provider
+ * is the vendor itself.
+ */
 export function findCatalogue(provider: Endpoint): string | null {
   if (provider.base_url === null && provider.provider_type === 'anthropic') return 'anthropic';
   return findVendor(provider)?.catalogue ?? null;

@@ -39,15 +39,15 @@ export type QuestionField = Described &
       }
   );
 
-/** What an MCP server asks a person while it runs a tool. */
+/** The form that an MCP server asks a person to fill in while it runs a tool. */
 export interface FormQuestion {
   message: string;
-  /** `host` is null for a command. */
+  /** The server that asks; `host` is null for a command. */
   asked_by: { server: string; host: string | null };
   schema: { properties: Record<string, QuestionField>; required?: string[] | undefined };
 }
 
-/** The question is not put to a person; the message is the reason. */
+/** Thrown for a question that is not put to a person; the message is the reason. */
 export class QuestionRefused extends Error {
   override readonly name = 'QuestionRefused';
 }
@@ -58,23 +58,23 @@ export type AnswerValue = string | number | boolean | string[];
 
 export interface Answer {
   action: (typeof ANSWER_ACTIONS)[number];
-  /** Of `accept`: the fields by name. */
+  /** The fields by name, if the answer is `accept`. */
   content?: Record<string, AnswerValue> | undefined;
 }
 
-/** Where a question of a call stands in the record. */
+/** A question of a call as it is on record. */
 export interface OpenQuestion extends FormQuestion {
   id: string;
-  /** Equal for equal questions. */
+  /** A key that is equal for equal questions. */
   key: string;
   asked_at: string;
-  /** When it is answered with `cancel`, if nobody has answered it. */
+  /** The time at which it is answered with `cancel`, if nobody has answered it. */
   expires_at: string;
 }
 
 export interface GivenAnswer extends Answer {
   question_id: string;
-  /** Of the question. */
+  /** The key of the question. */
   key: string;
 }
 
@@ -82,12 +82,12 @@ const MESSAGE_CHARACTERS = 4_000;
 const MOST_FIELDS = 30;
 const FIELD_NAME_CHARACTERS = 100;
 const SCHEMA_CHARACTERS = 32 * 1_024;
-/** How many questions one call may ask. */
+/** The number of questions that one call may ask. */
 export const MOST_QUESTIONS = 20;
-/** The longest text in an answer. */
+/** The longest text in an answer, in characters. */
 const ANSWER_CHARACTERS = 16 * 1_024;
 
-/** Why a question is not put to a person; null if it is. */
+/** Returns the reason a question is not put to a person; null if it is. */
 export function questionFault({ message, schema }: Omit<FormQuestion, 'asked_by'>): string | null {
   const names = Object.keys(schema.properties);
   if (message.length > MESSAGE_CHARACTERS) return `its message has more than ${MESSAGE_CHARACTERS} characters`;
@@ -99,7 +99,7 @@ export function questionFault({ message, schema }: Omit<FormQuestion, 'asked_by'
   return unknown === undefined ? null : `it requires ${JSON.stringify(unknown)}, which is not among its fields`;
 }
 
-/** Values and titles that a field offers; null if it takes any. */
+/** Returns the values and titles that a field offers; null if it takes any value. */
 export function findChoices(field: QuestionField): { value: string; label: string }[] | null {
   if (field.type === 'array') return toChoices(field.items.anyOf, field.items.enum);
   return field.type === 'string' ? toChoices(field.oneOf, field.enum, field.enumNames) : null;
@@ -110,7 +110,7 @@ function toChoices(titled?: Choice[], values?: string[], names: string[] = []) {
   return values?.map((value, index) => ({ value, label: names[index] ?? value })) ?? null;
 }
 
-/** What is wrong with the fields of an answer, by field. */
+/** Returns the faults of an answer, by field. */
 export function answerFaults(
   { properties, required = [] }: FormQuestion['schema'],
   content: Record<string, unknown>,
@@ -174,7 +174,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MOMENT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
-/** A date that exists: the 30th of February becomes another day when it is read. */
+/** True for a date that exists: the 30th of February becomes another day when it is parsed. */
 function isDay(text: string): boolean {
   if (!DAY.test(text)) return false;
   const at = new Date(`${text}T00:00:00Z`);

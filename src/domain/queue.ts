@@ -1,4 +1,4 @@
-/** Lets a limited number pass at a time, in the order of arrival. */
+/** A gate that lets a limited number pass at a time, in the order of arrival. */
 interface CallGate {
   /** Resolves with the function that lets the next one in; rejects with the signal's reason. */
   enter(signal: AbortSignal): Promise<() => void>;

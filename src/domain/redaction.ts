@@ -2,20 +2,20 @@ import { isExactNumber, parseExact } from './exact-json.ts';
 import { secretSpellings } from './spellings.ts';
 
 const MARK = '[redacted]';
-/** A cut-off beginning of a secret must have this length; a shorter match may be chance. */
+/** The least length of a cut-off beginning of a secret; a shorter match may be chance. */
 const SHORTEST_PIECE = 4;
 
 /** Removes secrets from texts. More secrets can be added at any time. */
 export interface Redactor {
   know(...values: string[]): void;
-  /** How many secrets were added to it, not counting those of its base. */
+  /** Returns the number of secrets that were added to it, not counting those of its base. */
   size(): number;
   text(input: string): string;
-  /** Every text of a value, keys included; errors in it stay errors. */
+  /** Redacts every text of a value, keys included; errors in it stay errors. */
   value<T>(input: T): T;
-  /** The result is still JSON, even if a secret looks like a number or like syntax. */
+  /** Redacts JSON. The result is still JSON, even if a secret looks like a number or like syntax. */
   json(input: string): string;
-  /** Output may have been cut in the middle of a secret; the first half is removed too. */
+  /** Redacts output that may have been cut in the middle of a secret; the first half is removed too. */
   output(input: string, bytes: number): string;
   /** Redacts an error and its causes in place, because its class must stay the same. */
   error<E>(error: E): E;
@@ -26,11 +26,11 @@ export interface Redactor {
 
 interface RedactedStream {
   push(piece: string): void;
-  /** The text is complete or was cut off: a possible first part of a secret is not shown. */
+  /** Ends the stream: the text is complete or was cut off. A possible first part of a secret is not shown. */
   end(how: { cut: boolean }): void;
 }
 
-/** `base` holds further secrets to redact. */
+/** Creates a redactor. `base` holds further secrets to redact. */
 export function redactor(values: Iterable<string> = [], base?: Redactor): Redactor {
   const secrets = new Set<string>();
   let index: Index | null = null;
@@ -68,10 +68,10 @@ export function redactor(values: Iterable<string> = [], base?: Redactor): Redact
   };
 }
 
-/** Spellings by their first two characters, the longest first. */
+/** The spellings by their first two characters, the longest first. */
 interface Index {
   spellings: Map<number, string[]>;
-  /** The first characters of those that are longer than one. */
+  /** The first characters of the spellings that are longer than one character. */
   firsts: Set<number>;
   longest: number;
 }
@@ -84,7 +84,7 @@ function buildIndex(secrets: Iterable<string>): Index {
   return { spellings: Map.groupBy(all, (spelling) => toIndexKey(spelling, 0)), firsts, longest: all[0]?.length ?? 0 };
 }
 
-/** The text without secrets. If more may follow, a possible beginning of a secret is returned as `rest`. */
+/** Returns the text without secrets. If more may follow, a possible beginning of a secret is returned as `rest`. */
 function replaceSecrets(input: string, indexes: readonly Index[], more: boolean): { out: string; rest: string } {
   if (indexes.length === 0) return { out: input, rest: '' };
   const held = more ? findPartialSecret(input, indexes) : input.length;
@@ -103,7 +103,7 @@ function replaceSecrets(input: string, indexes: readonly Index[], more: boolean)
   return { out: out + input.slice(copied, end), rest: input.slice(end) };
 }
 
-/** How long the longest secret is that begins here. */
+/** Returns the length of the longest secret that begins at this index. */
 function measureSecret(input: string, at: number, indexes: readonly Index[]): number {
   const key = toIndexKey(input, at);
   let length = 0;
@@ -114,7 +114,7 @@ function measureSecret(input: string, at: number, indexes: readonly Index[]): nu
   return length;
 }
 
-/** The index from which the end of a text may be the beginning of a secret. */
+/** Returns the index from which the end of a text may be the beginning of a secret. */
 function findPartialSecret(input: string, indexes: readonly Index[]): number {
   const longest = Math.max(...indexes.map((index) => index.longest));
   for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1)
@@ -122,7 +122,7 @@ function findPartialSecret(input: string, indexes: readonly Index[]): number {
   return input.length;
 }
 
-/** Every token of every stream is asked this for each of its characters: most are answered by the first one. */
+/** True if a secret may begin here. It runs for each character of every stream, so the first character decides most cases. */
 function isSecretStart(input: string, at: number, indexes: readonly Index[]): boolean {
   const first = input.charCodeAt(at);
   if (!indexes.some(({ firsts }) => firsts.has(first))) return false;

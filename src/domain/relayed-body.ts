@@ -1,7 +1,7 @@
 type Body = ReadableStream<Uint8Array>;
 type Read = { done: true; value?: undefined } | { done: false; value: Uint8Array };
 
-/** The bytes of a body, for one reader. `cancel` says that no more are wanted. */
+/** The bytes of a body, for one reader. `cancel` stops the source. */
 export interface ByteSource {
   read(): Promise<Read>;
   cancel(reason?: unknown): Promise<void>;
@@ -11,7 +11,7 @@ export interface ByteSource {
 const sources = new WeakMap<Body, ByteSource>();
 
 /**
- * Takes a body over from everybody else. A relayed body is read at its source: each stream in between would cost several times as much
+ * Takes the only reader of a body. A relayed body is read at its source: each stream in between would cost several times as much
  * as parsing a token. Keep the body while reading: the client that asked for it may have tied the end of the request to it.
  */
 export function takeSource(body: Body): ByteSource {
@@ -19,10 +19,10 @@ export function takeSource(body: Body): ByteSource {
   return sources.get(body) ?? reader;
 }
 
-/** The same body with another source. */
+/** Returns the same body with another source. */
 export const relayBody = (body: Body, relay: (source: ByteSource) => ByteSource): Body => toBody(relay(takeSource(body)));
 
-/** A body that reads its source no faster than its reader reads it. */
+/** Creates a body that reads its source no faster than its reader reads it. */
 export function toBody(source: ByteSource): Body {
   const body: Body = new ReadableStream<Uint8Array>(
     {

@@ -5,7 +5,7 @@ interface PostgresPlace {
   user: string;
   password: string;
   database: string;
-  /** Whether to use TLS, and whether the certificate must match the host. */
+  /** The TLS settings, and whether the certificate must match the host; null: no TLS. */
   tls: { verify: boolean } | null;
 }
 
@@ -21,7 +21,7 @@ const TLS: Record<string, PostgresPlace['tls']> = {
 };
 const SHAPE = 'postgres://user:password@host:5432/database?sslmode=require';
 
-/** Reads a `postgres://` URL. Throws a sentence, without the URL's secrets, for anything it does not support. */
+/** Parses a `postgres://` URL. Throws a sentence, without the URL's secrets, for anything it does not support. */
 export function postgresPlace(text: string): PostgresPlace {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw new Error(`Not the URL of a Postgres server; write ${SHAPE}`);
@@ -54,7 +54,7 @@ function parseTls({ searchParams }: URL): PostgresPlace['tls'] {
   return TLS[mode] ?? null;
 }
 
-/** A control character could start another connection parameter. */
+/** Decodes a part of the URL. Throws for control characters: one could start another connection parameter. */
 function decodePart(name: string, text: string): string {
   let value: string;
   try {
@@ -67,7 +67,7 @@ function decodePart(name: string, text: string): string {
   return value;
 }
 
-/** Reads the address of a Qdrant server, without a slash at the end. Throws a sentence for anything it does not support. */
+/** Parses the address of a Qdrant server, without a slash at the end. Throws a sentence for anything it does not support. */
 export function qdrantBase(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('Not an http or https URL');
@@ -80,8 +80,8 @@ const READERS: Record<string, (text: string) => unknown> = { vector_db: qdrantBa
 const TEMPLATES = /\{\{token:[\w.-]+\}\}/g;
 
 /**
- * What is wrong with the address of an external knowledge source, as far as it is known: an address that is masked, or is a
- * stored token as a whole, is checked when it is used.
+ * Returns the fault of an external knowledge source's address as far as it is known; null if there is none. An address that is
+ * masked, or is a stored token as a whole, is checked when it is used.
  */
 export function remoteAddressRefusal(source_type: string, url: unknown, mask: string): string | null {
   const read = READERS[source_type];
@@ -96,5 +96,5 @@ export function remoteAddressRefusal(source_type: string, url: unknown, mask: st
   }
 }
 
-/** A URL or path without the slashes at its end. The look-behind keeps the time in proportion to the length. */
+/** Returns a URL or path without the slashes at its end. The look-behind keeps the time in proportion to the length. */
 export const withoutSlashes = (url: string): string => url.replace(/(?<!\/)\/+$/, '');

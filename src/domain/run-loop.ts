@@ -1,39 +1,45 @@
-/** A tool call of a reply, by the id that the ledger keeps it under. */
+/** A tool call of a reply, by its id in the ledger. */
 export interface PlannedCall {
   call_id: string;
   name: string;
-  /** It takes milliseconds; absent: it may take long. */
+  /** Set if the call takes milliseconds; absent: it may take long. */
   brief?: true;
 }
 
-/** What one exchange with the model is asked to do, besides sending the transcript. */
+/** The options of one exchange with the model, besides sending the transcript. */
 export interface ExchangeOrder {
   step: number;
-  /** Tool calls made so far. */
+  /** The number of tool calls made so far. */
   turns: number;
-  /** Calls of the previous round that are answered with a denial. */
+  /** The calls of the previous round that are answered with a denial. */
   denied: string[];
-  /** Quote the goal after the tool results. */
+  /** True to quote the goal after the tool results. */
   remind: boolean;
-  /** Ask for the final answer, with no tools offered. */
+  /** True to ask for the final answer, with no tools offered. */
   tools_off: boolean;
-  /** An answer was rejected before. The next one that does not fit the output schema fails the run; absent: none was. */
+  /**
+   * Set if an answer was rejected before. The next one that does not fit the output schema fails the run; absent: none was
+   * rejected.
+   */
   repaired?: true;
 }
 
-/** The calls to make; none means that the final answer is in the transcript. `repair`: it was rejected, and the model is asked again. */
+/**
+ * The calls to make; none: the final answer is in the transcript. `repair`: the answer was rejected, and the model is asked
+ * again.
+ */
 export type ExchangeResult = PlannedCall[] | 'repair';
 
 export interface RunPorts {
   exchange(order: ExchangeOrder): Promise<ExchangeResult>;
-  /** Ends when the call's result is in the transcript. */
+  /** Resolves when the call's result is in the transcript. */
   act(call: PlannedCall): Promise<void>;
-  /** Whether the loop should stop here, to be resumed from the state it returns. */
+  /** Returns true if the loop should stop here, to be resumed from the state it returns. */
   renew(): boolean;
 }
 
 export interface RunRules {
-  /** Tool calls that may be made; further ones are denied. */
+  /** The number of tool calls that may be made; further ones are denied. */
   max_turns: number;
 }
 
@@ -43,22 +49,22 @@ export interface LoopState {
   turns: number;
   denied: string[];
   denied_rounds: number;
-  /** An answer was rejected; absent: none was. */
+  /** Set if an answer was rejected; absent: none was. */
   repaired?: true;
 }
 
 export interface LoopOutcome {
-  /** False when the loop stopped to be renewed. */
+  /** False if the loop stopped to be renewed. */
   ended: boolean;
   state: LoopState;
 }
 
 export const START: LoopState = { step: 1, turns: 0, denied: [], denied_rounds: 0 };
 
-/** Rounds with a denial before the model must answer without tools. */
+/** The number of rounds with a denial before the model must answer without tools. */
 const PATIENCE = 2;
 
-/** The agent loop: exchange, act, exchange again, until the model answers without calling a tool. */
+/** Runs the agent loop: exchange, act, exchange again, until the model answers without calling a tool. */
 export async function runLoop(ports: RunPorts, { max_turns }: RunRules, from: LoopState = START): Promise<LoopOutcome> {
   let state = from;
   while (true) {

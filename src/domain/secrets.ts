@@ -57,7 +57,7 @@ const queryName = (before: string) => {
 
 const afterFlag = (before: unknown) => typeof before === 'string' && namesSecret(/^--?([\w-]*)$/.exec(before)?.[1] ?? '');
 
-/** Names of stored tokens that a configuration refers to, each once. */
+/** Lists the names of stored tokens that a configuration refers to, each once. */
 export function listTokenNames(config: unknown): string[] {
   const names = new Set<string>();
   mapTexts(config, (text) => {

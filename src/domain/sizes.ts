@@ -16,7 +16,10 @@ const DAY_MS = 24 * 3_600_000;
 /** What happens within less time, such as a start, says nothing about a day. Samples are an hour apart. */
 const LEAST_MS = 0.5 * 3_600_000;
 
-/** By how many bytes a day a measure changes, from the first sample that has it to the last; null: they are not far enough apart. */
+/**
+ * Returns by how many bytes a day a measure changes, from the first sample that has it to the last; null if they are not far
+ * enough apart.
+ */
 export function changePerDay(samples: readonly SizeSample[], measure: Measure): number | null {
   const known = samples.flatMap(({ at, [measure]: bytes }) => (bytes === null ? [] : [{ time: Date.parse(at), bytes }]));
   const [first, last] = [known[0], known.at(-1)];
@@ -26,20 +29,20 @@ export function changePerDay(samples: readonly SizeSample[], measure: Measure): 
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** `1.4 GB`. */
+/** Formats bytes, such as `1.4 GB`. */
 export function bytesText(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, Math.abs(bytes))) / 3));
   const value = bytes / 1000 ** power;
   return `${power === 0 || Math.abs(value) >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`;
 }
 
-/** `12 MB more a day`. */
+/** Formats a change, such as `12 MB more a day`. */
 export function changeText(per_day: number | null): string {
   if (per_day === null) return 'growth unknown yet (it takes two hourly samples)';
   return `${bytesText(Math.abs(per_day))} ${per_day < 0 ? 'less' : 'more'} a day`;
 }
 
-/** When the disk is full at this rate; null: it is not getting fuller, or nobody knows. */
+/** Returns the days until the disk is full at this rate; null if it is not getting fuller, or the rate is unknown. */
 export function daysUntilFull(disk_free: number, change_per_day: number | null): number | null {
   return change_per_day === null || change_per_day >= 0 ? null : disk_free / -change_per_day;
 }

@@ -56,7 +56,7 @@ export interface TimedEvent {
 
 interface RunTimes {
   task: TimedTask;
-  /** In order, as are the calls and events. */
+  /** The steps in order, as are the calls and events. */
   steps: TimedStep[];
   calls: TimedCall[];
   events: TimedEvent[];
@@ -80,7 +80,7 @@ export const TIMED_LOGS = [
   'continuity_decided',
 ];
 
-/** The spans of a run in the order of its record, each one followed by those that belong to it. */
+/** Returns the spans of a run in the order of its record, each one followed by those that belong to it. */
 export function buildTimeline({ task, steps, calls, events }: RunTimes): TimelineSpan[] {
   const pauses = Map.groupBy(listPauses({ task, steps, calls, events }), ({ parent }) => parent);
   const callsByStep = Map.groupBy(calls, ({ step }) => step);
@@ -112,7 +112,7 @@ function modelSpan({ step, model, attempts, error, started_at, ended_at }: Timed
   };
 }
 
-/** The status of what the run was doing last: if the run has ended, that ended with it. */
+/** Returns the status of the span in progress: if the run has ended, the span ended with it. */
 function openStatus({ status }: TimedTask): TimelineSpan['status'] {
   if (isTerminal(status)) return status;
   return status === 'waiting' ? 'waiting' : 'running';
@@ -155,7 +155,7 @@ function findFirstStarts(events: readonly TimedEvent[]): Map<string, string> {
   return starts;
 }
 
-/** What ends a wait for a person. */
+/** The log event that ends each kind of wait for a person. */
 const DECIDED: Record<string, string> = {
   approval_requested: 'approval_decided',
   reconciliation_requested: 'reconciliation_decided',
@@ -215,7 +215,7 @@ function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTa
   };
 }
 
-/** What all pauses have in common; one without a call or step belongs to the step in progress. */
+/** Returns the fields that all pauses have in common; a pause without a call or step belongs to the step in progress. */
 function toPauseBase({ seq, data, timestamp }: TimedEvent, steps: readonly TimedStep[], task: TimedTask) {
   const call_id = typeof data.call_id === 'string' ? data.call_id : null;
   const current_step = steps.findLast(({ started_at }) => started_at <= timestamp)?.step ?? 0;
@@ -232,7 +232,7 @@ function toPauseBase({ seq, data, timestamp }: TimedEvent, steps: readonly Timed
   };
 }
 
-/** How long the run was in the status `waiting`, of the time from its start to `until`. */
+/** Sums how long the run was in the status `waiting`, from its start to `until`, in milliseconds. */
 export function sumWaitingMs(changes: readonly Pick<TimedEvent, 'data' | 'timestamp'>[], until: Date): number {
   return changes.reduce((sum, { data, timestamp }, index) => {
     if (data.status !== 'waiting') return sum;

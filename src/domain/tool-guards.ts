@@ -11,10 +11,10 @@ type ToolKind = 'builtin' | 'custom' | 'mcp' | 'definition' | 'hosted' | 'client
 
 export const toolIdentity = (kind: ToolKind, ...own: string[]): ToolIdentity => [kind, ...own].join(':');
 
-/** What an offered tool is, whatever the model calls it. */
+/** The identity of an offered tool, whatever the model calls it. */
 export interface ToolOrigin {
   tool: ToolIdentity;
-  /** Every name that a guard can list for it. */
+  /** Every name that a guard can list for the tool. */
   names: string[];
 }
 
@@ -22,7 +22,7 @@ export interface ToolOrigin {
 export interface AgentTool {
   tool: ToolIdentity;
   own: string;
-  /** Distinguishes it from another tool of that name. */
+  /** The prefix that distinguishes the tool from another one of that name. */
   prefix: string;
 }
 
@@ -40,7 +40,7 @@ export const PREFIXES = {
   client: 'client',
 } as const;
 
-/** The tools behind identities. Those of a source that was deleted are missing. */
+/** Returns the tools behind identities. Those of a source that was deleted are missing. */
 export function resolveTools(identities: readonly ToolIdentity[], { custom, mcp }: PresentNames): Map<ToolIdentity, AgentTool> {
   const found = identities.flatMap((tool): AgentTool[] => {
     const [kind = '', first = '', ...rest] = tool.split(':');
@@ -58,7 +58,7 @@ export const namesOfTool = ({ own, prefix }: Pick<AgentTool, 'own' | 'prefix'>):
   ...new Set([own, modelName(own), prefixName(prefix, modelName(own))]),
 ];
 
-/** Whether a listed name means this tool: its own name, or one under which a run may offer it. */
+/** True if a listed name means this tool: its own name, or one under which a run may offer it. */
 export const fitsTool = (name: string, tool: AgentTool): boolean =>
   namesOfTool(tool).includes(name) || isNumbered(name, prefixName(tool.prefix, modelName(tool.own)));
 
@@ -68,13 +68,16 @@ export interface ApprovalGuard {
   tool: ToolIdentity | null;
 }
 
-/** What an agent has of its guards in the database. */
+/** An agent's guards as the database has them. */
 export interface StoredGuards {
   approval_tools: readonly string[];
   approval_guards?: readonly ApprovalGuard[] | null;
 }
 
-/** All guards of an agent. A listed name without a pin, such as one of an MCP server that has not been listed yet, is a guard as well. */
+/**
+ * Lists all guards of an agent. A listed name without a pin, such as one of an MCP server that has not been listed yet, is a
+ * guard as well.
+ */
 export function listGuards({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
   const pinned = approval_guards ?? [];
   const bare = approval_tools.filter((name) => !pinned.some((guard) => guard.name === name));
@@ -85,14 +88,14 @@ export const listGuardedTools = (guards: readonly ApprovalGuard[]): ToolIdentity
   ...new Set(guards.flatMap(({ tool }) => tool ?? [])),
 ];
 
-/** The name under which a guard is shown: the listed one as long as it fits, else the tool's present one. */
+/** Returns the name under which a guard is shown: the listed one as long as it fits, otherwise the tool's present one. */
 function getGuardName({ name, tool }: ApprovalGuard, known: ReadonlyMap<ToolIdentity, AgentTool>): string {
   const found = tool === null ? undefined : known.get(tool);
   if (!found || fitsTool(name, found)) return name;
   return found.tool.startsWith('mcp:') ? prefixName(found.prefix, modelName(found.own)) : found.own;
 }
 
-/** The names of all guards, each once. */
+/** Lists the names of all guards, each once. */
 export const listGuardNames = (guards: readonly ApprovalGuard[], known: ReadonlyMap<ToolIdentity, AgentTool>): string[] => [
   ...new Set(guards.map((guard) => getGuardName(guard, known))),
 ];
@@ -102,7 +105,7 @@ interface Pinning {
   before: readonly ApprovalGuard[];
   /** The tools of the agent. */
   tools: readonly AgentTool[];
-  /** Those, and the ones that `before` is pinned to. */
+  /** The agent's tools, and those that `before` is pinned to. */
   known: ReadonlyMap<ToolIdentity, AgentTool>;
 }
 
@@ -110,7 +113,7 @@ export interface PinnedGuards {
   guards: ApprovalGuard[];
   /** Names that fit none of the agent's tools. */
   unfit: string[];
-  /** Of these, the names that the agent did not have before. */
+  /** Those of `unfit` that the agent did not have before. */
   added: string[];
 }
 
@@ -139,7 +142,7 @@ export interface RunGuards {
   approve_effects?: ToolEffect[];
 }
 
-/** What a run of the agent is pinned with. */
+/** Returns the guards that a run of the agent is pinned with. */
 export function runGuards(agent: StoredGuards & { approve_effects?: readonly string[] | null }, names: PresentNames): RunGuards {
   const guards = listGuards(agent);
   const guarded_tools = listGuardedTools(guards);
@@ -159,7 +162,10 @@ interface Offered {
   origin?: ToolOrigin;
 }
 
-/** Whether a call of this tool waits: for a person, or for the client that executes it. A tool of unknown effect counts as a write. */
+/**
+ * True if a call of this tool waits: for a person, or for the client that executes it. A tool of unknown effect counts as a
+ * write.
+ */
 export function asksFirst(
   { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards,
   { name, effect = 'write', origin }: Offered,

@@ -51,13 +51,13 @@ export const NOT_CALLED = 'The run ended before this tool was called.';
 export const formatReminder = (prompt: string) =>
   `Reminder: more than half of the allowed tool calls are used. The goal is: ${[...prompt].slice(0, GOAL_CHARACTERS).join('')}`;
 
-/** Perdura's id of a call: stable, unique in the task and short, independent of the model's id. */
+/** Returns Perdura's id of a call: stable, unique in the task and short, independent of the model's id. */
 export const toCallId = (step: number, index: number) => `${step}-${index + 1}`;
 
-/** Text that the database can hold: without null characters and halves of surrogate pairs. */
+/** Returns text that the database can hold: without null characters and halves of surrogate pairs. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 
-/** An answer that should be JSON, without a code fence around it. */
+/** Returns an answer that should be JSON, without a code fence around it. */
 export function withoutFence(text: string): string {
   const fenced = text.trim();
   const opening = /^```(?:json)?\s*\n/.exec(fenced)?.[0];

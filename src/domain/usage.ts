@@ -1,6 +1,6 @@
 import type { ModelPrice, ModelPrices } from './definition.ts';
 
-/** Usage tokens of one exchange; `total_in` includes what was read from the provider's cache. */
+/** The token usage of one exchange; `total_in` includes what was read from the provider's cache. */
 export interface ExchangeUsage {
   total_in: number;
   total_out: number;
@@ -8,7 +8,7 @@ export interface ExchangeUsage {
   cache_write: number;
 }
 
-/** What several answers of one exchange used. */
+/** Returns the usage of several answers of one exchange. */
 export const sumOf = (one: ExchangeUsage, more: ExchangeUsage): ExchangeUsage => ({
   total_in: one.total_in + more.total_in,
   total_out: one.total_out + more.total_out,
@@ -28,10 +28,10 @@ export interface Usage extends ExchangeUsage {
   premium_requests: number;
 }
 
-/** A run counts up to as many tokens of a kind; its cost has no such limit. */
+/** The most tokens of a kind that a run counts; its cost has no such limit. */
 export const MOST_COUNTED = 2_147_483_647;
 
-/** What a run has used of its budget of tokens. A count that has reached its end may stand for any number. */
+/** Returns the tokens that a run has used of its budget. A count that has reached its maximum may stand for any number. */
 export const sumTokens = ({ total_in, total_out }: Pick<Usage, 'total_in' | 'total_out'>): number =>
   Math.max(total_in, total_out) < MOST_COUNTED ? total_in + total_out : Number.POSITIVE_INFINITY;
 
@@ -47,7 +47,7 @@ const PER_MILLION = 1_000_000;
 export const findPrice = (names: readonly (string | null)[], prices: ModelPrices): ModelPrice | undefined =>
   prices[names.find((name) => name !== null && Object.hasOwn(prices, name)) ?? '*'];
 
-/** US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `findPrice`. */
+/** Returns the US dollars for one exchange; 0 if the table has no price for the model. `names`: as for `findPrice`. */
 export function calculateCost(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
   const price = findPrice(names, prices);
   if (!price) return 0;
@@ -61,16 +61,16 @@ export function calculateCost(usage: ExchangeUsage, names: readonly (string | nu
   return Number.isFinite(dollars) && dollars > 0 ? dollars / PER_MILLION : 0;
 }
 
-/** What an answer cost; `asked` is the model that was asked for. */
+/** Returns the usage and cost of an answer; `asked` is the model that was asked for. */
 export const toUsage = ({ model, usage }: Answered, { asked, prices }: { asked: string | null; prices: ModelPrices }): Usage => ({
   ...usage,
   cost: calculateCost(usage, [model, asked], prices),
   premium_requests: 0,
 });
 
-/** What an exchange has used so far, and how much text it had sent when its endpoint last reported usage. */
+/** The usage of an exchange so far, and the text that it sent after its endpoint last reported usage. */
 export interface UsageSoFar {
-  /** About how many tokens the request has. */
+  /** The estimated tokens of the request. */
   sent: number;
   /** Null: the endpoint has reported nothing. */
   reported: Answered | null;
@@ -78,7 +78,7 @@ export interface UsageSoFar {
   unreported: string;
 }
 
-/** The usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
+/** Returns the usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
 export function usageSoFar({ sent, reported, unreported }: UsageSoFar, estimateTokens: (text: string) => number) {
   const known = reported?.usage ?? { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
   const total_in = known.total_in > 0 ? known.total_in : sent;
@@ -89,7 +89,7 @@ export function usageSoFar({ sent, reported, unreported }: UsageSoFar, estimateT
 
 const addCapped = (sum: number, more: number) => Math.min(sum + more, MOST_COUNTED);
 
-/** As the database adds them. */
+/** Adds usage in the same way as the database. */
 export const addUsage = (sum: Usage, more: Usage): Usage => ({
   total_in: addCapped(sum.total_in, more.total_in),
   total_out: addCapped(sum.total_out, more.total_out),

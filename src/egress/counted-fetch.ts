@@ -3,7 +3,7 @@ import { type ByteSource, relayBody } from '../domain/relayed-body.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** How many bytes of a response are read, counted after decompression. */
+/** The most bytes of a response that are read, counted after decompression. */
 export interface ByteLimits {
   /** The unit that is parsed at once: one event of an event stream, or the whole of any other body. */
   message: number;
@@ -78,7 +78,7 @@ function limitBytes(most: number, what: string): Admission {
 
 const LINE_FEED = 10;
 
-/** Events end with an empty line. */
+/** Admits bytes event by event; events end with an empty line. */
 function limitEventBytes(most: number): Admission {
   let event = 0;
   let line = 0;

@@ -11,7 +11,7 @@ export interface DialTarget {
 
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** The message is for users: it names the requested host and none of its resolved addresses. */
+/** Thrown for a denied address. The message is for users: it names the requested host and none of its resolved addresses. */
 export class EgressDenied extends Error {}
 
 interface DialOptions {
@@ -23,7 +23,10 @@ const TIMEOUT_MS = 10_000;
 /** How long one address may take before the next is tried; the last one gets the remaining time. */
 const ATTEMPT_MS = 500;
 
-/** The allowed addresses of a name, in the resolver's order. Throws `EgressDenied` if there is none, or the resolver's error. */
+/**
+ * Returns the allowed addresses of a name, in the resolver's order. Throws `EgressDenied` if there is none, or the resolver's
+ * error.
+ */
 export async function resolveAllowedAddresses(
   target: DialTarget,
   rules: EgressRules,
@@ -74,7 +77,7 @@ export async function dialEgress(
   }
 }
 
-/** For clients that dial themselves: the first allowed address of a name that accepts a connection. */
+/** Returns the first allowed address of a name that accepts a connection, for clients that dial themselves. */
 export async function findAnsweringAddress(target: DialTarget, rules: EgressRules): Promise<string> {
   const addresses = await resolveAllowedAddresses(target, rules);
   if (addresses.length === 1) return addresses[0]!.address;

@@ -49,7 +49,10 @@ export function createGuardedFetch(
   return { rules, fetch: limitFetchBytes(followRedirects(requestFetch(dispatcher)), limits), close: () => agent.destroy() };
 }
 
-/** An event stream may be silent for as long as its reader waits, as when an MCP server asks a person. Readers have limits. */
+/**
+ * Disables the read timeout of event streams: a stream may be silent as long as its reader waits, as when an MCP server asks a
+ * person. Readers have limits.
+ */
 const patientWithStreams: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const { accept } = options.headers as Record<string, unknown>;
   return dispatch(String(accept).includes('text/event-stream') ? { ...options, bodyTimeout: 0 } : options, handler);
@@ -83,7 +86,7 @@ type Handler = Dispatcher.DispatchHandler;
 /** The TLS server name: the requested host name; none for an IP address. */
 const toServerName = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
-/** Whether a request failed because it was denied, at any depth of the cause chain. */
+/** True if a request failed because it was denied, at any depth of the cause chain. */
 export function isDenied(error: unknown): boolean {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if ((inner as NodeJS.ErrnoException).code === EGRESS_DENIED) return true;

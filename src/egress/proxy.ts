@@ -91,7 +91,7 @@ interface Desk {
   dial(target: DialTarget): Promise<Socket>;
 }
 
-/** The connections of the pass that a request presents, or null. */
+/** Returns the connections of the pass that a request presents, or null. */
 function pass(incoming: IncomingMessage, passes: Desk['passes']): Set<Duplex> | null {
   const [scheme, credentials = ''] = (incoming.headers['proxy-authorization'] ?? '').split(' ');
   const [, token = ''] = scheme?.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString().split(':') : [];
@@ -120,7 +120,7 @@ function proxyRefusal(reason: unknown): Refusal {
   return { status: 502, text: `The connection could not be made: ${(reason as NodeJS.ErrnoException).code ?? 'failed'}` };
 }
 
-/** `CONNECT host:port`, for TLS and everything else. */
+/** Serves `CONNECT host:port`, for TLS and everything else. */
 async function tunnel(incoming: IncomingMessage, client: Duplex, { passes, dial, head }: Desk & { head: Buffer }): Promise<void> {
   client.on('error', () => {});
   const refuse = ({ status, text }: Refusal) =>
@@ -151,7 +151,7 @@ function join(client: Duplex, upstream: Socket): void {
   client.pipe(upstream);
 }
 
-/** `GET http://host/path`, the proxy form of plain HTTP. */
+/** Serves `GET http://host/path`, the proxy form of plain HTTP. */
 async function relay(incoming: IncomingMessage, outgoing: ServerResponse, { passes, dial }: Desk): Promise<void> {
   const refuse = ({ status, text }: Refusal) => {
     if (outgoing.headersSent) outgoing.destroy();

@@ -10,10 +10,10 @@ type Answer = Dispatcher.ResponseData;
 
 const DEFAULTS = { accept: '*/*', 'accept-encoding': 'br, gzip', 'user-agent': 'perdura' };
 const TEXT = 'text/plain;charset=UTF-8';
-/** Of answers without a body. */
+/** The statuses of answers without a body. */
 const BARE = new Set([204, 205, 304]);
 const LARGEST_STATUS = 599;
-/** What a `Response` takes as the text of its status. */
+/** The status texts that a `Response` accepts. */
 const REASON = /^[\t\x20-\x7e]*$/;
 
 /** A missing end is tolerated, as browsers do: an empty body has none. */
@@ -50,7 +50,7 @@ export function requestFetch(dispatcher: Dispatcher): Fetch {
   };
 }
 
-/** As it is asked: without what is behind `#`. */
+/** Returns the URL to request: the address without its fragment. */
 function toRequestUrl(address: string | URL): string {
   const url = new URL(address);
   if (!/^https?:$/.test(url.protocol)) throw new Misshapen(`an address of ${url.protocol} is not asked`);
@@ -89,7 +89,7 @@ function toResponse(
 const toHeaders = (headers: Answer['headers']): [string, string][] =>
   Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]));
 
-/** The body itself if one of its packings is not known. */
+/** Returns the unpacked body; the body itself if one of its encodings is unknown. */
 function unpack(body: Readable, packings: string | string[] | undefined): Readable {
   if (packings === undefined) return body;
   const names = String(packings)

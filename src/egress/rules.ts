@@ -12,7 +12,7 @@ interface EgressTarget {
 /** `own`: one of Perdura's own ports on this machine; only an allow list entry with exactly that port opens it. */
 type Judgement = 'allowed' | 'denied' | 'own';
 
-/** Whether a connection may be made. */
+/** Decides if a connection may be made. */
 export type EgressRules = (target: EgressTarget) => Judgement;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -40,7 +40,10 @@ export function egressRules(allow: readonly string[] = [], own_ports: ReadonlySe
   };
 }
 
-/** Null for anything but a plain address, including short, octal and hex IPv4 forms and zone ids. Mapped IPv4 becomes IPv4. */
+/**
+ * Returns null for anything but a plain address, including short, octal and hex IPv4 forms and zone ids. Mapped IPv4 becomes
+ * IPv4.
+ */
 function parseAddress(address: string): Address | null {
   if (isIP(address) === 0 || address.includes('%')) return null;
   // `::8.8.8.8` is another address than `8.8.8.8`, which the library takes it for; as `::808:808` it is not.

@@ -25,7 +25,7 @@ interface SenderOptions {
   /** The signing secrets of an owner, each `whsec_` and the key in base64; receivers accept any of the signatures. */
   listSecrets(owner: string): Promise<string[]>;
   now?: () => number;
-  /** How long a receiver may take to answer. */
+  /** How long a receiver may take to answer, in milliseconds. */
   timeout_ms?: number;
 }
 

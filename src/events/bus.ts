@@ -5,7 +5,7 @@ export interface Notice {
   last: number;
   task_id?: string;
   events?: NewEvent[];
-  /** Its size on the wire. */
+  /** The size of the notice on the wire, in bytes. */
   bytes?: number;
 }
 
@@ -17,11 +17,14 @@ export interface Notice {
 export interface EventBus {
   /** Returns a function that ends the subscription. */
   subscribe(workflow_id: string, on_notice: (notice: Notice) => void): () => void;
-  /** Publishes events that were written. */
+  /** Publishes events that are already written. */
   announce(workflow_id: string, notice: Notice): void;
-  /** Asks every worker to stop its work for a task. A worker that misses this learns of it from its heartbeat or the record. */
+  /**
+   * Asks every worker to stop its work for a task. A worker that misses the request stops after its heartbeat or the record shows
+   * the halt.
+   */
   halt(task_id: string): void;
-  /** Listens for such requests; returns a function that ends it. */
+  /** Subscribes to halt requests; returns a function that ends the subscription. */
   onHalt(listener: (task_id: string) => void): () => void;
   /** Throws if the bus is unreachable. */
   ping(): Promise<void>;
@@ -31,7 +34,7 @@ export interface EventBus {
 export const toChannel = (workflow_id: string) => `workflow:events:${workflow_id}`;
 export const HALT_CHANNEL = 'perdura:halts';
 
-/** How often a bus connection is probed, and how long it may take to answer. */
+/** The time between probes of a bus connection, and the longest wait for an answer, in milliseconds. */
 export const PROBE_MS = 2_000;
 
 export const MISSED: Notice = { last: Number.POSITIVE_INFINITY };

@@ -8,34 +8,34 @@ import type { StreamAccount, StreamBudget } from './waiting.ts';
 
 type Without<D> = Omit<StoredEvent, 'data'> & { data: D };
 
-/** An event of the record. A large one comes without its data. */
+/** An event of the record. A large event comes without its data. */
 type RecordedEvent = Without<StoredEvent['data'] | null>;
 
 export interface RecordPage {
   events: RecordedEvent[];
-  /** The size of their data. */
+  /** The size of the events' data, in bytes. */
   bytes: number;
-  /** There may be further events. */
+  /** True if there may be further events. */
   more: boolean;
 }
 
 /** The part of the event record that following needs. */
 export interface EventLog {
-  /** At most `limit` events, as many as `bytes` allow, and at least one if there is one. */
+  /** Returns at most `limit` events, as many as `bytes` allow, and at least one if there is one. */
   read(
     workflow_id: string,
     from: { after: number; task_id?: string | undefined; limit: number; bytes: number },
   ): Promise<RecordPage>;
-  /** One event with its data; null if it was deleted. */
+  /** Returns one event with its data; null if it was deleted. */
   one(workflow_id: string, seq: number): Promise<StoredEvent | null>;
-  /** The end of the record, and where a reader whose number is not from it has to begin again. */
+  /** Returns the end of the record, and the place where a reader whose number is not from this record must start again. */
   extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent>;
 }
 
 export interface Following {
   workflow_id: string;
   after: number;
-  /** The number comes from a reader, who may have it from before a restore. */
+  /** True if the number comes from a reader, who may have it from before a restore. */
   resumed?: boolean;
   /** Only events of this task; the stream ends after its terminal status, or if the task has already ended. */
   task_id?: string | undefined;
@@ -47,25 +47,25 @@ export interface FollowSource {
   waiting: StreamBudget;
 }
 
-/** A large event, which its reader loads when it is about to send it; null if it was deleted. */
+/** A large event, which its reader loads just before sending it; null if it was deleted. */
 type LargeEvent = Without<null> & { load(): Promise<StoredEvent | null> };
 export type FollowedEvent = StoredEvent | LargeEvent;
 
-/** Read at once from the record, in events and in bytes. */
+/** The limits of one read from the record: events here, bytes below. */
 const ROWS = { first: 16, most: 500 };
 const PAGE_BYTES = 32 * 1024;
-/** Kept for a reader that is busy; beyond that it reads from the record. */
+/** The most bytes kept for a busy reader; beyond that it reads from the record. */
 const INBOX_BYTES = 32 * 1024;
 const NOTICE_OVERHEAD = 100;
-/** How often the record is read while the bus is silent. */
+/** The time between reads of the record while the bus is silent. */
 const LOOK_MS = 3_000;
-/** Between two attempts to read it while the database is unavailable. */
+/** The time between attempts to read the record while the database is unavailable. */
 const PAUSE_MS = 500;
 
-/** The epoch of a reader that has no number from before. */
+/** The epoch of a reader that has no number from an earlier request. */
 const NO_EPOCH_BEFORE = 2 ** 31 - 1;
 
-/** The same as `followInParts`, with large events loaded. */
+/** Follows events like `followInParts`, with large events loaded. */
 export async function* follow(from: FollowSource, place: Following, signal: AbortSignal): AsyncGenerator<StoredEvent> {
   for await (const event of followInParts(from, place, signal)) {
     const whole = 'load' in event ? await from.waiting.withLarge(event.load, signal).catch(unlessAborted(signal)) : event;
@@ -79,20 +79,20 @@ const unlessAborted = (signal: AbortSignal) => (error: unknown) => {
 };
 
 /**
- * Events after a number: the past from the record, then live, without a gap or a repetition. The bus only makes it faster: whatever
- * it loses, the record is read every few seconds. For a slow reader little is kept in memory; it continues from the record. Waits while
- * the database is unavailable. Ends when the signal is aborted.
- * A number that is not from this record, which then was restored, gets `stream_reset`, and everything from the run's start.
+ * Yields the events after a number: the past from the record, then live, without a gap or a repetition. The bus only makes
+ * delivery faster: if it loses a notice, the record is read every few seconds anyway. Little is kept in memory for a slow reader;
+ * it continues from the record. Waits while the database is unavailable. Ends when the signal is aborted. If the number is not
+ * from this record, which then was restored, the reader gets `stream_reset` and everything from the run's start.
  */
 export const followInParts = (from: FollowSource, place: Following, signal: AbortSignal): AsyncGenerator<FollowedEvent> =>
   parts(from, { ...place, extent: null, subscription: subscribe(from, place.workflow_id, signal) }, signal);
 
-/** A first look at the record. It may refuse the reader by throwing; null: it does not say where the record ends. */
+/** Reads the record for the first time. It may refuse the reader by throwing; null: it does not report where the record ends. */
 export type Look = (place: ReaderPlace) => Promise<EventExtent | null>;
 
 /**
- * The same for a reader who is looked at together with the record. Nothing that is published after the look is missed. Null if the reader
- * has every event of a run that is over.
+ * Follows events like `followInParts`, with a first look at the record. No event published after the look is missed. Null if the
+ * reader has every event of a run that has ended.
  */
 export async function followAfterLook(
   from: FollowSource,
@@ -149,11 +149,11 @@ function subscribe({ bus, waiting }: FollowSource, workflow_id: string, signal: 
 
 interface ActiveFollowing extends Following {
   subscription: ReturnType<typeof subscribe>;
-  /** The end of the record as it was seen after the subscription; null: it has not been read. */
+  /** The end of the record, read after the subscription; null: not read yet. */
   extent: EventExtent | null;
 }
 
-/** What is published, after one notice for the record as it is. */
+/** Yields one notice for the present record, then every published notice. */
 async function* readNotices({ inbox }: ActiveFollowing['subscription']): AsyncGenerator<Notice> {
   yield MISSED;
   yield* inbox.read();
@@ -195,7 +195,7 @@ async function* parts(from: FollowSource, following: ActiveFollowing, signal: Ab
   }
 }
 
-/** Its number is the one before the first event that follows, so a reader that is interrupted resumes there. */
+/** Creates the reset event. Its number precedes the first event that follows, so an interrupted reader resumes there. */
 const toResetEvent = (seq: number, task_id = ''): StoredEvent => ({
   seq,
   task_id,
@@ -215,7 +215,7 @@ interface Source {
   account: StreamAccount;
 }
 
-/** The recorded events after a number, up to another. Pages are shared with other readers. */
+/** Yields the recorded events after one number, up to another. Pages are shared with other readers. */
 async function* readRecorded(
   { log, workflow_id, task_id, account }: Source,
   { after, until }: { after: number; until: number },
@@ -234,11 +234,11 @@ async function* readRecorded(
   }
 }
 
-/** How many events of the size of these fill a page. The database measures as many as it is asked for. */
+/** Estimates how many events of this size fill a page. The database measures as many events as the limit requests. */
 const estimatePageLimit = ({ events, bytes }: RecordPage): number =>
   Math.min(ROWS.most, Math.ceil((PAGE_BYTES * Math.max(1, events.length)) / Math.max(1, bytes)));
 
-/** The new events that a notice carries; null if it carries none, or if earlier ones were missed. */
+/** Returns the new events that a notice carries; null if it carries none, or if earlier ones were missed. */
 function findCarriedEvents({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
   if (!events?.length || !task_id || last - events.length > seen) return null;
   const numbered = events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));

@@ -3,7 +3,9 @@ interface Channel<M> {
   closing?: NodeJS.Timeout;
 }
 
-/** A client that watches one run often watches the next one of the same workflow. */
+/**
+ * How long a channel stays open without listeners: a client that watches one run often watches the next one of the same workflow.
+ */
 const LINGER_MS = 10_000;
 
 /** Listeners by channel. A channel opens with its first listener and closes some time after its last one leaves. */

@@ -1,6 +1,6 @@
 import { MISSED, type Notice } from './bus.ts';
 
-/** Parses a notice from the wire, once for all its listeners. An invalid or empty one means that some may have been missed. */
+/** Parses a notice from the wire, once for all its listeners. An invalid or empty notice means that some may have been missed. */
 export function parseNotice(payload: string): Notice {
   try {
     return payload ? { ...(JSON.parse(payload) as Notice), bytes: payload.length } : MISSED;
@@ -9,12 +9,12 @@ export function parseNotice(payload: string): Notice {
   }
 }
 
-/** A notice with the workflow that it is about, where all of them share a channel. */
+/** A notice with its workflow, for channels that all workflows share. */
 export interface PlacedNotice extends Notice {
   workflow_id: string;
 }
 
-/** Parses the notices of a packet; those of one that is invalid are found in the record. */
+/** Parses the notices of a packet. The events of an invalid notice are still found in the record. */
 export function parsePacket(packet: string): PlacedNotice[] {
   try {
     const notices = JSON.parse(packet) as PlacedNotice[];
@@ -24,7 +24,7 @@ export function parsePacket(packet: string): PlacedNotice[] {
   }
 }
 
-/** Joins notices that are JSON to packets of at most so many bytes, in their order. */
+/** Joins JSON notices, in order, into packets of at most `most` bytes. */
 export function packNotices(notices: readonly string[], most: number): string[] {
   const packets: string[][] = [];
   let size = most;

@@ -5,19 +5,19 @@ import { listeners } from './listeners.ts';
 import { type PlacedNotice, packNotices, parsePacket } from './notice.ts';
 
 interface PostgresBusOptions {
-  /** How to reach the database. */
+  /** The connection to the database. */
   connection: pg.ClientConfig;
   /** The pool that sends halt requests. */
   pool: pg.Pool;
   log: (message: string) => void;
 }
 
-/** One channel for all runs, so that what a process announces together needs few notifications. */
+/** One channel for all runs, so that a process needs few notifications for the events that it announces together. */
 const EVENTS_CHANNEL = 'perdura:events';
-/** The server takes less than 8,000 bytes. */
+/** The largest packet in bytes: the server accepts less than 8,000. */
 const LARGEST_PACKET = 7_900;
 const ANNOUNCE = { name: 'announce', text: 'SELECT pg_notify($1, packet) FROM unnest($2::text[]) AS packet' };
-/** On the channel of halts, to which every worker listens: the sender is connected. */
+/** The empty message on the channel of halts, to which every worker listens: the sender is connected. */
 const HELLO = '';
 /** Whether other processes of the installation are connected. */
 const COMPANY = `SELECT count(*) > 1 AS others FROM pg_stat_activity

@@ -4,7 +4,7 @@ import type { KnownKey } from '../store/people/service-keys.ts';
 import type { IdentityCheck } from './cached-identity.ts';
 import type { AuthorityOf } from './roles.ts';
 
-/** In whose name something was left to run later, such as a schedule or an evaluation. */
+/** The identity behind something that was saved to run later, such as a schedule or an evaluation. */
 interface LeftToRun {
   owner: string;
   /** The service key that it was saved with: it runs within the rights of that key. */
@@ -15,29 +15,33 @@ interface LeftToRun {
 
 interface LaterStartPorts {
   principal(owner: string): Promise<KnownPrincipal | null>;
-  /** The key if it is valid now. */
+  /** Returns the key if it is valid now, otherwise null. */
   findKey(id: string): Promise<KnownKey | null>;
   identify: IdentityCheck;
   authorityOf: AuthorityOf;
   /** The names of the providers that people sign in with; empty: everyone who has signed in may do so again. */
   providers: readonly string[];
-  /** Whether the installation takes roles from tokens. */
+  /** True if the installation takes roles from tokens. */
   claims_roles: boolean;
 }
 
 interface Asked {
-  /** What was saved, such as `schedule`. */
+  /** The saved thing, such as `schedule`. */
   noun: string;
-  /** Whether its runs call the default runtime. */
+  /** True if its runs call the default runtime. */
   uses_token: boolean;
 }
 
-/** Why something that was left to run later may not start now, as a sentence; null: it may. Throws if that cannot be determined now. */
+/**
+ * Returns the reason, as a sentence, why something that was saved to run later may not start now; null: it may. Throws if that
+ * cannot be determined now.
+ */
 export type LaterStarts = (left: LeftToRun, asked: Asked) => Promise<string | null>;
 
 /**
- * Checks the present rights of the owner, as far as they are known without a token: the role in the settings, else the one that the
- * issuer named at the last sign-in. The sign-in that saved something does not matter, and the kept token only for the default runtime.
+ * Checks the present rights of the owner, as far as they are known without a token: the role in the settings, otherwise the one
+ * that the issuer named at the last sign-in. The sign-in that saved something does not matter, and the stored token matters only
+ * for the default runtime.
  */
 export function laterStarts(ports: LaterStartPorts): LaterStarts {
   return async (left, asked) =>

@@ -9,14 +9,14 @@ import { findLogin, findRole } from './oidc.ts';
 interface LoginOptions {
   issuer: string;
   client_id: string;
-  /** Null: a public client, which PKCE alone protects. */
+  /** The client's secret; null: a public client, which PKCE alone protects. */
   client_secret: string | null;
   scopes: string;
   role_claim: string | null;
   fetch: typeof globalThis.fetch;
 }
 
-/** What only the browser that began may bring back. */
+/** The values that only the browser that started the sign-in can return. */
 export interface LoginChecks {
   state: string;
   nonce: string;
@@ -25,9 +25,9 @@ export interface LoginChecks {
 
 /** Signs people in at an OpenID Connect issuer: authorization code with PKCE. Both steps throw a LoginFailure. */
 export interface OidcLogin {
-  /** Where to send the browser. */
+  /** Returns the URL to send the browser to, and the checks for its return. */
   begin(redirect_uri: string): Promise<{ url: string; checks: LoginChecks }>;
-  /** Who came back. `url`: what the issuer sent the browser to. */
+  /** Returns the person who signed in. `url` is the URL that the issuer sent the browser to. */
   finish(url: URL, checks: LoginChecks): Promise<Principal & { claimed_role: CallerRole | null }>;
 }
 
@@ -90,7 +90,7 @@ function discover({ issuer, client_id, client_secret, fetch }: Omit<LoginOptions
   });
 }
 
-/** In the way that every issuer must support, unless this one lists others only. */
+/** Uses the authentication method that every issuer must support, unless this issuer lists only others. */
 const toClientAuth = (secret: string): oidc.ClientAuth => {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...rest) => {
@@ -99,11 +99,14 @@ const toClientAuth = (secret: string): oidc.ClientAuth => {
   };
 };
 
-/** Many issuers put the name of the person only there. */
+/** Loads the claims of the user-info endpoint: many issuers name the person only there. */
 const userClaims = async (issuer: oidc.Configuration, access_token: string, sub: string): Promise<Record<string, unknown>> =>
   issuer.serverMetadata().userinfo_endpoint ? oidc.fetchUserInfo(issuer, access_token, sub) : {};
 
-/** Some put roles only there. It came from the issuer itself, which is why its signature does not matter here. */
+/**
+ * Returns the claims of the access token: some issuers put roles only there. The token came directly from the issuer, so its
+ * signature is not checked here.
+ */
 function accessClaims(access_token: string, sub: string): Record<string, unknown> {
   try {
     const claims = decodeJwt(access_token);
@@ -131,6 +134,6 @@ function classifyFailure(error: unknown): LoginFailure['kind'] {
   if (error instanceof oidc.AuthorizationResponseError) return error.error === 'access_denied' ? 'denied' : 'refused';
   if (error instanceof oidc.ResponseBodyError) return error.status >= 500 ? 'unreachable' : 'refused';
   const { code = '' } = error as { code?: string };
-  // The first is of fetch: nothing answered.
+  // A TypeError comes from fetch: there was no answer.
   return error instanceof TypeError || UNREACHABLE.includes(code) ? 'unreachable' : 'refused';
 }

@@ -7,24 +7,24 @@ import { storable } from '../domain/transcript.ts';
 import type { Identity, IdentityCheck } from './cached-identity.ts';
 
 interface OidcOptions {
-  /** As in the claim `iss` of its tokens. */
+  /** The issuer, as in the claim `iss` of its tokens. */
   issuer: string;
   /** One of them must be in the claim `aud`. */
   audiences: readonly string[];
-  /** Where a token names roles, such as `roles` or `realm_access.roles`; null: nowhere. */
+  /** The claim that lists roles, such as `roles` or `realm_access.roles`; null: none. */
   role_claim: string | null;
   fetch: typeof globalThis.fetch;
 }
 
 const TIMEOUT_MS = 10_000;
 const SKEW_SECONDS = 60;
-/** No shared secrets, and never `none`. */
+/** The accepted algorithms: no shared secrets, and never `none`. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
-/** Verifies tokens of an OpenID Connect issuer here, with the keys that it publishes. Other tokens are not its business. */
+/** Verifies tokens of an OpenID Connect issuer locally, with the keys that it publishes. Ignores other tokens. */
 export function oidcIdentity({ issuer, audiences, role_claim, fetch }: OidcOptions): IdentityCheck {
   let discovered: Promise<JWTVerifyGetKey> | null = null;
   const keys = (): Promise<JWTVerifyGetKey> => {
@@ -64,14 +64,17 @@ async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JW
 
 const discoveryIn = async (answer: Response) => Discovery.parse(await answer.json());
 
-/** Whether the token is to blame, rather than the way to the issuer. */
+/** True if the token itself is invalid; false if the issuer's keys could not be loaded. */
 const isInvalid = (error: unknown): boolean =>
   error instanceof errors.JOSEError &&
   !(error instanceof errors.JWKSTimeout) &&
   !(error instanceof errors.JWKSInvalid) &&
   error.code !== 'ERR_JOSE_GENERIC';
 
-/** The standard makes it a text. Anything else may stand for several people, as a number does that was rounded. */
+/**
+ * True if the subject is a string, as the standard requires. Any other value may stand for several people, such as a rounded
+ * number.
+ */
 const isSubject = (sub: unknown) => typeof sub === 'string' && sub !== '' && storable(sub) === sub;
 
 function toIdentity(payload: JWTPayload, role_claim: string | null): Identity {
@@ -88,13 +91,13 @@ function toIdentity(payload: JWTPayload, role_claim: string | null): Identity {
 
 type Claims = Record<string, unknown>;
 
-/** The login in the first claims that have one. */
+/** Returns the login from the first claims that have one. */
 export const findLogin = (sources: readonly Claims[]): string | undefined =>
   sources
     .flatMap(({ preferred_username, email }) => [preferred_username, email])
     .find((name): name is string => typeof name === 'string' && name !== '' && storable(name) === name);
 
-/** The highest role that the claims name. */
+/** Returns the highest role that the claims name; null: none. */
 export function findRole(sources: readonly Claims[], role_claim: string): CallerRole | null {
   const parts = role_claim.split('.');
   const findClaim = (claims: Claims) => parts.reduce<unknown>((value, name) => (value as Claims | undefined)?.[name], claims);

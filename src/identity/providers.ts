@@ -13,14 +13,14 @@ const Account = z.object({
 
 interface CodeHost {
   provider: 'github' | 'gitlab' | 'gitea';
-  /** Base of its API, such as https://api.github.com. */
+  /** The base URL of the provider's API, such as https://api.github.com. */
   api_url: string;
   fetch: typeof globalThis.fetch;
 }
 
 const SCHEME = { github: 'Bearer', gitlab: 'Bearer', gitea: 'token' } as const;
 
-/** Asks a code-hosting provider whose token it is: `GET {api_url}/user`. */
+/** Identifies the owner of a token with a code-hosting provider: `GET {api_url}/user`. */
 export function codeHostIdentity({ provider, api_url, fetch }: CodeHost): IdentityCheck {
   return async (access_token) => {
     const answer = await fetch(`${api_url.replace(/\/$/, '')}/user`, {

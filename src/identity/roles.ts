@@ -2,7 +2,10 @@ import type { CallerRole } from '../domain/access.ts';
 import { type Authority, lowerRole, SCOPES_OF } from '../domain/access.ts';
 import type { Identity } from './cached-identity.ts';
 
-/** Who has which role. Administrators count first, then viewers, then editors, then what the access token names; everyone else has the default. */
+/**
+ * The people of each role. Administrators are matched first, then viewers, then editors, then the roles of the access token;
+ * everyone else has the default.
+ */
 export interface RoleSettings {
   administrators: readonly string[];
   viewers: readonly string[];
@@ -10,7 +13,7 @@ export interface RoleSettings {
   others: Exclude<CallerRole, 'administrator'>;
 }
 
-/** What the owner of an access token may do. */
+/** Returns the rights of an access token's owner. */
 export type AuthorityOf = (identity: Identity) => Authority;
 
 export function authorities({ administrators, viewers, editors, others }: RoleSettings): AuthorityOf {

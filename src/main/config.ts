@@ -13,7 +13,7 @@ const List = z
       .filter(Boolean),
   );
 const Url = z.url();
-/** `runs`, `models`, `tools`, several of them with commas, or `all`. */
+/** Parses roles: `runs`, `models`, `tools`, several of them separated by commas, or `all`. */
 export const WorkerRoles = z.string().transform((text, { issues, value }): readonly Role[] => {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => name !== 'all' && !isRole(name));
@@ -44,7 +44,7 @@ const HostAndPort = z
 
 const getProtocol = (text: string): string => (URL.canParse(text) ? new URL(text).protocol : '');
 
-/** Where the API listens if PERDURA_PORT is not set; `npm start` takes the next free one if this is taken. */
+/** The port of the API if PERDURA_PORT is not set; `npm start` takes the next free one if this is taken. */
 export const DEFAULT_PORT = 8080;
 
 const SigningSecret = z.string().regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'whsec_ and at least 24 bytes in base64');
@@ -84,7 +84,7 @@ const Variables = z.object({
   TEMPORAL_ADDRESS: HostAndPort.optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default('perdura'),
-  /** Runs that start now send model and tool calls to separate task queues, for workers of these roles. */
+  /** If true, runs that start now send model and tool calls to separate task queues, for workers of these roles. */
   TEMPORAL_ROLE_QUEUES: z.stringbool().default(false),
   TEMPORAL_UI_URL: Url.optional(),
   TEMPORAL_CLI_PATH: z.string().optional(),
@@ -160,12 +160,15 @@ const Variables = z.object({
   WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).optional(),
   WORKER_CACHED_RUNS: z.coerce.number().int().min(2).default(500),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
-  /** Where a worker serves its health and metrics; unset: nowhere. */
+  /** The port of a worker's health and metrics; unset: they are not served. */
   WORKER_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   WORKER_BUILD_ID: z.string().optional(),
-  /** Runs can be asked for their call stacks in Temporal's UI, at the cost of CPU time. */
+  /** If true, Temporal's UI can request call stacks of runs, at the cost of CPU time. */
   WORKER_CALL_STACKS: z.stringbool().default(false),
-  /** The worker replaces a silent connection to Temporal within seconds, at the cost of CPU time. Unset: unless Temporal is on this machine. */
+  /**
+   * If true, the worker replaces a silent connection to Temporal within seconds, at the cost of CPU time. Unset: true unless
+   * Temporal is on this machine.
+   */
   WORKER_ENGINE_RELAY: z.stringbool().optional(),
   GUARDRAIL_PATTERNS: z.coerce.number().int().min(0).default(100),
   GUARDRAIL_PATTERN_CHARACTERS: z.coerce.number().int().min(1).default(1_000),
@@ -211,10 +214,10 @@ const Environment = Variables.refine(
 
 export type Config = z.output<typeof Environment>;
 
-/** Whether a worker has the role of tool calls alone. */
+/** True if a worker has only the role of tool calls. */
 export const onlyCallsTools = ({ WORKER_ROLE }: Config): boolean => WORKER_ROLE.every((role) => role === 'tools');
 
-/** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
+/** True if this process, as a worker, has the role; processes that are not workers have the rights of all roles. */
 export const hasRole = ({ WORKER_ROLE }: Config, role: Role): boolean => WORKER_ROLE.includes(role);
 
 export const toRoleSettings = (config: Config): RoleSettings => ({
@@ -224,14 +227,17 @@ export const toRoleSettings = (config: Config): RoleSettings => ({
   others: config.DEFAULT_ROLE,
 });
 
-/** Whether the standard variables turn traces on. */
+/** True if the standard variables turn traces on. */
 export function isTraced(config: Config): boolean {
   if (config.OTEL_SDK_DISABLED || config.OTEL_TRACES_EXPORTER === 'none') return false;
   const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
   return config.OTEL_TRACES_EXPORTER === 'otlp' || endpoint !== undefined;
 }
 
-/** The only reader of the environment. An empty variable counts as unset. Throws a sentence for each invalid variable. */
+/**
+ * Parses the environment; no other code reads it. An empty variable counts as unset. Throws an error with a sentence for each
+ * invalid variable.
+ */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const result = Environment.safeParse(set);
@@ -266,7 +272,7 @@ function describeExpectation(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Whether the log consists of JSON lines: as LOG_FORMAT says, otherwise in production, but not on a terminal. */
+/** True if the log consists of JSON lines: as LOG_FORMAT sets it, otherwise in production, but not on a terminal. */
 export function isJsonLog(
   { LOG_FORMAT, NODE_ENV }: NodeJS.ProcessEnv = process.env,
   { isTTY }: { isTTY?: boolean } = process.stderr,
@@ -274,5 +280,5 @@ export function isJsonLog(
   return LOG_FORMAT ? LOG_FORMAT === 'json' : NODE_ENV === 'production' && !isTTY;
 }
 
-/** Whether to show failures with their stack, even if the configuration itself failed. */
+/** True if failures are shown with their stack, even if the configuration itself failed. */
 export const isDebugging = (env: NodeJS.ProcessEnv = process.env): boolean => env.LOG_LEVEL === 'debug';

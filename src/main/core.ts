@@ -25,7 +25,7 @@ import type { InstallationSettings } from './installation-settings.ts';
 import type { Egress } from './wiring/egress.ts';
 import type { SecretScope } from './wiring/secret-scope.ts';
 
-/** What API and worker share in one process. */
+/** The services that API and worker share in one process. */
 export interface SharedServices {
   setting: InstallationSettings;
   database: Database;
@@ -42,17 +42,17 @@ export interface SharedServices {
   knowledge: Knowledge;
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
-  /** Checks the owner of what was saved to run later. */
+  /** Checks the owner of anything that was saved to run later. */
   mayStart: LaterStarts;
   quotas: Quotas;
   starts: Starts;
   meters: Meters;
-  /** Null: no traces. */
+  /** The traces; null: tracing is off. */
   tracing: Tracing | null;
   log: (message: string) => void;
 }
 
-/** What starts and stops runs. */
+/** The services that start and stop runs. */
 export interface RunControl {
   client: Client;
   engine: Engine;

@@ -54,5 +54,8 @@ function isCopy(text: string, found: BigIntStats): boolean {
   return Boolean(file && identity && file !== identity);
 }
 
-/** Of a file, wherever it is moved to; null if the file system does not know when a file was created, as then copies cannot be told apart. */
+/**
+ * Returns the identity of a file, which survives a move; null if the file system does not record creation times: copies cannot be
+ * told apart then.
+ */
 const getFileIdentity = ({ ino, birthtimeNs }: BigIntStats): string | null => (birthtimeNs > 0n ? `${ino}:${birthtimeNs}` : null);

@@ -15,7 +15,7 @@ export interface LogIds {
 
 export type ProcessLog = (message: string, ids?: LogIds) => void;
 
-/** A line as people read it. */
+/** Formats a line for people. */
 export function textLine(message: string, { task_id, trace_id }: LogIds = {}): string {
   const parts = [...(task_id ? [`task ${task_id}`] : []), ...(trace_id ? [`trace ${trace_id}`] : [])];
   return printable(parts.length > 0 ? `${message} (${parts.join(', ')})` : message);
@@ -23,7 +23,7 @@ export function textLine(message: string, { task_id, trace_id }: LogIds = {}): s
 
 const lines = pino(LOG_SHAPE, standardError);
 
-/** The log of this process, on standard error. */
+/** Returns the log of this process, on standard error. */
 export function processLog(): ProcessLog {
   if (!isJsonLog()) return (message, ids) => standardError.write(`${textLine(message, ids)}\n`);
   return (message, ids = {}) => lines.info(ids, message);
@@ -43,16 +43,16 @@ export function wrapOutput(): void {
   });
 }
 
-/** Why a command failed. Written at once, since the process may end right after it. */
+/** Logs why a command failed. The write is synchronous, since the process may end right after it. */
 export function logFailure(sentence: string): void {
   if (isJsonLog()) pino(LOG_SHAPE, process.stderr).error(sentence);
   else note(sentence);
 }
 
-/** What a command has done: text for people, on standard output, or lines of the log. */
+/** Reports what a command has done: text for people, on standard output, or lines of the log. */
 export const report = (sentence: string): void => (isJsonLog() ? lines.info(sentence) : say(sentence));
 
-/** The log of requests, on standard output: JSON, on a terminal text. */
+/** Returns the log of requests, on standard output: JSON, or text on a terminal. */
 export const requestLog = (): { write(line: string): void } =>
   isJsonLog() || !process.stdout.isTTY ? standardOutput : { write: (line) => standardOutput.write(readable(line)) };
 
@@ -68,7 +68,7 @@ interface RequestLine {
   audit?: object;
 }
 
-/** A JSON line of the log of requests, as people read it. */
+/** Formats a JSON line of the request log for people. */
 export function readable(line: string): string {
   const { time, level, msg, reqId, req, res, err, audit } = JSON.parse(line) as RequestLine;
   const request = req ? [req.method, req.url] : [];

@@ -9,9 +9,9 @@ import type { Resources } from './resources.ts';
 
 export interface Servers {
   database_url: string;
-  /** The same for this process. */
+  /** The database URL for this process. */
   own_database_url: string;
-  /** Without a pooler in between. */
+  /** The database URL without a pooler. */
   direct_database_url: string;
   temporal_address: string;
   temporal_ui_url: string | null;
@@ -19,7 +19,7 @@ export interface Servers {
   /** The ports of all servers started here. */
   own_ports: number[];
   pids(): Record<string, number>;
-  /** Those that were started here and can be restarted. */
+  /** The servers that were started here and can be restarted. */
   restartable: Restartable[];
 }
 
@@ -27,7 +27,7 @@ type Log = (line: string) => void;
 
 const DEMO_MODEL_PORT = 18_900;
 
-/** Postgres, Temporal and the demo model of an installation; servers named by the environment are used instead. */
+/** Starts Postgres, Temporal and the demo model of an installation; servers named by the environment are used instead. */
 export async function startServers(config: Config, resources: Resources, log: Log): Promise<Servers> {
   const { PERDURA_HOME: home, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = config;
   if (!TEMPORAL_ADDRESS && TEMPORAL_NAMESPACE !== 'default')

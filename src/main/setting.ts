@@ -25,11 +25,14 @@ const SHIPPED_RUNTIME = { base_url: 'https://models.github.ai/inference', model:
 const LOCAL_LOGIN = 'local';
 const LOCAL_PRINCIPAL: Principal = { provider: 'local', subject: LOCAL_LOGIN, login: LOCAL_LOGIN };
 
-/** Who signs in with the token in the home folder; null if that token is not accepted. */
+/** Returns the principal of the token in the home folder; null if that token is not accepted. */
 export const findLocalPrincipal = ({ IDENTITY_PROVIDERS: names }: Config): Principal | null =>
   names.length === 0 || names.includes('local') ? LOCAL_PRINCIPAL : null;
 
-/** The administrators of an embedded installation: the configured ones, else anyone who can read the token in the home folder. */
+/**
+ * Lists the administrators of an embedded installation: the configured ones, otherwise anyone who can read the token in the home
+ * folder.
+ */
 export function listAdministrators(config: Config): string[] {
   const { ADMIN_SUBJECTS: named } = config;
   const local = findLocalPrincipal(config);
@@ -40,10 +43,13 @@ export function getDefaultRuntime({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_
   return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
 }
 
-/** The enabled identity providers: the configured ones, else the given one. `local` means the token in the home folder. */
+/**
+ * Creates the enabled identity providers: the configured ones, otherwise the given one. `local` means the token in the home
+ * folder.
+ */
 export async function createIdentityChecks(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck[]> {
   const names = config.IDENTITY_PROVIDERS.length > 0 ? config.IDENTITY_PROVIDERS : [fallback];
-  // Those that verify a token here come first, so that no other provider gets to see it.
+  // Providers that verify a token locally come first, so that no other provider receives it.
   const sorted = names.toSorted((a, b) => Number(a in CODE_HOSTS) - Number(b in CODE_HOSTS));
   return Promise.all(sorted.map((name) => createIdentityCheck(name, config)));
 }
@@ -64,12 +70,12 @@ function createOidcCheck(config: Config): IdentityCheck {
   return oidcIdentity({ issuer, audiences, role_claim, fetch: createInstallationFetch(config) });
 }
 
-/** ENCRYPTION_KEYS, or the key kept in the home folder; `url` is of a migrated database. */
+/** Returns ENCRYPTION_KEYS, or the key stored in the home folder; `url` is that of a migrated database. */
 export async function loadEncryptionKeys({ ENCRYPTION_KEYS, PERDURA_HOME }: Config, url: string): Promise<string> {
   return ENCRYPTION_KEYS ?? `home:${(await encryptionKey(PERDURA_HOME, () => isSealed(url))).key}`;
 }
 
-/** Where the keys come from, for sentences about them. */
+/** Returns the source of the keys, for sentences about them. */
 export const describeKeySource = ({ ENCRYPTION_KEYS, PERDURA_HOME }: Config): string =>
   ENCRYPTION_KEYS ? 'ENCRYPTION_KEYS' : `the key file ${encryptionKeyFile(PERDURA_HOME)}`;
 
@@ -83,15 +89,15 @@ async function isSealed(url: string): Promise<boolean> {
   }
 }
 
-/** The embedding endpoint; null if the environment names none. */
+/** Returns the embedding endpoint; null if the environment names none. */
 export const findEmbeddings = ({ EMBEDDINGS_BASE_URL: base_url, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY }: Config) =>
   base_url ? { base_url, model, api_key: EMBEDDINGS_API_KEY ?? null } : null;
 
-/** WEBHOOK_SECRET, or the secret kept in the home folder. */
+/** Returns WEBHOOK_SECRET, or the secret stored in the home folder. */
 export const loadWebhookSecret = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config): Promise<string> =>
   WEBHOOK_SECRET ?? webhookSecret(PERDURA_HOME);
 
-/** The setting of a process that uses external servers. */
+/** Loads the settings of a process that uses external servers. */
 export async function loadExternalSettings(config: Config): Promise<InstallationSettings> {
   const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
   if (!DATABASE_URL || !TEMPORAL_ADDRESS) {

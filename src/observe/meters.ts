@@ -2,27 +2,27 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import type { TerminalStatus } from '../domain/statuses.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 
-/** What this process has done since it started. Its metrics carry no owner, no id and no text of a run. */
+/** Counts the work of this process since it started. Its metrics carry no owner, no id and no text of a run. */
 export interface Meters {
   runEnded(run: { status: TerminalStatus; trigger: string; seconds: number }): void;
-  /** A model was asked, once. */
+  /** Counts one request to a model. */
   modelAsked(call: { model: string | null; outcome: CallOutcome; seconds: number }): void;
-  /** A model answered; `cost` in US dollars. */
+  /** Counts an answer of a model; `cost` is in US dollars. */
   modelAnswered(answer: { model: string | null; usage: ExchangeUsage; cost: number }): void;
   toolCalled(call: { tool: string; outcome: CallOutcome; seconds: number }): void;
-  /** An MCP server could not be reached, or broke off. */
+  /** Counts an MCP server that was unreachable or broke the connection. */
   mcpFailed(server: string): void;
-  /** One attempt to deliver a webhook. */
+  /** Counts one attempt to deliver a webhook. */
   webhookSent(outcome: CallOutcome): void;
-  /** No further attempt is made. */
+  /** Counts a webhook for which no further attempt is made. */
   webhookGivenUp(): void;
-  /** The time between the first text of a batch and the end of its write. */
+  /** Records the time between the first text of a batch and the end of its write. */
   textPublished(seconds: number): void;
-  /** A frame of a stream was sent; before, it was ready for so long. */
+  /** Records how long a frame of a stream waited between being ready and being sent. */
   frameWaited(seconds: number): void;
-  /** A sandbox was started for a call, or for a command such as an MCP server. */
+  /** Counts a sandbox started for a call, or for a command such as an MCP server. */
   sandboxStarted(kind: 'call' | 'command'): void;
-  /** The metrics in Prometheus' text format. */
+  /** Returns the metrics in Prometheus' text format. */
   text(): Promise<string>;
 }
 
@@ -36,7 +36,7 @@ const LONG_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_40
 /** How many models, tools and servers get separate series. Users name them, so their number has no limit. */
 const MOST_NAMES = 50;
 const NAME_CHARACTERS = 80;
-/** The label of all further ones. */
+/** The label of all models, tools and servers beyond that number. */
 const OTHER = 'other';
 /** The label of a model that the endpoint chooses. */
 const DEFAULT = 'default';

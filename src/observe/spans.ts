@@ -15,7 +15,7 @@ const ALLOWED = [
   /^perdura\./,
 ];
 
-/** What the model reads and writes; only if the operator asks for it. */
+/** The text that the model reads and writes; exported only if the operator enables it. */
 const CONTENT = /^gen_ai\.(?:input\.messages|output\.messages|system_instructions|tool\.call\.(?:arguments|result))$/;
 /** Free text of errors, which may quote content. */
 const TEXT = /^exception\.message$/;

@@ -9,7 +9,7 @@ interface Traced<T> {
   name: string;
   kind: SpanKind;
   attributes: Attributes;
-  /** Adds what is known at the end. */
+  /** Adds attributes that are known only at the end. */
   end(span: Span, result: T): void;
 }
 
@@ -42,7 +42,7 @@ export interface ModelPlace {
   task_id: string;
   /** The kind of the provider; the installation's own endpoint has none. */
   provider: string | undefined;
-  /** Whether the span has what the model reads and writes. */
+  /** True if the span contains what the model reads and writes. */
   content: boolean;
 }
 

@@ -30,7 +30,7 @@ interface TracingSettings {
   protocol: 'http/protobuf' | 'http/json';
   /** OTEL_PROPAGATORS says what goes along with calls; otherwise `traceparent` alone does. */
   propagators_set: boolean;
-  /** Whether prompts, answers, arguments and results of tools may leave the process. */
+  /** True if prompts, answers, arguments and results of tools may leave the process. */
   content: boolean;
   redact(text: string): string;
   log(message: string): void;
@@ -40,18 +40,18 @@ interface TracingSettings {
 export interface Tracing {
   /** Interceptors of clients of Temporal. */
   clientInterceptors: { workflow: OpenTelemetryWorkflowClientInterceptor[] };
-  /** What a worker is created with. */
+  /** The options that a worker is created with. */
   workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
   /** Modules for the bundle of workflow code. */
   workflowModules: string[];
   /** Begins a span for each request; before any route is added. */
   watch(http: FastifyInstance): Promise<void>;
-  /** A span for each call of a model and of a tool. */
+  /** Wraps each call of a model and of a tool in a span. */
   ports(ports: ActivityPorts): ActivityPorts;
   runtime(runtime: ModelRuntime, place: Omit<ModelPlace, 'content'>): ModelRuntime;
-  /** The ids of the current span, for lines of the log; empty if there is none. */
+  /** Returns the ids of the current span, for lines of the log; empty if there is none. */
   ids(): { trace_id?: string; span_id?: string };
-  /** Sends what has ended. */
+  /** Sends the spans that have ended. */
   close(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { TranscriptMessage } from '../domain/transcript.ts';
 /** The first point at which a replayed run differs from the recorded one. */
 export interface Difference {
   step: number;
-  /** What differs, as the subject of a sentence. */
+  /** The differing part, as the subject of a sentence. */
   what: string;
   recorded: unknown;
   replayed: unknown;
@@ -28,10 +28,10 @@ export function differences() {
   };
 }
 
-/** The name of a message in a report. */
+/** Returns the name of a message in a report. */
 export function nameMessage({ kind, call_id }: Pick<TranscriptMessage, 'kind' | 'call_id'>): string {
   return call_id ? `the result of the call ${call_id} for the model` : `the ${kind}`;
 }
 
-/** The fields of a message that must be equal. */
+/** Returns the fields of a message that must be equal. */
 export const comparable = ({ role, kind, content, tool_calls }: TranscriptMessage) => ({ role, kind, content, tool_calls });

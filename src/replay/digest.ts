@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Exchange } from '../runtimes/runtime.ts';
 
-/** A fingerprint of everything a model receives in an exchange. */
+/** Returns a fingerprint of everything that a model receives in an exchange. */
 export function digestExchange({
   model,
   instructions,

@@ -8,7 +8,7 @@ import { replayMemory } from './memory.ts';
 import { openRecording } from './recording.ts';
 import { createReplayPorts, NEVER, type Replaying } from './replay.ts';
 
-/** Ends an exchange where the model would be asked. */
+/** Ends an exchange at the point where the model would be called. */
 class Asked extends Error {
   readonly exchange: Exchange;
   constructor(exchange: Exchange) {
@@ -19,7 +19,7 @@ class Asked extends Error {
 
 const ASKED: ModelRuntime = { exchange: (exchange) => Promise.reject(new Asked(exchange)) };
 
-/** What the run gave its model at a recorded step, from the code of the activity, over the record before the step. */
+/** Rebuilds the model's input at a recorded step, with the code of the activity, over the record before the step. */
 export async function rebuildExchange(bundle: RunBundle, step: number): Promise<Exchange> {
   const unlimited = withoutLimits(bundle);
   const recording = openRecording(unlimited, step);
@@ -34,7 +34,10 @@ export async function rebuildExchange(bundle: RunBundle, step: number): Promise<
 
 const never = () => Promise.reject(new Error('No model answers here'));
 
-/** The record has the outcome of budgets and full windows, so neither is judged again: a summary is on record, and so is the start of the step. */
+/**
+ * Removes the limits. The record has the outcome of budgets and full windows, so neither is checked again: a summary is on
+ * record, and so is the start of the step.
+ */
 function withoutLimits(bundle: RunBundle): RunBundle {
   return {
     ...bundle,
@@ -44,7 +47,7 @@ function withoutLimits(bundle: RunBundle): RunBundle {
   };
 }
 
-/** What the loop asked the exchange of a step to do. */
+/** Rebuilds the order that the loop gave the exchange of a step. */
 async function rebuildOrder({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
   const listCalls = (at: number) =>
     [...(steps.find((known) => known.step === at)?.tool_calls ?? [])].sort((a, b) => a.position - b.position);

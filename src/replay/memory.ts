@@ -34,7 +34,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     compare(message.step, nameMessage(message), both);
   }
 
-  /** When a round begins, everything recorded for the previous one must have been written. */
+  /** Notes a difference for each recorded message of the previous round that was not written before the next one begins. */
   function closeRound(step: number): void {
     for (const message of recording.ofStep(step))
       if (!messages.has(toPlaceKey(message)))

@@ -10,7 +10,7 @@ export type BundledStep = RunBundle['steps'][number];
 export type BundledCall = BundledStep['tool_calls'][number];
 export type BundledMessage = RunBundle['transcript'][number];
 
-/** The record ends: the run was halted here, failed for an external reason, or is still in progress. */
+/** Thrown at the end of the record: the run was halted here, failed for an external reason, or is still in progress. */
 export class RecordEnds extends Error {
   override readonly name = 'RecordEnds';
 }
@@ -21,7 +21,7 @@ const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
 
 export type Recording = ReturnType<typeof openRecording>;
 
-/** Lookups in a bundle. With `resumed_at`, as if an attempt at this step began now. */
+/** Opens a bundle for lookups. With `resumed_at`, lookups behave as if an attempt at this step began now. */
 export function openRecording(bundle: RunBundle, resumed_at?: number) {
   const steps = new Map(bundle.steps.map((step) => [step.step, step]));
   const messages = new Map(bundle.transcript.map((message) => [toPlaceKey(message), message]));
@@ -32,7 +32,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
     /** The first step of the run itself: earlier ones were copied. */
     begun_at,
     step: (step: number) => steps.get(step),
-    /** When a step began; if it has no answer on record, when the run ended. */
+    /** Returns when a step began; if it has no answer on record, when the run ended. */
     timeAt(at: number): string {
       const step = steps.get(at);
       const { started_at, completed_at, created_at } = bundle.task;
@@ -40,10 +40,13 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
     },
     message: (place: { step: number; position: number }) => messages.get(toPlaceKey(place)),
     call: (call_id: string) => calls.get(call_id),
-    /** The messages of a step: its reply and what followed. */
+    /** Returns the messages of a step: its reply and what followed. */
     ofStep: (step: number) => bundle.transcript.filter((message) => message.step === step && !isStandingOrSummary(message)),
     summaryAt: (step: number) => bundle.transcript.find(({ kind, told_at }) => kind === 'summary' && told_at === step),
-    /** Messages from before the first step: the prompt, its context, and copied ones. A summary belongs to the step that made it. */
+    /**
+     * Returns the messages from before the first step: the prompt, its context, and copied ones. A summary belongs to the step
+     * that made it.
+     */
     before: () =>
       bundle.transcript.filter(
         ({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at || told_at === resumed_at),
@@ -70,7 +73,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
         throw new RecordEnds(`No result is on record for the call ${call_id}`);
       return { content: call.result, failed: call.failed ?? false, denied: call.status === 'denied' };
     },
-    /** The decision that the person must have made. */
+    /** Returns the decision that the person must have made. */
     decision(call_id: string): CallDecision {
       const { content, denied } = this.outcome(call_id);
       if (!denied) return { decision: 'approve' };
@@ -103,7 +106,7 @@ export const plain = ({
   extra: extra ?? null,
 });
 
-/** The definition in the form of the loop. The loop does not need the parts that a bundle leaves out. */
+/** Converts the definition to the form of the loop, which does not need the parts that a bundle leaves out. */
 export function toDefinition({ definition, hosted_tools = [] }: RunBundle): Definition {
   const { provider, guardrails, ...same } = definition;
   return {
@@ -125,7 +128,7 @@ export function toDefinition({ definition, hosted_tools = [] }: RunBundle): Defi
   };
 }
 
-/** A task as the activities see it before its first step. */
+/** Returns a task as the activities see it before its first step. */
 export function freshRun({ task, definition }: RunBundle): OpenRun {
   const { id: task_id, workflow_id, prompt, started_at } = task;
   return {

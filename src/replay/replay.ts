@@ -23,12 +23,12 @@ interface StepInput {
 }
 
 export interface Replayed {
-  /** Null: the run was replayed without a difference, to its end or to the end of its record. */
+  /** The first difference; null: the run was replayed without one, to its end or to the end of its record. */
   difference: Difference | null;
-  /** Steps that were replayed. */
+  /** The number of steps that were replayed. */
   steps: number;
   calls: number;
-  /** By step. */
+  /** The model's input by step. */
   inputs: Map<number, StepInput>;
 }
 
@@ -39,7 +39,7 @@ export interface Replaying extends ReplayPorts {
   memory: ReplayMemory;
   found: Differences;
   inputs: Map<number, StepInput>;
-  /** The step in progress. */
+  /** The number of the step in progress. */
   at: number;
 }
 
@@ -120,7 +120,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
   };
 }
 
-/** The ports of the activities over a recorded run. */
+/** Creates the ports of the activities over a recorded run. */
 export function createReplayPorts(work: Replaying, model = createReplayRuntime(work)): ExchangePorts & CallToolPorts {
   const { recording, memory } = work;
   const { bundle } = recording;
@@ -165,7 +165,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
   };
 }
 
-/** A text that a guardrail withheld is not on record, so it cannot be judged again. */
+/** Returns the verdict of a text that a guardrail withheld. The text is not on record, so it cannot be judged again. */
 function findWithheldVerdict({ recording, at }: Replaying): Verdict | null {
   if (recording.message({ step: at, position: 0 })?.kind !== 'withheld') return null;
   const findings = (recording.step(at)?.guardrails ?? []) as Verdict['findings'];
@@ -192,7 +192,7 @@ function compareInput({ recording, inputs, found, at }: Replaying, input: Exchan
   if (was) found.compare(at, 'what the model is given', { recorded: was, replayed: now });
 }
 
-/** The summary on record, as the model must have written it. Its own cost is not known. */
+/** Returns the recorded summary, as the model must have written it. Its separate cost is unknown. */
 function summaryReply({ recording, found, at }: Replaying): ModelReply {
   const known = recording.summaryAt(at);
   if (!known) {
@@ -217,7 +217,10 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
   });
 }
 
-/** The last answer is recorded before the end. In between, a person may halt the run, it may be lost, or the bundle may be made. */
+/**
+ * True if the run may have ended after its last answer: in between, a person may halt the run, it may be lost, or the bundle may
+ * be made.
+ */
 const mayFollowAnswer = ({ status, error_code }: RunBundle['end']) =>
   !isTerminal(status) || (status === 'halted' && error_code !== BUDGET_HALT) || error_code === 'run_lost';
 

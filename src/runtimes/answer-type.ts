@@ -2,7 +2,7 @@ import { ModelFailure } from '../domain/model-failure.ts';
 
 const hasContentType = ({ headers }: Response, type: string) => (headers.get('content-type') ?? '').includes(type);
 
-/** Whether an endpoint sent its whole answer at once, although it was asked to stream. */
+/** True if an endpoint sent its whole answer at once, although it was asked to stream. */
 export const isJson = (response: Response): boolean => hasContentType(response, 'application/json');
 
 /** Refuses a successful response without an answer: a proxy's or sign-in HTML page, or an empty body. `expected`: `a chat completion`. */

@@ -7,7 +7,7 @@ import { findRefusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelReply, ModelRuntime } from './runtime.ts';
 
-/** How long an exchange may take, and how long it may be silent. */
+/** The longest that an exchange may take, and the longest that it may be silent. */
 export interface ExchangeDeadlines {
   total_ms: number;
   /** Null if the runtime watches for silence itself. */
@@ -81,7 +81,7 @@ function startWatch({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSig
   };
 }
 
-/** Whatever else fails counts as a failure of the model, which is retried at most twice and noted in the run's log. */
+/** Counts any other error as a failure of the model, which is retried at most twice and noted in the run's log. */
 const unreadable = (error: unknown) =>
   new ModelFailure(`The model's answer cannot be read: ${getReason(error)}`, { code: 'bad_model_response', recoverable: true });
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const OWN = /^(\d+)-(\d+)$/;
 
-/** The id of a call as nine letters and digits: the same for the same call, and another one for another call. */
+/** Returns a call's id as nine letters and digits: the same for the same call, and a different one for every other call. */
 export function strictCallId(call_id: string): string {
   const [, step, index] = OWN.exec(call_id) ?? [];
   const id = step && index ? `${base36(step).padStart(6, '0')}${base36(index).padStart(3, '0')}` : '';

@@ -40,7 +40,7 @@ function parseChunk({ event, data }: EventSourceMessage, { headers }: Response):
   return chunk;
 }
 
-/** Without the message of `JSON.parse`, which quotes the text. */
+/** Parses a chunk. Does not use the message of `JSON.parse`, which quotes the text. */
 function parseJson(data: string): object | null {
   try {
     return JSON.parse(data) as object | null;

@@ -14,7 +14,7 @@ interface ChatCompletionsOptions {
   /** Used if the exchange names no model. */
   default_model: string | null;
   dialect: (model: string) => Dialect;
-  /** What to do about a refusal, by its code. */
+  /** Advice about a refusal, by its code. */
   advice?: Record<string, string>;
 }
 
@@ -48,13 +48,16 @@ export function chatCompletions({ client, default_model, dialect, advice }: Chat
   };
 }
 
-/** Some endpoints know no `response_format` with a schema. The instructions ask for the same, and the answer is checked. */
+/**
+ * True if an endpoint does not support `response_format` with a schema. The instructions ask for the same, and the answer is
+ * checked.
+ */
 const refusesSchemas = (error: unknown) =>
   error instanceof OpenAI.APIError &&
   (error.status === 400 || error.status === 422) &&
   /response_format|json_schema|structured/i.test(error.message);
 
-/** The reply of an endpoint that does not stream as the one chunk of a stream. */
+/** Returns the reply of an endpoint that does not stream as the one chunk of a stream. */
 async function wholeAnswer(response: Response): Promise<Chunk> {
   const { choices, error, ...rest } = (await response.json()) as OpenAI.Chat.Completions.ChatCompletion & {
     error?: { message?: string };

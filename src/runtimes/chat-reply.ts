@@ -12,7 +12,7 @@ type Delta = Chunk['choices'][number]['delta'] & {
 };
 type CallPart = NonNullable<Delta['tool_calls']>[number] & { extra_content?: unknown };
 
-/** What goes back with a reply: reasoning, and what the endpoint added to each call, in the order of the calls. */
+/** The data that goes back with a reply: reasoning, and the endpoint's additions to each call, in the order of the calls. */
 export interface ReplyExtra {
   reasoning_content?: string;
   reasoning_details?: object[];
@@ -22,7 +22,7 @@ export interface ReplyExtra {
 interface ReplyCollector {
   /** Throws if the reply becomes too large. */
   add(chunk: Chunk): void;
-  /** After the last chunk. Throws a ModelFailure if the result is not a usable answer. */
+  /** Returns the reply after the last chunk. Throws a ModelFailure if the result is not a usable answer. */
   reply(): ModelReply;
 }
 

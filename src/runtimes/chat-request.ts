@@ -43,7 +43,10 @@ export function chatRequest(exchange: Exchange, model: string, dialect: Dialect)
 const toToolChoice = ([first, ...others]: Exchange['tools']): Request['tool_choice'] =>
   first && others.length === 0 ? { type: 'function', function: { name: first.name } } : 'required';
 
-/** The instructions ask for the same, for endpoints that cannot guarantee it. They take schemas of objects only. */
+/**
+ * Requests the output format. The instructions ask for the same, for endpoints that cannot guarantee it. Endpoints accept schemas
+ * of objects only.
+ */
 function responseFormat({ wants_json, output_schema }: Exchange) {
   const { type, ...rules } = output_schema ?? {};
   if (output_schema && type === 'object' && Object.keys(rules).length > 0)
@@ -93,7 +96,7 @@ function toMessage({ role, content, tool_calls, call_id, extra }: TranscriptMess
 /** The vendor's mark for a call that another model made. */
 const UNSIGNED = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
 
-/** Adds what a user or the system says right after a result to that result. */
+/** Adds a text that a user or the system wrote right after a result to that result. */
 function withinResults(transcript: readonly TranscriptMessage[]): TranscriptMessage[] {
   const joined: TranscriptMessage[] = [];
   for (const message of transcript) {

@@ -73,7 +73,7 @@ export async function providerClient(provider: ModelEndpoint, caller: ModelCalle
 /** Self-hosted model servers (Ollama, llama.cpp, vLLM, LM Studio) are given as host and port; they serve under /v1. */
 const addVersionPath = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url);
 
-/** A client of Anthropic's API; `url` overrides its own address, and the provider's `base_url` both. */
+/** Creates a client of Anthropic's API. `url` overrides the vendor's address, and the provider's `base_url` overrides both. */
 export async function vendorClient(
   provider: ModelEndpoint,
   caller: ModelCaller,

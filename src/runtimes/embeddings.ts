@@ -7,7 +7,7 @@ import { toModelFailure } from './failures.ts';
 export interface Embedder {
   /** Identifies the embedder: vectors with different ids must not be compared. */
   name: string;
-  /** In the order of the texts. Throws a readable error if the endpoint fails. */
+  /** Returns the vectors in the order of the texts. Throws a readable error if the endpoint fails. */
   embed(texts: readonly string[]): Promise<number[][]>;
 }
 
@@ -19,10 +19,10 @@ export interface EmbeddingsEndpoint {
 
 const BATCH = 64;
 const TIMEOUT_MS = 30_000;
-/** As many as pgvector takes. */
+/** The largest number of dimensions that pgvector supports. */
 const MOST_NUMBERS = 16_000;
 
-/** What is used of an answer. Some endpoints leave out the positions of the texts. */
+/** The part of an answer that is used. Some endpoints leave out the positions of the texts. */
 const Answer = z.object({
   data: z.array(z.object({ index: z.int().nonnegative().nullish(), embedding: z.array(z.number()).min(1).max(MOST_NUMBERS) })),
 });
@@ -51,7 +51,10 @@ async function embedBatch(client: OpenAI, { model, input }: { model: string; inp
   }
 }
 
-/** In the order of the texts. Throws `Misshapen`, which names what is wrong, because a wrong vector would be found with every search, or by none. */
+/**
+ * Returns the vectors in the order of the texts. Throws `Misshapen`, which names the fault: a wrong vector would be found by
+ * every search, or by none.
+ */
 function parseVectors(answer: unknown, texts: number): number[][] {
   const read = Answer.safeParse(answer);
   if (!read.success) throw new Misshapen(sentenceOfError(read.error));
@@ -62,7 +65,7 @@ function parseVectors(answer: unknown, texts: number): number[][] {
   return vectors;
 }
 
-/** In single precision, in which vectors are stored: Postgres refuses a smaller number. */
+/** Scales a vector to length 1, in single precision, in which vectors are stored: Postgres refuses a smaller number. */
 function unit(vector: number[]): number[] {
   const length = Math.hypot(...vector);
   if (length === 0 || length === Number.POSITIVE_INFINITY) throw new Misshapen('a vector without a direction');

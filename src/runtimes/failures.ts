@@ -28,7 +28,7 @@ export function toModelFailure(error: unknown, expected = 'a chat completion', a
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (MALFORMED.some((kind) => error instanceof kind)) {
     const message = `The model's endpoint sent something that is not ${expected}: ${sentenceOfError(error)}`;
-    // A line that is no JSON may have been cut on its way; a wrong shape comes again.
+    // A line that is not valid JSON may have been cut in transit; a wrong shape would be repeated.
     return new ModelFailure(message, { code: 'bad_model_response', recoverable: error instanceof SyntaxError });
   }
   return error;
@@ -42,7 +42,7 @@ export const noModel = () =>
 
 const MALFORMED = [SyntaxError, TypeError, RangeError, OpenAIError];
 
-/** What was said of a failure already, or what of an `answer` was refused; null for anything else. */
+/** Returns an earlier failure unchanged, or a failure for the refused part of an `answer`; null for any other error. */
 export function findRefusedFailure(error: unknown, answer?: Answered): ModelFailure | null {
   if (error instanceof ModelFailure) return error;
   const refused = findOutsideRefusal(error);
@@ -82,7 +82,10 @@ export const ADVICE: Record<string, string> = {
   unknown_model: 'check base_url and the name of the model or deployment',
 };
 
-/** Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. Undefined unless it is later than now. */
+/**
+ * Returns Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. Undefined unless it is
+ * later than now.
+ */
 export function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const fine = Number(headers?.get('retry-after-ms') ?? Number.NaN);
   if (fine > 0) return fine;
@@ -92,5 +95,5 @@ export function parseRetryAfter(headers: Headers | undefined): number | undefine
   return wait > 0 ? wait : undefined;
 }
 
-/** The guarded fetch refused to connect; a retry would be refused too. */
+/** True if the guarded fetch refused to connect; a retry would be refused too. */
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';

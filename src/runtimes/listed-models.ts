@@ -11,7 +11,7 @@ interface ListedModel {
 export const MOST_MODELS = 5_000;
 const LIST_MS = 60_000;
 
-/** The models that an endpoint lists. It may have another page forever, so it is read up to a number and for a time. */
+/** Lists the models of an endpoint. An endpoint may return further pages forever, so their number and the time are limited. */
 export async function listModels(client: OpenAI | Anthropic, most_ms = LIST_MS): Promise<ListedModel[]> {
   const signal = AbortSignal.timeout(most_ms);
   const pages = client instanceof Anthropic ? client.models.list({}, { signal }) : client.models.list({ signal });
@@ -31,7 +31,10 @@ export async function listModels(client: OpenAI | Anthropic, most_ms = LIST_MS):
   return models;
 }
 
-/** The standard defines only the id; some endpoints add more, each in its own format. What is of another type is left out. */
+/**
+ * Parses one listed model. The standard defines only the id; some endpoints add more, each in its own format. Values of another
+ * type are left out.
+ */
 function parseListedModel(listed: unknown): ListedModel[] {
   const { id, name, display_name, context_window, max_input_tokens } = Object(listed) as Record<string, unknown>;
   if (typeof id !== 'string' || id === '') return [];

@@ -11,19 +11,22 @@ export type ReplyBlock = Record<
   string
 > & {
   input: unknown;
-  /** Of its text. */
+  /** The length of the block's text. */
   characters: number;
   citations: unknown[];
-  /** What a tool of the vendor returned. */
+  /** The result of a vendor's tool. */
   content: unknown;
-  /** What made a call of the vendor's tools, if the model did not. */
+  /** The caller of a vendor's tool, if the model did not call it. */
   caller: unknown;
 };
 
-/** What goes back with a reply: the blocks that Perdura has no words for as they came, and the places of the text and the calls among them. */
+/**
+ * The data that goes back with a reply: the blocks that Perdura has no format for, unchanged, and the positions of the text and
+ * the calls among them.
+ */
 export interface MessagesExtra {
   blocks: KeptBlock[];
-  /** Where the vendor ran code for this reply. */
+  /** The vendor's container that ran code for this reply. */
   container?: string;
 }
 
@@ -40,7 +43,7 @@ type KeptBlock =
   | HostedUse
   | HostedResult;
 
-/** Such as `web_search_tool_result`. */
+/** True for a result of a vendor's tool, such as `web_search_tool_result`. */
 export const isHostedResult = (block: { type?: unknown; tool_use_id?: unknown }): block is HostedResult =>
   typeof block.type === 'string' && /^\w+_tool_result$/.test(block.type) && typeof block.tool_use_id === 'string';
 
@@ -53,7 +56,7 @@ export function sentValue(value: unknown): unknown {
   return toDoubles(value);
 }
 
-/** Null if text and calls, which are on record, are all that the next request needs. */
+/** Returns the blocks to keep; null if the recorded text and calls are all that the next request needs. */
 export function keptBlocks(blocks: readonly ReplyBlock[], container: string | null): MessagesExtra | null {
   const hosted = blocks.some((block) => block.type === 'server_tool_use' || isHostedResult(block));
   const called = blocks.some(({ type }) => type === 'tool_use');
@@ -72,7 +75,7 @@ export function keptBlocks(blocks: readonly ReplyBlock[], container: string | nu
   return { blocks: kept, ...(container ? { container } : {}) };
 }
 
-/** The calls that the vendor made itself for a reply, as people read them. */
+/** Returns the calls that the vendor itself made for a reply, in a readable form. */
 export const hostedCalls = (blocks: readonly ReplyBlock[]): CallMadeThere[] =>
   blocks.flatMap(({ type, id, name, arguments: args }) => {
     if (type !== 'server_tool_use') return [];
@@ -80,13 +83,16 @@ export const hostedCalls = (blocks: readonly ReplyBlock[]): CallMadeThere[] =>
     return [{ id, name, arguments: args, result: result ? readable(result.content) : null }];
   });
 
-/** Without what only the vendor can read. */
+/** Leaves out the content that only the vendor can read. */
 const readable = (content: unknown): CallMadeThere['result'] => ({
   content: JSON.stringify(content, (key, value) => (key.startsWith('encrypted_') ? undefined : value)) ?? '',
   failed: String((content as { type?: unknown } | null)?.type).endsWith('_error'),
 });
 
-/** Parts of a recorded text in their order. One whole part if they are not those of the text, as a guardrail may have changed it. */
+/**
+ * Returns the parts of a recorded text in order. Returns the text as one part if the parts do not match it: a guardrail may have
+ * changed it.
+ */
 export function textParts(content: string, blocks: readonly KeptBlock[]): { text: string; citations?: unknown[] }[] {
   let at = 0;
   const parts = blocks.flatMap((block) => {
@@ -98,7 +104,7 @@ export function textParts(content: string, blocks: readonly KeptBlock[]): { text
   return at === content.length && parts.every(({ text }) => text.isWellFormed()) ? parts : [{ text: content }];
 }
 
-/** Signed thinking without calls is not wanted back. */
+/** Returns the blocks to send back. The vendor does not want signed thinking without calls back. */
 export const blocksKeptIn = ({ role, extra, tool_calls }: TranscriptMessage): readonly KeptBlock[] => {
   const { blocks } = (extra ?? {}) as Partial<MessagesExtra>;
   if (role !== 'assistant' || !Array.isArray(blocks)) return [];
@@ -106,8 +112,8 @@ export const blocksKeptIn = ({ role, extra, tool_calls }: TranscriptMessage): re
 };
 
 /**
- * Which calls of the vendor's tools can be sent again, by their ids: those with a result, and if the vendor is still `offered` its tools,
- * those of the last reply that it has yet to make.
+ * Returns the ids of the vendor's tool calls that can be sent again: those with a result and, if the vendor is still `offered`
+ * its tools, those of the last reply that it has yet to make.
  */
 export function sentAgain(transcript: readonly TranscriptMessage[], { offered }: { offered: boolean }): ReadonlySet<string> {
   const kept = transcript.flatMap(blocksKeptIn);

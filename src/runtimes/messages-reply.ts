@@ -52,7 +52,7 @@ const FINISHES: Record<string, string> = {
 };
 
 const USAGE = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
-/** Thinking, text and calls take turns, so an answer with all the calls that it may have has fewer. */
+/** The limit for blocks. Thinking, text and calls alternate, so an answer with the largest number of calls has fewer. */
 const MOST_BLOCKS = 4 * MOST_CALLS;
 const TOO_MANY_BLOCKS = `The model's answer was broken off: more than ${MOST_BLOCKS} blocks`;
 
@@ -63,11 +63,11 @@ type PausedReply = Pick<ModelReply, 'text' | 'extra'>;
 interface MessageCollector {
   /** Throws if the reply becomes too large. */
   add(event: MessageEvent): void;
-  /** Who answers and what the events so far cost; null before the first. */
+  /** Returns the answering model and the usage so far; null before the first event. */
   spent(): Answered | null;
-  /** After the last event: what a vendor that has paused wants back to continue its answer; null if it has not paused. */
+  /** Returns, after the last event, the data that a paused vendor needs to continue its answer; null if it has not paused. */
   paused(): PausedReply | null;
-  /** After the last event. Throws a ModelFailure if the result is not a usable answer. */
+  /** Returns the reply after the last event. Throws a ModelFailure if the result is not a usable answer. */
   reply(): ModelReply;
 }
 
@@ -152,7 +152,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     if (!block) return;
     block.arguments += countPiece(toText(delta.partial_json));
     block.thinking += countPiece(toText(delta.thinking));
-    // Whole, unlike the others.
+    // The signature arrives whole, unlike the others.
     block.signature = countPiece(toText(delta.signature)) || block.signature;
     if (delta.citation) block.citations.push(taken(delta.citation));
   }
@@ -196,7 +196,10 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
   };
 }
 
-/** Every call begins with an empty object. At the output limit nobody knows whether it is whole. */
+/**
+ * Returns a call's input as text. Every call begins with an empty object, so at the output limit it is unknown if the input is
+ * whole.
+ */
 function wholeInput(input: unknown, { finish }: { finish: string }): string {
   const whole = jsonText(input ?? {});
   return finish === 'length' && whole === '{}' ? '' : whole;

@@ -30,7 +30,7 @@ export function messagesRequest(
 ): Request {
   const { temperature, top_p, max_output_tokens, stop } = call_settings;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
-  // Of a run without tools, nothing but the instructions is sent twice.
+  // A run without tools sends only its instructions twice.
   const offered = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toolOf)];
   const continues = offered.length > 0 || transcript.some(({ role }) => role === 'assistant');
   return {
@@ -56,7 +56,7 @@ const toolOf = ({ name, description, parameters }: Exchange['tools'][number]): A
   input_schema: { ...parameters, type: 'object' as const },
 });
 
-/** Code continues where it ran before. */
+/** Returns the container of the last reply: code continues in the place where it ran before. */
 function containerOf(transcript: readonly TranscriptMessage[]): Pick<Request, 'container'> {
   const last = transcript.findLast(({ role }) => role === 'assistant');
   const { container } = (last?.extra ?? {}) as Partial<MessagesExtra>;
@@ -78,13 +78,19 @@ function toToolChoice(
   return parallel === undefined ? {} : { tool_choice: { type: 'auto', ...rule } };
 }
 
-/** The vendor keeps what a request has up to this place for some minutes: tools first, then the system prompt, then the messages. */
+/**
+ * Marks a cache position. The vendor keeps the request up to there for some minutes: tools first, then the system prompt, then
+ * the messages.
+ */
 const CACHED = { cache_control: { type: 'ephemeral' as const } };
 
-/** How many turns the vendor is asked to keep: the last one, and the one that it kept at the last request, in case much came after it. */
+/**
+ * The number of turns that the vendor is asked to keep: the last one, and the one kept at the last request, in case many followed
+ * it.
+ */
 const KEPT_TURNS = 2;
 
-/** The last block of a turn, marked. */
+/** Marks the last block of a turn. */
 const withBreakpoint = (content: Block[]): Block[] => content.with(-1, { ...content.at(-1), ...CACHED } as Block);
 
 /** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
@@ -110,7 +116,7 @@ function toTurns(
   }));
 }
 
-/** One text needs no list. */
+/** Returns a single text as it is, without a list. */
 const plain = (content: Block[]): string | Block[] =>
   content.length === 1 && content[0]?.type === 'text' ? content[0].text : content;
 

@@ -51,7 +51,7 @@ async function hear(response: Response, add: (event: MessageEvent) => void): Pro
   for (const event of toMessageEvents(parseExact(await response.text()) as Anthropic.Message)) add(event);
 }
 
-/** What an answer has so far, at the end of the conversation: the vendor continues it. */
+/** Returns the answer so far as the end of the conversation: the vendor continues it. */
 const pausedMessage = ({ text: content, extra }: Pick<ModelReply, 'text' | 'extra'>): TranscriptMessage => ({
   step: 0,
   position: 0,
@@ -69,7 +69,7 @@ const attachAnswer = (failure: unknown, answer: Answered | null): unknown =>
     ? new ModelFailure(failure.message, { ...failure, answer })
     : failure;
 
-/** The answer of an endpoint that does not stream as the events of a stream. */
+/** Converts the answer of an endpoint that does not stream into the events of a stream. */
 const toMessageEvents = (message: Anthropic.Message): MessageEvent[] => [
   { type: 'message_start', message },
   ...message.content.map((content_block, index) => ({ type: 'content_block_start', index, content_block })),

@@ -15,7 +15,7 @@ export function getPrices({
   return Object.fromEntries(known.flatMap(([id, { price }]) => (price ? [[id, price]] : [])));
 }
 
-/** Whether there is a price for each of these models; if a run has used none yet, for the one that it will use. */
+/** True if each of these models has a price; if a run has used none yet, the model that it will use. */
 export function isPriced({ provider, model }: Pick<Definition, 'provider' | 'model'>, used: readonly (string | null)[]): boolean {
   const prices = provider ? getPrices(provider) : {};
   const asked = model ?? provider?.default_model ?? null;

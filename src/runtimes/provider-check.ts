@@ -20,7 +20,7 @@ import {
 } from './provider-faults.ts';
 import type { Exchange, ModelRuntime } from './runtime.ts';
 
-/** The result of a test: the models, or what is wrong and what to do about it. */
+/** The result of a test: the models, or the fault and its remedy. */
 export interface ProviderCheck {
   models: string[];
   fault: string | null;
@@ -29,7 +29,7 @@ export interface ProviderCheck {
 type Checked = Pick<PinnedProvider, 'provider_type' | 'base_url' | 'api_key_token_name' | 'default_model'>;
 
 const TIME_MS = 60_000;
-/** What a model answers that used up its tokens or said nothing: it is there. */
+/** The failure codes of a model that used up its tokens or returned no text: it is reachable. */
 const ANSWERED = ['model_length', 'empty_answer'];
 
 /** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
@@ -54,13 +54,13 @@ export async function checkProvider(provider: Checked, client: OpenAI | Anthropi
   return { models: known, fault: await explainRefusal({ refused, runtime, model: default_model, known, asked }) };
 }
 
-/** An address as people may read it. */
+/** Returns an address without credentials, for display. */
 function withoutAccount(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname === '/' ? '' : pathname}`;
 }
 
-/** Some vendors list their models with a prefix, or without the name of the version that is used by default. */
+/** True if both names mean one model. Some vendors list models with a prefix, or without the name of the default version. */
 const sameModel = (listed: string, model: string) =>
   [model, `models/${model}`].includes(listed) || listed.startsWith(`${model}-`);
 
@@ -85,7 +85,7 @@ async function explainRefusal({ refused, runtime, model, known, asked }: Refused
   );
 }
 
-/** The message without the words that a run's error puts around it. */
+/** Returns the vendor's message without the words that a run's error adds to it. */
 const vendorsWords = (message: string) =>
   message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, '').split('; check ')[0] ?? '';
 
@@ -96,7 +96,7 @@ const TOOL: Exchange['tools'][number] = {
   effect: 'read',
 };
 
-/** The failure of one question; null if the model answered. */
+/** Asks one question. Returns the failure; null if the model answered. */
 async function askOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promise<ModelFailure | null> {
   const exchange: Exchange = {
     task_id: '',
@@ -151,7 +151,7 @@ async function vendorModels(client: Anthropic): Promise<Listed> {
   return { models: (await listModels(client)).map(({ id }) => id), fault: null };
 }
 
-/** Reads the answer itself: the client takes a web page for an empty list. */
+/** Lists the models from the raw answer: the client would accept a web page as an empty list. */
 async function compatibleModels(client: OpenAI, asked: AskedEndpoint): Promise<Listed> {
   const response = await client.models.list().asResponse();
   const text = await response.text();

@@ -3,7 +3,7 @@ import { APIConnectionTimeoutError } from 'openai';
 import { getReason, innermost } from '../domain/reason.ts';
 import { withoutSlashes } from '../domain/remote-address.ts';
 
-/** Where a provider was asked. */
+/** The endpoint that was asked. */
 export interface AskedEndpoint {
   url: string;
   has_key: boolean;
@@ -16,7 +16,10 @@ const NOT_TLS = /^(EPROTO|ERR_SSL_)/;
 /** A version, as nearly all APIs have it in their path. */
 const VERSION = /\/(v\d|api|openai)/;
 
-/** Why a provider could not be asked, and what to do, in one sentence. Null: nothing is known but the error's own message. */
+/**
+ * Returns in one sentence the reason why a provider could not be asked, and a remedy. Null: only the error's own message is
+ * known.
+ */
 export function findProviderFault(error: unknown, asked: AskedEndpoint): string | null {
   const { status, message } = error as { status?: number; message?: string };
   if (status !== undefined) return refusalFault(status, plainMessage(message ?? ''), asked);
@@ -41,7 +44,7 @@ function connectionFault(error: unknown, { url }: AskedEndpoint): string | null 
   return null;
 }
 
-/** Without the status that the clients put in front, and without the JSON around it. */
+/** Returns a message without the status that the clients put in front, and without the JSON around it. */
 function plainMessage(message: string): string {
   const text = message.replace(/^\d{3} /, '');
   try {
@@ -82,7 +85,7 @@ export const webPageFault = ({ url }: AskedEndpoint): string =>
 export const notAnApiFault = ({ url }: AskedEndpoint): string =>
   `${formatNoApi(url)}: what it answers is not a list of models; check base_url and provider_type`;
 
-/** Names a few of the models that there are. */
+/** Reports an unknown model, with the names of a few available ones. */
 export function unknownModelFault(model: string, { known, said }: { known: readonly string[]; said: string | null }): string {
   const some = known.slice(0, 5).join(', ');
   const advice = some ? `set default_model to one that it has, such as ${some}` : 'correct default_model';

@@ -18,7 +18,7 @@ export function reuseConnections(fetch: Fetch): Fetch {
   };
 }
 
-/** If its reader stops without giving a reason, it has what it wanted: the rest is read and dropped. */
+/** Reads and drops the rest of a body whose reader stops without a reason: that reader has all the data it needs. */
 const reusable = (source: ByteSource): ByteSource => ({
   read: () => source.read(),
   async cancel(reason) {

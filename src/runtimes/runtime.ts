@@ -9,7 +9,7 @@ export interface Exchange {
   task_id: string;
   model: string | null;
   instructions: string;
-  /** In order; replies carry their calls, results follow them. */
+  /** The messages in order; replies carry their calls, results follow them. */
   transcript: TranscriptMessage[];
   /** Images and PDF files of the prompt; absent: none. */
   files?: readonly ModelFile[];
@@ -20,27 +20,27 @@ export interface Exchange {
   /** The model must call one of the tools; absent: it decides. */
   must_call?: boolean;
   reasoning_effort: string | null;
-  /** Absent: the model's own. */
+  /** The settings of the call; absent: the model's own. */
   call_settings?: SetCallSettings;
   /** Request JSON if the endpoint supports it. */
   wants_json: boolean;
   /** JSON Schema of the final answer; absent: any. */
   output_schema?: Record<string, unknown> | undefined;
-  /** The final answer may be rejected and asked for again: keep the conversation open. */
+  /** True if the final answer may be rejected and requested again: keep the conversation open. */
   may_be_rejected?: boolean;
   /** The runtime's JSON state from the previous exchange; null at first. */
   cursor: unknown;
-  /** Called with what the exchange has used so far, whenever the endpoint reports it. */
+  /** Receives the exchange's usage so far, whenever the endpoint reports it. */
   report?: (spent: Answered) => void;
 }
 
 export interface ModelReply {
   text: string;
-  /** Unchanged from the model: provider ids and raw argument text. */
+  /** The calls as the model sent them: provider ids and raw argument text. */
   calls: { id: string; name: string; arguments: string }[];
   /** `stop`, `tool_calls`, `length`, `content_filter` … in the vocabulary of chat completions. */
   finish: string;
-  /** The model that answered, by its own name. */
+  /** The name that the answering model reports for itself. */
   model: string | null;
   usage: ExchangeUsage;
   /** Data that later exchanges must send back with this reply. */
@@ -53,15 +53,15 @@ export interface CallMadeThere {
   id: string;
   name: string;
   arguments: string;
-  /** Null until its end is reported. */
+  /** Null until the end of the call is reported. */
   result: { content: string; failed: boolean } | null;
 }
 
 /** A way to reach a model. */
 export interface ModelRuntime {
   /**
-   * One exchange: ends with a final text or with tool calls to answer. Emits text as it arrives.
-   * Throws a ModelFailure if the provider fails, and the signal's reason if aborted.
+   * Runs one exchange, which ends with a final text or with tool calls to answer. Emits text as it arrives. Throws a ModelFailure
+   * if the provider fails, and the signal's reason if aborted.
    */
   exchange(input: Exchange, emit: (delta: string) => void, signal: AbortSignal): Promise<{ reply: ModelReply; cursor: unknown }>;
   /** Ends the state that the provider keeps for a run. Idempotent; throws on failure. Absent if the provider keeps none. */

@@ -29,9 +29,12 @@ interface DefaultRuntime {
 
 export interface RuntimeOptions {
   default_runtime: DefaultRuntime;
-  /** Every request to a provider goes through it; it enforces the egress rules and counts the bytes of replies. */
+  /** Sends every request to a provider; it enforces the egress rules and counts the bytes of replies. */
   fetch: Fetch;
-  /** For the default runtime: the operator chose it, so bytes are counted but the egress rules do not apply. */
+  /**
+   * Sends requests of the default runtime: the operator chose its endpoint, so bytes are counted but the egress rules do not
+   * apply.
+   */
   installationFetch: Fetch;
   /** The installation's deadlines; a definition may set others. */
   deadlines: ExchangeDeadlines;
@@ -54,7 +57,7 @@ export interface SelectedRuntime {
 type Selecting = Pick<Definition, 'provider'> &
   Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits' | keyof RunGuards>>;
 
-/** The only place that maps providers to runtimes and the tools they get. */
+/** Selects the runtime of a provider and the tools it gets. This is the only place that maps them. */
 export async function selectRuntime(
   definition: Selecting,
   caller: ModelCaller,
@@ -130,12 +133,12 @@ function vendorRuntime(
   };
 }
 
-/** They work on the same files, so they run at the same place. */
+/** Tools that work on the same files, so they run in the same place. */
 const FILE_TOOLS = ['bash', 'read', 'write', 'edit', 'glob', 'grep'];
 
 /**
- * What may run at the vendor. Calls there are not asked about, so a tool that may be guarded runs here: which tools a server will list
- * there, under which names and with which effects, is not known.
+ * Returns the tools that may run at the vendor. Nobody approves calls there, so a tool that may be guarded runs here: the names
+ * and effects of the tools that a server will list there are unknown.
  */
 function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards) {
   const by_effect = approve_effects.length > 0;
@@ -154,7 +157,10 @@ function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], ap
 
 const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
-/** The address of a server that the vendor can call directly; servers with secrets or people's sign-ins are called from here. */
+/**
+ * Returns the address of a server that the vendor can call directly; null otherwise. Servers with secrets or people's sign-ins
+ * are called from here.
+ */
 function findPlainUrl({ transport_type, connection_config, disabled }: PinnedMcpServer): string | null {
   const { url, headers = {}, oauth } = connection_config as { url?: unknown; headers?: object; oauth?: object };
   if (disabled || oauth) return null;

@@ -1,7 +1,9 @@
 import { ModelFailure } from '../domain/model-failure.ts';
 import type { ModelReply } from './runtime.ts';
 
-/** The reply. Throws a ModelFailure for a stream that ended without an answer. `advice`: what helps against an output limit. */
+/**
+ * Returns the reply. Throws a ModelFailure for a stream that ended without an answer. `advice`: the remedy for an output limit.
+ */
 export function usableReply(reply: ModelReply, advice: string): ModelReply {
   const unusable = (message: string, code: string, recoverable = false) =>
     new ModelFailure(message, { code, recoverable, answer: reply });

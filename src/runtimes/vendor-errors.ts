@@ -27,7 +27,10 @@ function vendorError(text: string): Json {
   }
 }
 
-/** Gemini sends a list of one, Mistral the error itself, servers made with FastAPI a `detail`, Amazon a `Message`. */
+/**
+ * Finds the error in a body. Gemini sends a list of one, Mistral the error itself, servers made with FastAPI a `detail`, Amazon a
+ * `Message`.
+ */
 function findError(body: unknown): Json | null {
   const inner = Array.isArray(body) ? body[0] : body;
   if (typeof inner !== 'object' || inner === null) return null;
@@ -45,7 +48,7 @@ function findMessage(error: Json): string | null {
   return text && typeof behind === 'string' && behind ? `${text}: ${truncate(behind)}` : text;
 }
 
-/** A sentence, or the sentences of a validator with the field that each is about. */
+/** Returns a sentence, or the sentences of a validator, each with its field. */
 function findErrorText(said: unknown): string | null {
   if (typeof said === 'string') return said;
   if (Array.isArray(said)) return said.map(faultText).join('; ') || null;

@@ -95,13 +95,13 @@ interface StoreOptions {
   database: Database;
   keys: KeyRing;
   publish?: Publish;
-  /** Administrators: their shared resources join other users' agents by tag. */
+  /** The administrators: their shared resources join other users' agents by tag. */
   admins?: readonly string[];
-  /** Whether the process only calls tools, perhaps with the database role made for that. */
+  /** True if the process only calls tools, perhaps with the database role made for that. */
   only_tools?: boolean;
 }
 
-/** The whole store, one part per resource. `publish` receives events after they are written. */
+/** Creates the whole store, one part per resource. `publish` receives events after they are written. */
 export function createStore({ database: { pool, prisma }, keys, publish, admins = [], only_tools = false }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
   const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
@@ -172,18 +172,18 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     scores: scoreStore({ pool, prisma }),
     datasets: datasetStore({ pool, prisma }),
     evaluations: evaluationStore({ pool, prisma, keys, snapshot }),
-    /** The guardrails of a principal's workflows with an agent. They also apply in chats with it. */
+    /** Returns the guardrails of a principal's workflows with an agent. They also apply in chats with it. */
     chatGuardrails: (agent_id: string, owner: string) =>
       rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),
-    /** Resources that have a tag of an agent or workflow and still do not join it, as sentences. */
+    /** Lists, as sentences, the resources that have a tag of an agent or workflow and still do not join it. */
     notJoined: async () =>
       (await rows<{ sentence: string }>(pool, notJoinedByTag({ admins: trusted }))).map(({ sentence }) => sentence),
-    /** The same for an agent or a workflow with these values, with the fields of its tags and ids. */
+    /** List the resources that would not join an agent or a workflow with these values, with the fields of its tags and ids. */
     unjoined: {
       agent: (values: TaggedAgent) => rows<Unjoined>(pool, unjoinedOfAgent({ ...values, admins: trusted })),
       workflow: (values: TaggedWorkflow) => rows<Unjoined>(pool, unjoinedOfWorkflow({ ...values, admins: trusted })),
     },
-    /** What refers to a record, as `agent name` or `workflow title`, limited to what the viewer may see. */
+    /** Lists the users of a record, as `agent name` or `workflow title`, limited to what the viewer may see. */
     usersOf: (table: Used, id: string, viewer: string) => listReferrers(prisma, { table, id }, viewer),
     /** Deletes an agent with its memories and chats. */
     async removeAgent(id: string): Promise<void> {
@@ -191,12 +191,12 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       await memories.forgetAgent(id);
     },
     snapshot,
-    /** What a run that uses a provider is pinned with; null if there is no such provider. */
+    /** Returns the provider in the form that a run is pinned with; null if there is no such provider. */
     async providerToPin(id: string) {
       const provider = await createProviderStore(prisma).find(id);
       return provider && { provider: pinProvider(provider), exchange_limits: mergeExchangeLimits(null, provider) };
     },
-    /** Filters these ids to the ones missing from a table. */
+    /** Returns those of the ids that are missing from a table. */
     async missing(
       table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource' | 'workflow',
       ids: string[],
@@ -208,7 +208,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       );
       return ids.filter((id) => !existing_ids.has(id));
     },
-    /** Writes something: a database that answers may have no room left. */
+    /** Checks the database by writing: one that answers may have no room left. */
     async ping(): Promise<void> {
       await rows(pool, probeWriting({ text: randomBytes(PROBE_BYTES).toString('base64') }));
     },

@@ -20,50 +20,52 @@ export const BUDGET_HALT = 'budget_exhausted';
 /** Type of the failure of an attempt at a run that is being halted. */
 export const HALTED = 'Halted';
 
-/** Type of the failure that ends a run whose task somebody else has ended or deleted. */
+/** Type of the failure that ends a run whose task was ended or deleted from outside the run. */
 export const TASK_ENDED = 'task_ended';
 
-/** How a worker names its code if its operator does not, such as perdura@0.1.0. The engine notes it with each workflow task that is done. */
+/**
+ * Returns a worker's default name for its code, such as perdura@0.1.0. The engine records it with each completed workflow task.
+ */
 export const toBuildId = (version: string) => `perdura@${version}`;
 
-/** What a worker does: runs the workflow code, calls models, calls tools. */
+/** The kinds of work a worker can do: run the workflow code, call models, call tools. */
 export const ROLES = ['runs', 'models', 'tools'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The task queue of a role, by the installation's. */
+/** Returns the task queue of a role, derived from the installation's queue. */
 export const queueOfRole = (task_queue: string, role: Role): string => (role === 'runs' ? task_queue : `${task_queue}-${role}`);
 
-/** What the engine receives about a run: ids and small rules, never content. */
+/** The run as the engine receives it: ids and small rules, never content. */
 export interface RunInput {
   task_id: string;
   max_turns: number;
-  /** Another task of the same workflow holds the lane: wait for `proceed`. */
+  /** True if another task of the same workflow holds the lane: the run waits for `proceed`. */
   queued: boolean;
-  /** Its model and tool calls go to the queues of these roles; if absent, to the run's own queue. Fixed when the run starts. */
+  /** True if model and tool calls go to the queues of these roles; absent: to the run's own queue. Fixed when the run starts. */
   role_queues?: boolean;
-  /** When the run is complete, extract facts worth keeping. */
+  /** True if facts worth keeping are extracted when the run is complete. */
   auto_memory?: boolean;
   /** The loop state in which the previous run of the same chain stopped. */
   state?: LoopState;
-  /** Calls that a person decided about and that were not resumed yet. */
+  /** Calls that a person has decided about and that are not resumed yet. */
   decided?: string[];
-  /** Rounds after which to continue as new; if absent, the engine suggests when. */
+  /** Rounds after which the run continues as new; absent: the engine suggests when. */
   renew_after?: number;
 }
 
-/** The rules of a run that its loop needs. */
+/** Returns the run settings that the loop needs. */
 export const toRunRules = ({ max_turns, auto_memory, bypass_memory }: RunSettings) => ({
   max_turns,
   ...(auto_memory && !bypass_memory ? { auto_memory } : {}),
 });
 
 /**
- * For every workflow: when the engine gives a workflow task out again that it gave to a request on a lost connection. It gives out the
- * fourth attempt and later ones for longer, up to 10 minutes, so that a slow replay ends as well.
+ * Applies to every workflow: the time after which the engine hands out a workflow task again if its first request was on a lost
+ * connection. From the fourth attempt on, the engine allows more time, up to 10 minutes, so that a slow replay completes as well.
  */
 export const WORKFLOW_TASK_TIMEOUT = '4s' as const;
 
-/** Whether a call in progress waits for an answer of a person. */
+/** Reports if a call in progress waits for a person's answer. */
 export interface Asking {
   call_id: string;
   is_asking: boolean;
@@ -75,19 +77,19 @@ export interface RunEnd {
   error_code: string | null;
 }
 
-/** How a run ended, and after how many tool calls. `passed`: what its execution has left behind. */
+/** The end of a run and its number of tool calls. `passed`: the calls that its execution has completed. */
 export type FinalState = RunEnd & { turns: number; passed?: PassedCalls };
 
-/** The calls that have ended for an execution: those before a step, except for those that are denied with it, and some of that step. */
+/** The calls that have ended in an execution: those before a step (except those denied with it) and some of that step. */
 export interface PassedCalls {
   step: number;
   denied: string[];
   calls: string[];
 }
 
-/** `PerduraStatus` of a run: of its task, as far as its execution knows. */
+/** The search attribute `PerduraStatus` of a run: its task's status as far as its execution knows. */
 export type ShownStatus = 'running' | WaitingStatus | RunEnd['status'];
-/** `pending`: it waits for its lane; `waiting`: for a person. */
+/** `pending`: the run waits for its lane; `waiting`: it waits for a person. */
 export type WaitingStatus = 'pending' | 'waiting';
 
 export const SEARCH_ATTRIBUTES = [
@@ -99,5 +101,5 @@ export const SEARCH_ATTRIBUTES = [
   'PerduraStatus',
 ] as const;
 
-/** The schedule that compares tasks with the engine; its note keeps the installation's mark. */
+/** Returns the id of the schedule that compares tasks with the engine; its note keeps the installation's mark. */
 export const reconcilerScheduleId = (task_queue: string) => `reconcile-${task_queue}`;

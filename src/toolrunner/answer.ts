@@ -5,7 +5,7 @@ import type { ToolAnswer } from './runner.ts';
 const RESULT_LIMIT = 1_048_576;
 const MESSAGE_LIMIT = 8_000;
 
-/** The frame as an answer under the interface's result rules, with the call's secrets redacted. */
+/** Converts the frame into an answer under the interface's result rules, with the call's secrets redacted. */
 export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAnswer {
   const redact = redactor(Object.values(env));
   const outcome = toOutcome(frame);
@@ -19,7 +19,7 @@ export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAn
   };
 }
 
-/** An answer for a call that did not reach a tool process. */
+/** Creates the answer for a call that did not reach a tool process. */
 export function createFailedAnswer(error: string, duration_ms = 0): ToolAnswer {
   return { result: toErrorJson(error), error, duration_ms, stdout: '', stderr: '' };
 }
@@ -57,7 +57,10 @@ function toOutcome(frame: ChildFrame): Outcome {
   }
 }
 
-/** A tool can write to its own reply, so check here that it is JSON. The text stays unchanged, since numbers may exceed a double. */
+/**
+ * Checks that a result is JSON, because a tool can write to its own reply. The text stays unchanged, since numbers may exceed a
+ * double.
+ */
 function parseResult(text: string): Outcome {
   if (Buffer.byteLength(text) > RESULT_LIMIT) return toFailure(`the result is larger than ${RESULT_LIMIT} bytes`);
   try {
@@ -86,12 +89,12 @@ function describeExit(exit: number | null): string {
     : `the tool process ended without a result (exit code ${exit})`;
 }
 
-/** Postgres holds neither NUL nor lone surrogates. */
+/** Replaces NUL and lone surrogates, which Postgres cannot store. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** The same for JSON text, where they hide in escapes. */
+/** Replaces NUL and lone surrogates in JSON text, which hides them in escapes. */
 function storableJson(text: string): string {
   const escapes = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})|\\./g;
   return text.toWellFormed().replace(escapes, (found) => (found.length === 6 ? '\ufffd' : found));

@@ -12,17 +12,17 @@ export interface ConfinedCommand {
   /** Looked up on the PATH inside the sandbox unless it is absolute. The sandbox has only the system's directories and `paths`. */
   command: string;
   args?: readonly string[];
-  /** The whole environment, in addition to PATH, HOME, TMPDIR and LANG, which may be overridden. */
+  /** The whole environment, in addition to PATH, HOME, TMPDIR and LANG, which it may override. */
   env?: Record<string, string>;
-  /** Default: the workspace, or the private temporary directory. */
+  /** The working directory. Default: the workspace, or the private temporary directory. */
   cwd?: string;
   /** The run's directory, below the runner's `workspaces`; writable, and named by `PERDURA_WORKSPACE`. */
   workspace?: string;
-  /** Network access through the egress proxy, by the usual proxy variables. Default false. */
+  /** True for network access through the egress proxy, by the usual proxy variables. Default false. */
   network?: boolean;
   /** Further host paths, at the same place inside; read-only unless marked otherwise. Only those that the runner's `host_paths` allow. */
   paths?: readonly HostPath[];
-  /** Directories of Perdura's own data that its code gives. Never from anybody's input: they are not checked. */
+  /** Directories of Perdura's own data. Only Perdura's code may set them, never a user's input: they are not checked. */
   own_paths?: readonly Required<HostPath>[];
   limits?: Partial<Limits>;
 }
@@ -31,7 +31,10 @@ export interface ConfinedProcess {
   stdin: Writable;
   stdout: Readable;
   stderr: Readable;
-  /** Resolves when the command and everything it started have ended; 128 + n after signal n, 137 also if it exceeded a limit. */
+  /**
+   * Resolves when the command and everything it started have ended: with 128 + n after signal n, and 137 also if it exceeded a
+   * limit.
+   */
   exit: Promise<number>;
   /** Ends the command and everything it started; resolves when that is done. Safe to call again. */
   kill(): Promise<void>;
@@ -62,7 +65,7 @@ interface CommandHost {
   slots: Set<number>;
 }
 
-/** Resolves when the command runs; rejects with the reason when it cannot be confined or found. */
+/** Starts a command. Resolves when it runs; rejects with the reason if it cannot be confined or found. */
 export async function startConfined(wanted: ConfinedCommand, host: CommandHost): Promise<ConfinedProcess> {
   const { confinement } = host;
   if (confinement.tier === 'refused') throw new Error(`commands cannot be confined on this machine (${confinement.reason})`);
@@ -115,7 +118,7 @@ function takeSlot(slots: Set<number>): number {
   throw new Error(`no more than ${SLOTS} confined commands can run at once`);
 }
 
-/** Mirrors `confine.py`. */
+/** Builds the request. Mirrors `confine.py`. */
 function buildRequest(
   wanted: ConfinedCommand,
   {
@@ -165,7 +168,7 @@ function waitForStart(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Closing the control channel is the order to stop; the kernel ends a process that ignores it. */
+/** Stops a command by closing its control channel; the kernel ends a process that ignores it. */
 async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
   (child.stdio[3] as Writable | null)?.destroy();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -173,7 +176,7 @@ async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What the system's refusals to a supervisor mean is the same as if this process had met them. */
+/** System errors of a supervisor that count as if this process had met them. */
 const LACKS = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const;
 
 function refusalOf(message: string, errno: number | null = null): Error {

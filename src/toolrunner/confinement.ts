@@ -11,7 +11,7 @@ import { keepZygote, type ZygoteKeeper } from './zygote-keeper.ts';
 /** Runs calls, and holds the rules under which commands are started. */
 export interface Confinement {
   tier: Isolation;
-  /** Why no stronger tier is in force; '' in the strongest. */
+  /** The reason why no stronger tier is in force; '' in the strongest. */
   reason: string;
   zygote: ZygoteKeeper | null;
   proxy: EgressProxy | null;
@@ -23,14 +23,14 @@ interface Ground {
   options: ToolRunnerOptions;
   interpreter: Interpreter;
   scratch: Scratch;
-  /** The command line of one of our Python processes. */
+  /** Returns the command line of one of our Python processes. */
   command(name: string): string[];
   log(line: string): void;
 }
 
 const PREFORK = 4;
 
-/** The strongest tier that works here: before this resolves, a whole call has been prepared in it. */
+/** Finds the strongest tier that works here: before this resolves, a whole call has been prepared in it. */
 export async function findConfinement(ground: Ground): Promise<Confinement> {
   const { options, log } = ground;
   if (options.isolation === 'none') {

@@ -3,13 +3,13 @@ export interface ChildFrame {
   kind: string;
   /** JSON text of the result, JSON string of the error message, or ''. */
   text: string;
-  /** Why a call was refused, or ''. */
+  /** The reason why a call was refused, or ''. */
   message: string;
   /** Exit code, negative for a signal. */
   exit: number | null;
   stdout: string;
   stderr: string;
-  /** How much was printed; the first 64 KiB are included. */
+  /** The number of bytes printed; the first 64 KiB are included. */
   stdout_bytes: number;
   stderr_bytes: number;
   duration_ms: number;
@@ -27,9 +27,9 @@ const BODY_LIMIT = 1_048_576 + 2 * 65_536;
 
 /** Assembles a frame from chunks. */
 interface FrameReader {
-  /** False when the bytes so far cannot become a frame. */
+  /** Returns false if the bytes so far cannot become a frame. */
   add(chunk: Buffer): boolean;
-  /** Null until it is complete. */
+  /** Returns the frame; null until it is complete. */
   frame(): ChildFrame | null;
 }
 

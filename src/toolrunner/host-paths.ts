@@ -7,24 +7,24 @@ export interface HostPath {
   writable?: boolean;
 }
 
-/** The message is for users: it names the path and what is allowed instead. */
+/** The refusal of a path. The message is for users: it names the path and the allowed alternatives. */
 class PathRefused extends Error {}
 
 interface HostPathRules {
-  /** The path in normal form, without a symbolic link on the way. Throws `PathRefused`. */
+  /** Returns the path in normal form, without a symbolic link on the way. Throws `PathRefused`. */
   judge(wanted: HostPath, options?: { must_exist?: boolean }): Promise<Required<HostPath>>;
 }
 
 interface RuleParts {
-  /** What the operator allows: absolute paths, with `:rw` at the end if it may be written. */
+  /** The operator's allowed absolute paths, with `:rw` at the end if commands may write there. */
   allow: readonly string[];
-  /** Perdura's own data. Never given, even if it is allowed. */
+  /** Paths of Perdura's own data. Never given, even if they are allowed. */
   closed: readonly string[];
-  /** Perdura's code and the tools' interpreter. Never writable. */
+  /** Paths of Perdura's code and the tools' interpreter. Never writable. */
   unwritable: readonly string[];
 }
 
-/** The sandbox has its own version of each, or already shows it to every command. */
+/** System paths. The sandbox has its own version of each, or already shows it to every command. */
 const SYSTEM = [
   '/bin',
   '/boot',
@@ -43,18 +43,18 @@ const SYSTEM = [
   '/workspace',
   '/lost+found',
 ];
-/** Views into the kernel, wherever they are mounted. */
+/** File systems that are views into the kernel, wherever they are mounted. */
 const KERNEL_FILE_SYSTEMS = new Set(
   'proc sysfs devtmpfs devpts cgroup cgroup2 securityfs debugfs tracefs bpf configfs pstore efivarfs mqueue binfmt_misc nsfs fusectl rpc_pipefs'.split(
     ' ',
   ),
 );
 
-/** Reads `/srv/data` and `/srv/data:rw`. */
+/** Parses `/srv/data` and `/srv/data:rw`. */
 export const parseHostPath = (text: string): Required<HostPath> =>
   text.endsWith(':rw') ? { path: text.slice(0, -':rw'.length), writable: true } : { path: text, writable: false };
 
-/** Which paths of the host commands may be given. Throws if an allowed path can never be given. */
+/** Creates the rules for the host paths that commands may be given. Throws if an allowed path can never be given. */
 export async function createHostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
   const never = [...SYSTEM, ...(await Promise.all(closed.map(resolveLinks)))];
   const fixed = await Promise.all(unwritable.map(resolveLinks));
@@ -94,7 +94,7 @@ const formatHostPath = ({ path, writable }: Required<HostPath>) => `${path} (${w
 const isWithin = (path: string, place: string): boolean => path === place || place === '/' || path.startsWith(`${place}/`);
 const overlaps = (path: string, place: string): boolean => isWithin(path, place) || isWithin(place, path);
 
-/** The path with its symbolic links resolved, as far as it exists. */
+/** Returns the path with its symbolic links resolved, as far as it exists. */
 async function resolveLinks(path: string): Promise<string> {
   const normal = resolve(path);
   try {

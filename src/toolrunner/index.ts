@@ -36,7 +36,10 @@ const MAX_CONCURRENT = 16;
 const CLOSED = 'the tool runner was closed';
 const RELAY_PORT = 3128;
 
-/** Throws `NoInterpreter` if there is no usable interpreter. If tools cannot be confined, it starts and refuses every call. */
+/**
+ * Starts the tool runner. Throws `NoInterpreter` if there is no usable interpreter. If tools cannot be confined, it starts and
+ * refuses every call.
+ */
 export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<PythonToolRunner> {
   const interpreter = await findInterpreter(options.python ?? 'python3');
   const scratch = await makeScratch(options.scratch_dir ?? tmpdir(), options.run_as);

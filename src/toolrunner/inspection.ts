@@ -25,7 +25,9 @@ interface Inspector {
   close(): Promise<void>;
 }
 
-/** One helper process that parses and never executes; it is started on demand and again after its death. */
+/**
+ * Starts an inspector: one helper process that parses and never executes. The process starts on demand and again after its death.
+ */
 export function startInspector(command: readonly string[], timeout_ms = TIMEOUT_MS): Inspector {
   let helper: Helper | undefined;
   let turn: Promise<unknown> = Promise.resolve();
@@ -74,7 +76,7 @@ function invalid(message: string, line: number, column: number): Inspection {
 
 interface Helper {
   isAlive(): boolean;
-  /** Null if the helper crashed on the question or did not answer in time; it has then ended. */
+  /** Returns the answer; null if the helper crashed on the question or did not answer in time: it has then ended. */
   ask(question: { id: number; name: string; source: string }, timeout_ms: number): Promise<HelperAnswer | null>;
   stop(): Promise<void>;
 }

@@ -7,11 +7,11 @@ export interface Interpreter {
   version: string;
   prefix: string;
   base_prefix: string;
-  /** Where installed packages live. */
+  /** The directories of installed packages. */
   site_packages: string[];
 }
 
-/** A sentence for the operator. */
+/** The lack of an interpreter, as a sentence for the operator. */
 export class NoInterpreter extends Error {}
 
 const QUESTION = `
@@ -23,7 +23,7 @@ print(json.dumps({
   "site_packages": sorted({paths["purelib"], paths["platlib"]}),
 }))`;
 
-/** Throws `NoInterpreter`. */
+/** Finds the interpreter. Throws `NoInterpreter`. */
 export async function findInterpreter(python: string): Promise<Interpreter> {
   const answer = await ask(python);
   const [major = 0, minor = 0] = answer.version.split('.').map(Number);

@@ -14,16 +14,16 @@ export interface Job {
 /** The part of a job that the supervisor reads; it never sees the rest. Mirrors `Header` on the Python side. */
 interface JobHeader {
   timeout_ms: number;
-  /** Relative to the directory for workspaces; null without a workspace, and without confinement. */
+  /** The path relative to the directory for workspaces; null without a workspace, and without confinement. */
   workspace: string | null;
   network: boolean;
-  /** The address of the egress proxy from inside. */
+  /** The port of the egress proxy from inside. */
   proxy_port: number;
 }
 
 const HEADER_BYTES = 1024;
 
-/** The job on the wire: a header of fixed length, then JSON. */
+/** Encodes the job for the wire: a header of fixed length, then JSON. */
 export function encodeJob({ header, ...body }: Job): Buffer {
   const bytes = Buffer.from(JSON.stringify(body));
   const head = Buffer.from(JSON.stringify({ ...header, size: bytes.length }));
@@ -39,7 +39,10 @@ export interface Surroundings {
   proxy: { port: number; token: string } | null;
 }
 
-/** No variable of the service's environment reaches a tool. Numeric libraries get one thread, because threads count as processes. */
+/**
+ * The base environment of a tool: no variable of the service reaches it. Numeric libraries get one thread, because threads count
+ * as processes.
+ */
 export const BASE_ENV = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',
@@ -68,7 +71,10 @@ export function toJob(call: ToolRun, around: Surroundings): Job {
   };
 }
 
-/** Null if nothing is mounted. Throws `WorkspaceOutside` for a directory outside the one set aside for workspaces. */
+/**
+ * Returns the workspace's relative path; null if nothing is mounted. Throws `WorkspaceOutside` for a directory outside the one
+ * set aside for workspaces.
+ */
 export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string | null {
   if (tier === 'process') return null;
   const name = workspaces === null ? '..' : relative(workspaces, workspace);
@@ -80,12 +86,13 @@ export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surr
 export function workspaceEnv(workspace: string | undefined, tier: Isolation): Record<string, string> {
   if (workspace === undefined) return {};
   const place = tier === 'namespaces' ? '/workspace' : workspace;
-  // The service may have made it as another user. git must work there nevertheless, but in no other directory of another user.
+  // The service may have made the workspace as another user. git must work there nevertheless, but in no other directory of
+  // another user.
   const trusted = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: place };
   return { PERDURA_WORKSPACE: place, GIT_CONFIG_NOSYSTEM: '1', ...trusted };
 }
 
-/** Every spelling that HTTP clients read. */
+/** Sets the proxy variables in every spelling that HTTP clients read. */
 export function proxyEnv(proxy: Surroundings['proxy']): Record<string, string> {
   if (!proxy) return {};
   const url = `http://call:${proxy.token}@127.0.0.1:${proxy.port}`;

@@ -1,6 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** Ends a detached child and every process it has started. Only while it has not been collected: afterwards its number may belong to someone else. */
+/**
+ * Ends a detached child and every process it has started, unless it has been collected: its number may then belong to another
+ * process.
+ */
 export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {

@@ -2,7 +2,7 @@ import { createFailedAnswer } from './answer.ts';
 import { NoInterpreter } from './interpreter.ts';
 import type { PythonToolRunner } from './python-tool-runner.ts';
 
-/** The runner of a machine without Python: everything that needs it is refused, with this reason. */
+/** Creates the runner of a machine without Python: it refuses everything that needs Python, with this reason. */
 export function runnerWithoutPython({ message: reason }: NoInterpreter): PythonToolRunner {
   const refuse = async () => {
     throw new NoInterpreter(reason);

@@ -13,7 +13,7 @@ export interface ToolRunnerOptions {
   /** Packages imported once, before any call. */
   preload?: string[];
   log?: (line: string) => void;
-  /** Where the runner keeps its sockets and private directories; default the system's temporary directory. */
+  /** The directory of the runner's sockets and private directories; default: the system's temporary directory. */
   scratch_dir?: string;
   /** The directory whose subdirectories calls may be given as workspaces. Without it no confined call has one. */
   workspaces?: string;
@@ -23,15 +23,15 @@ export interface ToolRunnerOptions {
   egress_allow?: readonly string[];
   /** Ports of this machine that only an entry with that exact port allows. */
   own_ports?: ReadonlySet<number>;
-  /** How many calls run at once; more wait. Default 16. */
+  /** The number of calls that run at once; more wait. Default 16. */
   max_concurrent?: number;
-  /** Confined processes kept ready. Default 4. */
+  /** The number of confined processes kept ready. Default 4. */
   prefork?: number;
   limits?: Partial<Limits>;
   /** Tries only this tier; for tests and for finding out why another is unavailable. */
   tier?: Tier;
   /** Runs the sandbox as another user. The service must then be root, and that user must be able to read the interpreter. */
   run_as?: User;
-  /** Pretends an older kernel; for tests. */
+  /** Simulates an older kernel; for tests. */
   landlock_level?: number;
 }

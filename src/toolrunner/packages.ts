@@ -7,9 +7,9 @@ import { findInterpreter } from './interpreter.ts';
 export interface ToolPackages {
   /** The installation's directory; the environment lives in `<home>/tools-venv`. */
   home: string;
-  /** Requirement specifiers for pip; none only makes the environment. */
+  /** Requirement specifiers for pip; an empty list only creates the environment. */
   packages: readonly string[];
-  /** The interpreter the environment is made from, the first time. Default `python3`. */
+  /** The interpreter that creates the environment, the first time. Default `python3`. */
   python?: string;
 }
 
@@ -36,13 +36,16 @@ export async function installToolPackages({
   );
   if (made) await makeEnvironment(venv, python);
   if (packages.length === 0) return { python: inside, made };
-  // Byte-compiled now, because the sandbox cannot write next to the source.
+  // Byte-compile now, because the sandbox cannot write next to the source.
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--compile', '--', ...packages];
   await attempt(`Installing ${packages.join(', ')} failed`, inside, args);
   return { python: inside, made };
 }
 
-/** Completely or not at all: if Python lacks a part, `venv` leaves behind an environment that cannot install anything. */
+/**
+ * Creates the environment completely or not at all: if Python lacks a part, `venv` leaves behind an environment that cannot
+ * install anything.
+ */
 async function makeEnvironment(venv: string, python: string): Promise<void> {
   const { executable } = await findInterpreter(python);
   try {

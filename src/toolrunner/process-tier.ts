@@ -9,12 +9,12 @@ import { killGroup } from './kill-group.ts';
 import { launchProcess } from './launch-process.ts';
 import { readFrame } from './zygote.ts';
 
-/** How long the supervisor has, beyond the tool's own time, to start and to clean up. */
+/** The supervisor's time to start and to clean up, beyond the tool's own time. */
 const GRACE_MS = 10_000;
 
 /**
- * One fresh interpreter per call, without confinement. The process started here only supervises; closing its
- * stdin makes it end the tool and everything the tool started. Null if it was lost.
+ * Runs a call in a fresh interpreter, without confinement. The process started here only supervises; closing its stdin makes it
+ * end the tool and everything the tool started. Returns null if the supervisor was lost.
  */
 export async function runInProcess(
   command: readonly string[],
@@ -25,7 +25,7 @@ export async function runInProcess(
   try {
     return await superviseCall(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
   } finally {
-    // The call has its result; the runner removes what is left when it ends.
+    // The call has its result; the runner removes the rest when it ends.
     await removeFolder(cwd).catch(() => {});
   }
 }

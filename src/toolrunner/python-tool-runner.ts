@@ -5,13 +5,13 @@ import type { Isolation } from './settings.ts';
 /** `ToolRunner` with the operator's view and confined commands. */
 export interface PythonToolRunner extends ToolRunner {
   readonly isolation: Isolation;
-  /** Why no stronger tier than `isolation` is in force; '' in the strongest. */
+  /** The reason why no stronger tier than `isolation` is in force; '' in the strongest. */
   readonly isolation_reason: string;
   /** The tools' interpreter; null on a machine without Python. */
   readonly interpreter: Pick<Interpreter, 'executable' | 'version'> | null;
   /** Replaces the packages imported ahead of calls; running calls are ended. */
   preload(packages: readonly string[]): Promise<void>;
-  /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null if it can. */
+  /** Returns the reason why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null if it can. */
   pathRefusal(path: string): Promise<string | null>;
   /** Starts a command under the rules of a tool call. An abort of the signal, or `close`, ends it. */
   startConfined(command: ConfinedCommand, signal?: AbortSignal): Promise<ConfinedProcess>;

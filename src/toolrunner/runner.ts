@@ -10,22 +10,22 @@ export interface ToolRun {
   call_key: string;
   /** Directory of the run, handed to the tool as `PERDURA_WORKSPACE`. */
   workspace?: string;
-  /** Whether the tool may reach the network; false unless it asked for it. */
+  /** True if the tool may reach the network; false unless its file requests it. */
   network?: boolean;
 }
 
 export interface ToolAnswer {
   /** JSON text of the return value: a dict as is, another value under `result`, a failure under `error`. */
   result: string;
-  /** Null if the tool returned; otherwise why it did not (raised, timed out, crashed). */
+  /** Null if the tool returned; otherwise the reason (raised, timed out, crashed). */
   error: string | null;
   duration_ms: number;
-  /** What the tool printed, at most 64 KiB each. */
+  /** The tool's printed output, at most 64 KiB each. */
   stdout: string;
   stderr: string;
 }
 
-/** What a tool file declares, found without executing it. */
+/** The declarations of a tool file, found without executing it. */
 export interface Inspection {
   valid: boolean;
   /** One sentence with line and column when `valid` is false. */
@@ -34,7 +34,7 @@ export interface Inspection {
   inferred_schema: Record<string, unknown>;
   /** Summary of the docstring, or ''. */
   description: string;
-  /** Module constant `ENV`: variable name to what it is for. */
+  /** Module constant `ENV`: the purpose of each variable, by its name. */
   env: Record<string, string>;
   /** Module constant `EFFECT`: 'read' | 'idempotent' | 'write', or null when not declared. */
   effect: 'read' | 'idempotent' | 'write' | null;
@@ -43,7 +43,7 @@ export interface Inspection {
   network: boolean | null;
   /** Top-level packages the file imports. */
   imports?: string[];
-  /** Hints that got no schema, and why. */
+  /** Type hints that got no schema, with the reason. */
   warnings?: string[];
 }
 

@@ -14,7 +14,7 @@ export interface Scratch {
 
 const PREFIX = 'perdura-tools-';
 
-/** Also removes directories of killed runners: their name holds the process that made them. */
+/** Creates the directory. Also removes directories of killed runners, whose name holds the id of the process that made them. */
 export async function makeScratch(parent: string, owner: User | undefined): Promise<Scratch> {
   await removeStale(parent);
   const dir = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));

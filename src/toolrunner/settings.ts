@@ -1,8 +1,8 @@
 import type { HostPath } from './host-paths.ts';
 
-/** What confined processes may use; sizes in MiB. Mirrors `Limits` on the Python side. */
+/** The limits of confined processes; sizes in MiB. Mirrors `Limits` on the Python side. */
 export interface Limits {
-  /** Resident memory of all its processes together. */
+  /** Resident memory of all processes together. */
   memory_mb: number;
   /** Address space of one process; 0 for no limit. */
   address_space_mb: number;
@@ -29,16 +29,16 @@ export type Tier = 'namespaces' | 'landlock';
 /** The confinement in force: a tier, none by the operator's decision, or `refused`: no tool runs. */
 export type Isolation = Tier | 'process' | 'refused';
 
-/** What confined processes run as when the service is root. Without namespaces each sandbox has its own user: `users.py`. */
+/** The user of confined processes if the service is root. Without namespaces each sandbox has its own user: `users.py`. */
 export const TOOL_UID = 60_800;
 export const TOOL_GID = 60_800;
 
 /** Sent to confined processes as their first line. Mirrors `Setting` on the Python side. */
 export interface ConfinementSettings {
   tier: Tier | 'process';
-  /** Empty directory the sealed file system is built on. */
+  /** The empty directory on which the sealed file system is built. */
   root: string;
-  /** Directory for what calls write, if the kernel cannot give each its own /tmp. */
+  /** The directory for files that calls write, if the kernel cannot give each call its own /tmp. */
   scratch: string;
   read_only: string[];
   /** Checked paths of the host. */
@@ -48,7 +48,7 @@ export interface ConfinementSettings {
   uid: number;
   gid: number;
   limits: Limits;
-  /** Pretends an older kernel; for tests. */
+  /** Simulates an older kernel; for tests. */
   landlock_level: number | null;
 }
 

@@ -17,7 +17,7 @@ export const shareWorkspace = (dir: string): Promise<void> =>
     if (gid !== BigInt(TOOL_GID)) await share(parent, name);
   });
 
-/** The same for a workspace whose files have been shared before and have kept their permissions. */
+/** Shares only the top directory of a workspace whose files have been shared before and have kept their permissions. */
 export const shareTop = (dir: string): Promise<void> =>
   asRoot(dir, async (parent, name) => {
     await giveToGroup(parent, name);
@@ -34,7 +34,7 @@ async function asRoot(dir: string, work: (parent: Folder, name: EntryName) => Pr
   }
 }
 
-/** A directory that is missing is the caller's mistake; whatever else fails is the machine's, and keeps its `code`. */
+/** Throws. A missing directory is the caller's mistake; any other failure is the machine's, and keeps its `code`. */
 function outside(reason: NodeJS.ErrnoException): never {
   if (reason.code === 'ENOENT' || reason.code === 'ENOTDIR')
     throw new WorkspaceOutside(`the workspace cannot be used: ${reason.message}`);
@@ -53,7 +53,7 @@ async function share(parent: Folder, name: EntryName): Promise<void> {
   await parent.setOwner(name, Number(uid), TOOL_GID);
 }
 
-/** Links stay as they are. */
+/** Gives an entry to the tools' group. Links stay as they are. */
 async function giveToGroup(parent: Folder, name: EntryName): Promise<void> {
   await parent.changeMode(name, (found) => {
     return Number(found.mode & PERMISSIONS) | (found.isDirectory() ? GROUP_DIRECTORY : GROUP_FILE);

@@ -44,7 +44,7 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
     retired.add(gone);
   }
 
-  /** One change at a time; callers wait for a running one. */
+  /** Makes one change at a time; callers wait for a running one. */
   function replaceOnce(): Promise<void> {
     changing ??= replaceZygote().finally(() => {
       changing = undefined;
@@ -92,7 +92,7 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
   };
 }
 
-/** Waits for the calls it still has. */
+/** Stops a zygote after the last of its calls. */
 async function retire(zygote: Zygote): Promise<void> {
   await zygote.idle();
   await zygote.stop();

@@ -9,7 +9,7 @@ import { launchProcess } from './launch-process.ts';
 import type { User, ZygoteSettings } from './settings.ts';
 
 export interface Zygote {
-  /** Null if the call's supervisor was lost; throws `ZygoteGone` if the call was never accepted. */
+  /** Runs a call. Returns null if the call's supervisor was lost; throws `ZygoteGone` if the call was never accepted. */
   call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
   /** Resolves when no call is running. */
   idle(): Promise<void>;
@@ -25,7 +25,7 @@ export class ZygoteGone extends Error {}
 
 export interface ZygoteHost {
   command: readonly string[];
-  /** Another user than the service's own. */
+  /** A user other than the service's own. */
   run_as?: User | undefined;
   log(line: string): void;
 }
@@ -33,10 +33,10 @@ export interface ZygoteHost {
 const TAKEN = 0x2b;
 const START_MS = 20_000;
 const STOP_MS = 6_000;
-/** How long a supervisor has, beyond the tool's time, to accept the job and to clean up. */
+/** A supervisor's time to accept the job and to clean up, beyond the tool's time. */
 const GRACE_MS = 10_000;
 
-/** Throws the reason if the requested tier does not work on this machine. */
+/** Starts a zygote. Throws the reason if the requested tier does not work on this machine. */
 export async function startZygote(settings: ZygoteSettings, { command, run_as, log }: ZygoteHost): Promise<Zygote> {
   const [file = '', ...args] = command;
   // Its own process group: Ctrl-C in a terminal is for the service, which then ends its calls in order.
@@ -101,7 +101,7 @@ function createZygote(child: ChildProcess, exit: Promise<void>, socket: string):
   };
 }
 
-/** Closing its stdin is the order to stop; the kernel ends a process that ignores it. */
+/** Stops a zygote by closing its stdin; the kernel ends a process that ignores it. */
 async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
   child.stdin?.end();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -109,7 +109,7 @@ async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** One connection per call: closing it cancels the call. */
+/** Makes one connection per call: closing it cancels the call. */
 async function exchange(path: string, job: Job, signal: AbortSignal): Promise<ChildFrame | null> {
   const socket = await open(path);
   let called_off = false;
@@ -132,7 +132,7 @@ async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Ch
   }
 }
 
-/** A supervisor sends one byte when it accepts a call; before that nothing has happened. */
+/** Waits for a supervisor's acceptance of a call, which is one byte; before that nothing has happened. */
 function firstByte(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
     socket.on('error', () => {});
@@ -155,7 +155,7 @@ async function open(path: string): Promise<Socket> {
   return socket;
 }
 
-/** Null if the connection broke or sent more than any supervisor would. */
+/** Reads a frame. Returns null if the connection broke or sent more than any supervisor would. */
 export function readFrame(channel: Readable): Promise<ChildFrame | null> {
   return new Promise((resolve) => {
     const reader = createFrameReader();

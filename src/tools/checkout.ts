@@ -17,7 +17,7 @@ export interface CheckoutOrder {
   into: string;
 }
 
-/** Checks a repository out. If that fails, throws a sentence that does not contain the token. */
+/** Checks out a repository. If that fails, throws a sentence that does not contain the token. */
 type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
 
 interface CheckoutLimits {
@@ -25,7 +25,7 @@ interface CheckoutLimits {
   /** The size limit of everything together, including the repository's own data. */
   max_bytes?: number;
   max_file_bytes?: number;
-  /** Includes directories. */
+  /** The limit for the number of files, including directories. */
   max_files?: number;
 }
 
@@ -56,7 +56,7 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
     const { protocol, hostname, port, username, password } = new URL(url);
     if (protocol !== 'https:' || username || password) throw new Error('The repository must be an https URL without credentials');
     const addresses = await resolveAllowedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
-    // git's HTTP client tries them in turn.
+    // git's HTTP client tries the addresses in turn.
     const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
     const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;
     const home = await mkdtemp(join(tmpdir(), 'perdura-git-')).catch((error: unknown) => {
@@ -86,7 +86,7 @@ interface GitSetting {
   ca_file: string | undefined;
 }
 
-/** Of the service's environment and the machine's settings, git receives only PATH. */
+/** Builds git's environment: of the service's environment and the machine's settings, git receives only PATH. */
 function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, string> {
   const settings = [
     ['http.curloptResolve', pinned],
@@ -105,7 +105,7 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
   ]);
   return {
     PATH: path,
-    // The words of the system for why a call has failed.
+    // Fixes the language of the system's messages about failed calls.
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_CONFIG_NOSYSTEM: '1',

@@ -2,7 +2,9 @@ import type { PinnedTool } from '../domain/definition.ts';
 import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolSource } from './source.ts';
 
-/** Definitions that an agent or a client passes to the model. Nothing here executes them; a call that gets here fails with that reason. */
+/**
+ * Creates definitions that an agent or a client passes to the model. Nothing here executes them; a call fails with that reason.
+ */
 export function createDefinitionTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
   return {
     list: async () =>

@@ -13,7 +13,7 @@ export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts; fitArg
 /** All tools of a run under the names the model sees. */
 export interface Toolbox extends Pick<ToolSource, 'call'> {
   list(signal: AbortSignal): Promise<OfferedTool[]>;
-  /** A sentence for every renamed tool. */
+  /** Returns a sentence for every renamed tool. */
   listRenamed(signal: AbortSignal): Promise<string[]>;
 }
 
@@ -30,13 +30,13 @@ export interface Toolset {
 
 interface ToolRules {
   custom_tools: boolean;
-  /** Null if there was nothing to find. */
+  /** The tools found when the run began; null if there was nothing to find. */
   toolset: Toolset | null;
 }
 
 /**
- * The tools of a run. Sources come in order of precedence: of two tools with one name, the later carries its source's prefix. A client
- * knows its tools by name, so they come first.
+ * Creates the tools of a run. Sources are in order of precedence: of two tools with one name, the later carries its source's
+ * prefix. A client knows its tools by name, so they come first.
  */
 export function createAgentToolbox(
   { tools, mcp_servers = [] }: Pick<Definition, 'tools' | 'mcp_servers'>,
@@ -70,7 +70,10 @@ interface ToolEntry {
   prefix: string;
 }
 
-/** All sources as one: resolves duplicate names, and converts arguments to the schema before a call. `reserved`: names of other tools. */
+/**
+ * Combines all sources: resolves duplicate names, and converts arguments to the schema before a call. `reserved`: names of other
+ * tools.
+ */
 function createToolbox(shelves: PrefixedSource[], fitArguments: FitArguments, reserved: readonly string[] = []): Toolbox {
   async function index(signal: AbortSignal): Promise<Map<string, ToolEntry>> {
     const listed = await Promise.all(

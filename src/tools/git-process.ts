@@ -17,8 +17,10 @@ interface GitLimits {
 /** Thrown by a reader of git's output to end git, with the reason. */
 export class TooMuch extends Error {}
 
-/** Runs git and returns what `read` makes of its output. Throws a sentence if git fails, takes too long or writes too much; with the `code` of
- * the system if this machine lacks room. */
+/**
+ * Runs git and returns the result of `read` on its output. Throws a sentence if git fails, takes too long or writes too much;
+ * with the system's `code` if this machine lacks room.
+ */
 export async function git<T = string>(
   args: string[],
   {
@@ -60,7 +62,7 @@ export async function git<T = string>(
   }
 }
 
-/** Why a system call of git has failed, in the words of the C libraries: git does not say it in any other way. */
+/** System errors by the messages of the C libraries: git reports the cause of a failed system call in no other way. */
 const LACKS: [RegExp, string][] = [
   [/(?:No space left on device|Out of diskspace)\)?$/, 'ENOSPC'],
   [/(?:Dis[ck] quota|: Quota) exceeded\)?$/, 'EDQUOT'],
@@ -69,7 +71,7 @@ const LACKS: [RegExp, string][] = [
   [/Resource temporarily unavailable\)?$/, 'EAGAIN'],
 ];
 
-/** What the server says is about its own machine. */
+/** Lines in which the server reports on its own machine. */
 const FOREIGN = /^(?:remote:|fatal: remote error)/;
 
 function failureOf(said: string, was_full: boolean): Error {

@@ -37,7 +37,7 @@ export function createPythonTools({ runner, openToken }: PythonPorts, tools: rea
 
 type ResolvedEnv = { env: Record<string, string> } | { refusal: string };
 
-/** Fills a tool's variables from stored tokens; names the first that cannot be filled. */
+/** Fills a tool's variables from stored tokens. Throws a sentence that names the first variable that cannot be filled. */
 export async function resolveEnv(
   mapping: Record<string, string | null>,
   open: (token: string, variable: string) => Promise<string>,

@@ -17,7 +17,9 @@ export function watchSize(directory: string, max_bytes: number, exceeded: (reaso
   return ended;
 }
 
-/** The bytes of a directory. `fault`: why they are too many, as the end of a sentence. */
+/**
+ * Returns the bytes of a directory. `fault`: the reason why they are too many, as the end of a sentence; null if they are not.
+ */
 export async function measureSize(directory: string, max_bytes: number): Promise<{ bytes: number; fault: string | null }> {
   const { bytes, unmeasured } = await measureFolder(directory, { bytes: max_bytes, files: Number.POSITIVE_INFINITY });
   if (unmeasured) return { bytes, fault: `its size cannot be measured: ${unmeasured}` };

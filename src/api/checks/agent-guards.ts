@@ -8,7 +8,7 @@ type Guarding = Pick<Store, 'agents'>;
 
 const MOST_NAMES = 20;
 
-/** An error for each name that was added to `approval_tools` and fits none of the agent's tools. */
+/** Returns an error for each name that was added to `approval_tools` and matches none of the agent's tools. */
 export async function listGuardErrors({ agents }: Guarding, agent: Partial<StoredAgent>, by: string): Promise<FieldError[]> {
   const { added, known, unlisted } = await agents.judgeGuards(agent, by);
   if (unlisted.length > 0) return [];
@@ -26,7 +26,7 @@ function formatHint(name: string, known: string[]): string {
   return `; its tools are ${known.slice(0, MOST_NAMES).join(', ')}${more}`;
 }
 
-/** A warning for each name that guards none of the agent's tools that are known now. */
+/** Returns a warning for each name that guards none of the agent's currently known tools. */
 export async function listGuardWarnings({ agents }: Guarding, agent: Partial<StoredAgent>, by: string): Promise<Warning[]> {
   const { unfit, unlisted } = await agents.judgeGuards(agent, by);
   const because =

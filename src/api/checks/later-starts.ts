@@ -3,26 +3,26 @@ import { isBrowserSession, isServiceKey, principalKey } from '../../domain/acces
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';
 
-/** What is kept with something that runs later, of the request that saved it. */
+/** The credentials of the request that saved something that runs later, stored with it. */
 interface RunCredentials {
-  /** Only if its runs call the default runtime. */
+  /** Kept only if the runs call the default runtime. */
   access_token: string | null;
-  /** Its runs end with this key; null: it was saved by the owner in person. */
+  /** The key whose end also ends the runs; null: the owner saved it in person. */
   service_key_id: string | null;
 }
 
 interface Saving {
-  /** What is saved, such as `schedule`. */
+  /** The saved thing, such as `schedule`. */
   noun: string;
-  /** The field that the warnings are about. */
+  /** The field that the warnings name. */
   path: string;
-  /** Whether its runs call the default runtime. */
+  /** True if the runs call the default runtime. */
   uses_token: boolean;
-  /** The access token that was kept with it until now. */
+  /** The access token that has been stored with it until now. */
   kept_before?: string | null;
 }
 
-/** Decides what is kept, and warns about everything that will end runs which start later. */
+/** Chooses the credentials to store, and warns about everything that will end runs which start later. */
 export async function chooseRunCredentials(
   identify: IdentityCheck,
   caller: Caller,
@@ -46,11 +46,14 @@ const USES_TOKEN = "The agent uses the default runtime, which is called with its
 
 interface Token {
   access_token: string | null;
-  /** In milliseconds since 1970, if it is known. */
+  /** Milliseconds since 1970; undefined: unknown. */
   valid_until?: number | undefined;
 }
 
-/** The token of the request; if a browser sent it, the one kept before: model endpoints do not accept a browser's session. */
+/**
+ * Returns the token of the request. If a browser sent it, returns the token stored before: model endpoints do not accept a
+ * browser session.
+ */
 async function findPersonalToken(identify: IdentityCheck, caller: Caller, before: string | null): Promise<Token> {
   const { service_key, browser_session, access_token, valid_until } = caller;
   if (service_key) return { access_token: null };

@@ -6,7 +6,7 @@ import type { Store } from '../../store/index.ts';
 export interface TokenChecks<N extends object> {
   /** Resources may be created in any order, so naming a missing token only warns; a run that needs it fails. */
   listWarnings(record: N, caller: Caller): Promise<Warning[]>;
-  /** The records, with `needs` if a token is missing. */
+  /** Returns the records, each with `needs` if a token is missing. */
   addMissingTokens<T extends N>(records: T[], caller: Caller): Promise<T[]>;
 }
 
@@ -15,7 +15,7 @@ interface NamedToken {
   token: string | null | undefined;
 }
 
-/** The caller cannot tell apart another user's token and one that does not exist. */
+/** Creates the checks of stored tokens. The caller cannot distinguish another user's token from one that does not exist. */
 export function createTokenChecks<N extends object>(
   store: Pick<Store, 'tokens'>,
   listReferences: (record: N) => NamedToken[],

@@ -9,7 +9,7 @@ interface Kind<T> {
   getOwner(record: T): string;
 }
 
-/** Finds the caller's records by id: 404 if none has the id, 403 if it belongs to someone else. */
+/** Finds the caller's records by id; throws 404 if the id is unknown, 403 if the record belongs to someone else. */
 const getOwn =
   <T>({ noun, find, getOwner }: Kind<T>) =>
   async (id: string, caller: Caller): Promise<T> => {
@@ -37,7 +37,7 @@ export const getOwnSession = ({ chat }: Pick<Store, 'chat'>) =>
 export const getOwnAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
   getOwn({ noun: 'alert', find: alerts.find, getOwner: ({ owner }) => owner });
 
-/** 422 if the workflow does not exist; 403 if it belongs to someone else. */
+/** Throws 422 if the workflow does not exist, 403 if it belongs to someone else. */
 export async function refuseForeignWorkflow(store: Pick<Store, 'workflows'>, workflow_id: string, caller: Caller): Promise<void> {
   try {
     await getOwnWorkflow(store)(workflow_id, caller);

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../contracts/endpoint.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Caller } from '../../identity/caller.ts';
 
-/** The only place that compares what an operation needs with what its caller's role and service key allow. */
+/** Throws unless the caller's role and service key allow the operation. No other code compares the two. */
 export function refuseUnpermitted({ access }: Pick<Endpoint, 'access'>, caller: Caller | undefined): void {
   if (access === null || caller?.scopes.includes(access)) return;
   if (caller?.service_key)

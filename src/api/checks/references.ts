@@ -15,8 +15,8 @@ const NOUNS: Record<Table, string> = {
 };
 
 /**
- * An error for each field that refers to a missing record. `before`: the record to change. What it names already may be sent back: an
- * import may have left it with references to what is not here.
+ * Returns an error for each field that refers to a missing record. `before` is the record to change: its existing references may
+ * be sent back, because an import may have left some that refer to missing records.
  */
 export async function listReferenceErrors(
   store: Pick<Store, 'missing'>,

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../domain/errors.ts';
 
-/** A warning for each sealed value that a change clears. */
+/** Returns a warning for each sealed value that a change clears. */
 export const toClearedWarnings = (paths: readonly string[]): FieldError[] =>
   paths.map((path) => ({
     path: `connection_config.${path}`,

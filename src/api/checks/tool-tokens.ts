@@ -16,7 +16,7 @@ export const listVariableWarnings = ({ id, env_config = {} }: Mapped): Warning[]
 
 interface ToolUser {
   custom_tool_ids: string[];
-  /** Stored tokens by the variables that they fill instead. */
+  /** Stored tokens by the variables that they fill; they replace the tool's own mapping. */
   overrides?: Record<string, string>;
 }
 

@@ -19,7 +19,10 @@ export async function listWorkflowTagWarnings({ unjoined }: Joining, workflow: O
   return (await unjoined.workflow({ owner, skill_tags, skill_ids, guardrail_tags, guardrail_ids })).map(toWarning);
 }
 
-/** The same for MCP servers and knowledge sources that carry an agent's tag. */
+/**
+ * Warns about MCP servers and knowledge sources that carry an agent's tag and are left out, since anyone could create one with
+ * the tag.
+ */
 export async function listAgentTagWarnings({ unjoined }: Joining, agent: OwnedAgent): Promise<Warning[]> {
   const { created_by, mcp_server_tags = [], mcp_server_ids = [], required_mcp_servers = [] } = agent;
   const { knowledge_tags = [], knowledge_source_ids = [] } = agent;

@@ -16,7 +16,7 @@ import {
   waitForEnd,
 } from './runs.ts';
 
-/** A run at rest: it has ended, or waits for its client to execute calls. */
+/** The state of a run at rest: it has ended, or waits for its client to execute calls. */
 interface RunRest {
   task: CompatTask;
   calls: ClientCall[];
@@ -36,9 +36,9 @@ export async function waitForRest(services: CompatServices, run: CompatRun, sign
 }
 
 /**
- * Streams the text of a run until it rests. Each piece extends the previous ones. A run with an output schema has only its answer
- * streamed, once it fits: what came before it would make the text invalid. So has a run whose client executes calls, which is
- * streamed in several requests.
+ * Streams the text of a run until it rests. Each piece extends the previous ones. A run with an output schema streams only its
+ * valid answer: the text before it would make the whole invalid. A run whose client executes calls also streams only its answer,
+ * because it is streamed in several requests.
  */
 export async function* streamAnswer(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
   const definition = await getDefinition(services, run);
@@ -50,7 +50,7 @@ export async function* streamAnswer(services: CompatServices, run: CompatRun, si
   if (rest?.task.status === 'completed') yield* piecesOfText(formatAnswer(rest.task), PIECE);
 }
 
-/** The calls that a run waits for, once its client can answer all of them. */
+/** Returns the calls that a run waits for, once its client can answer all of them. */
 export async function listOpenCalls(services: CompatServices, task: CompatTask): Promise<ClientCall[]> {
   if (task.status !== 'waiting') return [];
   const run = { task_id: task.id, workflow_id: task.workflow_id };
@@ -63,13 +63,13 @@ async function loadOpenCalls({ store }: CompatServices, { task_id }: CompatRun, 
   return calls.filter(({ status, answered }) => status === 'waiting_client' && !answered);
 }
 
-/** The result of a call by its id in the run. */
+/** The result of a call, by the call's id in the run. */
 export interface CallOutput {
   call_id: string;
   output: string;
 }
 
-/** Hands the results to the run. One that it has already is left as it is, so that a request can be repeated. */
+/** Delivers the results to the run. A result that the run already has stays unchanged, so that a request can be repeated. */
 export async function answerCalls(
   { store, engine }: CompatServices,
   { task_id, workflow_id }: CompatRun,

@@ -36,18 +36,18 @@ export interface CompatRun {
 export interface RunOrder extends ToolChoices {
   model: string;
   prompt: string;
-  /** The messages that the prompt was made of. */
+  /** The messages that make up the prompt. */
   prompt_parts?: PromptParts | undefined;
-  /** What the model is given with the prompt; absent: nothing. */
+  /** The files that the model is given with the prompt; absent: none. */
   files?: readonly AskedFile[] | undefined;
-  /** What the run adds to a conversation, by the files that it was given. */
+  /** Returns the items that the run adds to a conversation, given the run's files. */
   turn?: ((files: readonly AttachedFile[], task_id: string) => NewItems) | undefined;
   reasoning_effort?: string | null | undefined;
-  /** What the answer has to fit, instead of the workflow's own schema. */
+  /** The schema that the answer has to match, instead of the workflow's own schema. */
   output_schema?: Record<string, unknown> | undefined;
   /** Tools whose calls the client executes. */
   client_tools?: ToolSpec[] | undefined;
-  /** The id of the task; if a task with it exists, that run is continued. */
+  /** The id of the task; if a task with this id exists, that run is continued. */
   task_id?: string | undefined;
 }
 
@@ -81,13 +81,13 @@ export async function startRun(
   return { task_id, workflow_id };
 }
 
-/** The run that an earlier attempt of the same request began. */
+/** Returns the run that an earlier attempt of the same request started. */
 export async function findStartedRun({ store }: CompatServices, task_id: string | undefined): Promise<CompatRun | null> {
   const task = task_id ? await store.tasks.find(task_id) : null;
   return task && { task_id: task.id, workflow_id: task.workflow_id };
 }
 
-/** What `model` names: one of the caller's workflows by its id, or an agent by its name. */
+/** Finds what `model` names: one of the caller's workflows by its id, or an agent by its name. */
 export async function resolveModel(store: Store, model: string, caller: Caller) {
   if (isUuid(model)) {
     const workflow = await store.workflows.find(model);
@@ -115,13 +115,13 @@ async function createRunWorkflow(store: Store, agent: { id: string; name: string
 /** The tool call limit of a run whose workflow sets none. */
 const API_TURNS = 50;
 
-/** The events of a run, from its beginning. */
+/** Streams the events of a run from its beginning. */
 export const streamRunEvents = ({ following }: CompatServices, run: CompatRun, signal: AbortSignal) =>
   follow(following, { ...run, after: 0 }, signal);
 
 const hashText = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex');
 
-/** Text whose length and digest are known, but which is not kept. */
+/** Records the length and the digest of a text without keeping it. */
 function createTextDigest() {
   let hash = createHash('sha256');
   let length = 0;
@@ -131,7 +131,7 @@ function createTextDigest() {
       length += text.length;
     },
     isEmpty: () => length === 0,
-    /** What a text adds to it; null if it does not begin with it. */
+    /** Returns what a text adds to the recorded one; null if it does not begin with it. */
     findRest(text: string): string | null {
       const begins = hashText(text.slice(0, length)) === hash.copy().digest('hex');
       return begins ? text.slice(length) : null;
@@ -143,20 +143,20 @@ function createTextDigest() {
   };
 }
 
-/** The longest text that is sent in one piece. */
+/** The longest text that is sent in one piece, in characters. */
 export const PIECE = 16 * 1024;
 
-/** The definition that a run was pinned with. */
+/** Returns the definition that the run was pinned with. */
 export async function getDefinition({ store }: CompatServices, { task_id }: CompatRun) {
   const task = await store.tasks.find(task_id);
   if (!task) throw notFound('run', task_id);
   return store.definitions.get(task.definition_hash);
 }
 
-/** All that a run's model writes. What was sent is not kept: a stream may be slow, and its text long. */
+/** Streams everything that a run's model writes. Sent text is not kept: a stream may be slow, and its text long. */
 export async function* streamModelText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
   let has_text = false;
-  /** Digests of the messages sent so far, and how many of them have come again since the stream was reset. */
+  /** Digests of the messages sent so far, and the number of them that have arrived again since the stream was reset. */
   const sent: string[] = [];
   let again: number | null = null;
   let reset = false;
@@ -193,7 +193,7 @@ export async function* streamModelText(services: CompatServices, run: CompatRun,
   }
 }
 
-/** As the number of the last event seen: what was recorded before is not read again. */
+/** The number of the last event seen, higher than any: events recorded before are not loaded again. */
 const SEEN_ALL = Number.MAX_SAFE_INTEGER;
 
 /** Waits until a run ends; if the signal aborts first, throws its reason. */
@@ -207,11 +207,11 @@ export async function waitForEnd({ store, following }: CompatServices, run: Comp
 
 export const hasEnded = ({ status }: CompatTask) => isTerminal(status);
 
-/** The response of a run as text. */
+/** Returns the response of a run as text. */
 export const formatAnswer = ({ response }: { response: unknown }): string =>
   typeof response === 'string' ? response : response === null ? '' : JSON.stringify(response);
 
-/** The error of a run without a response. */
+/** Returns the error of a run without a response. */
 export const toRunError = ({ status, error, error_code }: CompatTask) =>
   status === 'completed'
     ? null

@@ -18,11 +18,13 @@ interface AuthOptions {
   identify: CachedIdentity;
   sign_ins: SignIns;
   authorityOf: AuthorityOf;
-  /** Null: nobody signs in with a browser. */
+  /** Null: browser sign-in is not configured. */
   browser: { cookies: BrowserCookies; public_url(): string | null } | null;
 }
 
-/** Requires a bearer token, verified by an identity provider, on every request; under /api, a browser's session will do. */
+/**
+ * Requires a bearer token, verified by an identity provider, on every request; under /api, a browser session is accepted as well.
+ */
 export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf, browser }: AuthOptions): void {
   const findToken = (request: FastifyRequest): string | null => {
     if (request.headers.authorization !== undefined || !browser) return parseBearer(request);
@@ -47,7 +49,10 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
   });
 }
 
-/** Identifies a token's owner. Failed attempts count before a provider is asked; a recently verified token is not locked out by them. */
+/**
+ * Identifies the owner of a token. A failed attempt counts before a provider is asked; failed attempts never lock out a recently
+ * verified token.
+ */
 export async function identifyToken(
   { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
   access_token: string,

@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 
 const RETRY_AFTER_S = 2;
 
-/** Refuses a request at once, before any work, if it would only wait for a database connection until it times out. */
+/** Refuses a request immediately, before any work, if it would only wait for a database connection until it times out. */
 export function refuseIfCrowded(http: FastifyInstance, crowded: () => boolean): void {
   http.addHook('onRequest', async () => {
     if (!crowded()) return;

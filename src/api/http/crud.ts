@@ -10,7 +10,7 @@ import { type Api, mount } from './mount.ts';
 import { toReply } from './validate.ts';
 import type { Warnings } from './warnings.ts';
 
-/** Who may change what everyone may read. */
+/** The people who may change a record that everyone may read. */
 export type SharedWrite = 'everyone' | 'owner';
 
 interface Shared {
@@ -25,7 +25,7 @@ type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType
 /** A record to create: the values sent, the creator, and the id if one was reserved for the request. */
 export type NewRecord<C> = C & { created_by: string; id?: string };
 
-/** What a check may read, and how it warns. */
+/** The record that a check may read, and the means to warn. */
 interface Checking extends Pick<Warnings, 'warn'> {
   /** The id of the record to change; absent on create. */
   id?: string;
@@ -41,17 +41,17 @@ interface CrudRules<T, C, U, Q> {
   check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
   /** Warnings about a valid record that may not do what its author means. */
   listWarnings?: (record: C | T, caller: Caller) => Promise<Warning[]>;
-  /** What a reader should know before a run; no fault of a request that saves the record. */
+  /** Lists what a reader should know before a run. These warnings are not faults of the request that saves the record. */
   listRunWarnings?: (record: T, caller: Caller) => Promise<Warning[]>;
-  /** The stored tokens that a record names. */
+  /** Checks of the stored tokens that a record names. */
   tokenChecks?: TokenChecks<Partial<T>>;
-  /** What refers to a record, such as `agent researcher`. A record in use cannot be deleted. */
+  /** Lists what refers to a record, such as `agent researcher`. A record in use cannot be deleted. */
   users?: (record: T, caller: Caller) => Promise<string[]>;
   /** Throws if the caller may not see the record. */
   maySee?: (record: T, caller: Caller) => Promise<void>;
-  /** Throws if the caller may not write the record, be it new, changed or to be deleted. By default its creator and administrators may. */
+  /** Throws if the caller may not create, change or delete the record. By default its creator and administrators may. */
   mayWrite?: (record: T | C, caller: Caller) => Promise<void>;
-  /** Throws if the record cannot be deleted for another reason. */
+  /** Throws if anything else prevents deletion of the record. */
   mayRemove?: (record: T) => Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export const getExisting =
     return record;
   };
 
-/** Returns the record that an earlier attempt of this request created before its server died; otherwise creates it. */
+/** Returns the record that an earlier attempt of this request created before its server died; otherwise creates one. */
 export async function createOnce<T>(
   reserved_id: string | undefined,
   find: (id: string) => Promise<T | null>,
@@ -170,7 +170,7 @@ export function hideLastError<T extends object>(caller: Caller, record: T): T {
   return last_error && created_by !== caller.key && !caller.is_admin ? { ...record, last_error: null } : record;
 }
 
-/** 403 unless the caller may change a shared record. */
+/** Throws 403 unless the caller may change a shared record. */
 export function refuseForeign(
   { record, noun, shared_write }: { record: Shared; noun: string; shared_write: SharedWrite },
   caller: Caller,

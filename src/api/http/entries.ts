@@ -3,21 +3,24 @@ import { entryLimit } from '../../contracts/common.ts';
 import type { FieldError } from '../../domain/errors.ts';
 import { unwrapSchema } from './fields.ts';
 
-/** Entries of a map, and items of a list, that are checked, sealed, looked up or warned about one by one. A schema may say another limit. */
+/**
+ * The most entries of a map, or items of a list, that are checked, sealed, looked up or warned about one by one. A schema may set
+ * another limit.
+ */
 const MOST_ENTRIES = 500;
 const MOST_ITEMS = 1_000;
-/** Fields of an object that its schema does not know. */
+/** The most fields of an object that its schema does not define. */
 const MOST_UNKNOWN = 200;
 
 interface Place {
   path: readonly string[];
-  /** The body of an import, whose own lists may be long. */
+  /** True for the body of an import, whose top-level lists may be long. */
   large: boolean;
 }
 
 /**
- * Finds a map, list or object with more entries than are taken. The limit on the values of a request allows tens of thousands, and work
- * for each of them would hold up every other request. JSON that is only stored has no other limit.
+ * Finds a map, list or object with more entries than are allowed. The limit on the values of a request allows tens of thousands,
+ * and work for each of them would delay every other request. JSON that is only stored has no other limit.
  */
 export function findExcess(schema: z.ZodType, value: unknown, place: Place): FieldError | null {
   if (typeof value !== 'object' || value === null) return null;
@@ -28,7 +31,7 @@ export function findExcess(schema: z.ZodType, value: unknown, place: Place): Fie
     if (form instanceof z.ZodRecord) return findMapExcess(form, value, { ...place, limit }, inner);
     return form instanceof z.ZodObject ? findObjectExcess(form, value, place, inner) : null;
   });
-  // Of several forms that a value may have, it is enough that one takes it.
+  // If a value may have several forms, one form that accepts it is enough.
   return forms.includes(null) ? null : (forms[0] ?? null);
 }
 
@@ -80,7 +83,10 @@ interface Form {
   limit: number | undefined;
 }
 
-/** The schemas that a list or an object may have, without what wraps them. Judged by their kind, since checking them is the work. */
+/**
+ * Lists the unwrapped schemas that a list or an object may have. Chooses them by kind, since validating the value is the
+ * expensive part.
+ */
 function listForms(schema: z.ZodType, value: object, outer?: number): Form[] {
   const limit = entryLimit(schema) ?? outer;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)

@@ -4,7 +4,7 @@ import { encodeFrame, type LateFrame, type SseFrame } from './sse.ts';
 
 const toFrame = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });
 
-/** Makes frames of events. Streams that receive the same event share its bytes. */
+/** Encodes events as frames. Streams that receive the same event share its bytes. */
 export function createSharedFrames() {
   const written = new WeakMap<object, Buffer>();
   const toBytes = (event: StoredEvent) => {

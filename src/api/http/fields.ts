@@ -8,11 +8,11 @@ import { one, unprocessable } from '../../domain/errors.ts';
 interface UnknownField {
   path: string;
   message: string;
-  /** It is part of a protective setting, or seems meant as one. */
+  /** True if the field is part of a protective setting, or seems meant as one. */
   refused: boolean;
 }
 
-/** A hostile body may contain a great many. */
+/** The most unknown fields that are reported. A hostile body may contain a great many. */
 const MOST = 50;
 const LONGEST_NAME = 80;
 
@@ -25,13 +25,16 @@ export function findUnknownFields(schema: z.ZodType, value: unknown): UnknownFie
   return fields;
 }
 
-/** The same for a configuration that is untyped in its record's schema because another field decides its type. 422 for what protects. */
+/**
+ * Warns about unknown fields of a configuration that is untyped in its record's schema because another field decides its type.
+ * Throws 422 if one of them is protective.
+ */
 export function listUnreadWarnings(schema: z.ZodType, config: unknown, field: string): Warning[] {
   const fields = findUnknownFields(schema, config).map((one) => ({ ...one, path: `${field}.${one.path}` }));
   return checkUnknownFields(fields);
 }
 
-/** Warnings about unknown fields. 422 if one of them is part of a protective setting, or seems meant as one. */
+/** Returns warnings about unknown fields. Throws 422 if one of them is part of a protective setting, or seems meant as one. */
 export function checkUnknownFields(fields: UnknownField[]): Warning[] {
   const refused = fields.filter((field) => field.refused);
   if (refused.length > 0) throw unprocessable(refused.map(({ path, message }) => ({ path, message })));
@@ -55,7 +58,7 @@ function walk(schema: z.ZodType, value: unknown, at: string[], fields: UnknownFi
   }
 }
 
-/** Unwraps a schema; of a union, picks the matching option. */
+/** Unwraps a schema; for a union, picks the matching option. */
 export function unwrapSchema(schema: z.ZodType, value?: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrapSchema(schema.unwrap() as z.ZodType, value);
@@ -63,7 +66,7 @@ export function unwrapSchema(schema: z.ZodType, value?: unknown): z.ZodType {
     return unwrapSchema((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value);
   if (!(schema instanceof z.ZodUnion)) return schema;
   const options = schema.options as z.ZodType[];
-  // Its name decides, so that a mistake in one field does not make the others foreign.
+  // The discriminator decides, so that an error in one field does not make the other fields unknown.
   if (schema instanceof z.ZodDiscriminatedUnion && typeof value === 'object' && value !== null) {
     const { discriminator } = schema.def;
     const matches = (option: z.ZodType) =>
@@ -73,7 +76,7 @@ export function unwrapSchema(schema: z.ZodType, value?: unknown): z.ZodType {
   return unwrapSchema(options.find((option) => option.safeParse(value).success) ?? (options[0] as z.ZodType), value);
 }
 
-/** The fields of a query that take an id. */
+/** Lists the fields of a query that take an id. */
 export const listIdFields = (query: z.ZodType): [string, z.ZodType][] =>
   query instanceof z.ZodObject
     ? Object.entries(query.shape as Shape).filter(([, field]) => unwrapSchema(field) instanceof z.ZodUUID)
@@ -95,14 +98,14 @@ function toUnknownField(schema: z.ZodObject, key: string, at: string[]): Unknown
   return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${describeOwner(schema, at)}${hint}`, refused };
 }
 
-/** The fields of a body under all names that they are read by. */
+/** Maps every accepted name of a field in a body to its schema. */
 const fieldsByName = (shape: Shape): Map<string, z.ZodType> =>
   new Map([
     ...Object.entries(shape),
     ...[...foreignNames(shape)].flatMap(([own, names]) => names.map((name) => [name, shape[own] as z.ZodType] as const)),
   ]);
 
-/** A readable name of the object: `an MCP server`, or the field that contains it. */
+/** Returns a readable name of the object: `an MCP server`, or the field that contains it. */
 function describeOwner(schema: z.ZodObject, at: string[]): string {
   const words = (schema.meta()?.id as string | undefined)
     ?.replace(/(Create|Update)$/, '')
@@ -117,14 +120,14 @@ const normalizeName = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]
 const BARE_PROTECTIONS = [...PROTECTIONS].map(([name, owner]) => ({ name, owner, bare: normalizeName(name) }));
 const LONG_NAME = 10;
 
-/** The field of another record that protects, and was probably meant. */
+/** Finds the protective field of another record that was probably meant. */
 function findProtection(key: string): { name: string; owner: string } | undefined {
   if (key.length > LONGEST_NAME) return undefined;
   const sent = normalizeName(key);
   return BARE_PROTECTIONS.find(({ bare: name }) => distance(sent, name) <= (name.length > LONG_NAME ? 2 : 1));
 }
 
-/** The known name that was probably meant: a similar spelling (`close`), or one that contains the words of the other. */
+/** Finds the known name that was probably meant: a similar spelling (`close`), or a name that contains the words of the other. */
 export function findNearest(key: string, names: readonly string[]): { name: string; close: boolean } | null {
   if (key.length > LONGEST_NAME) return null;
   const [best] = names.map((name) => ({ name, far: distance(key.toLowerCase(), name) })).sort((a, b) => a.far - b.far);

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** A reply with the bytes of somebody's file. */
+/** A reply with the bytes of a user's file. */
 export class FileReply {
   readonly name: string;
   readonly media_type: string;
@@ -12,7 +12,7 @@ export class FileReply {
   }
 }
 
-/** A browser saves the file and does not show it as a page of this service: its content is a stranger's. */
+/** Sends a file as a download. A browser must not show it as a page of this service, because its content is untrusted. */
 export function sendFile(reply: FastifyReply, { name, media_type, content }: FileReply): FastifyReply {
   return reply
     .header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name).replaceAll(/['()*]/g, escape)}`)

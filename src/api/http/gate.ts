@@ -12,7 +12,7 @@ export interface GateLimit {
 export type Gate = (key: string, reply: FastifyReply) => void;
 
 interface GateWords {
-  /** Such as `streams open`. */
+  /** The limited thing, such as `streams open`. */
   what: string;
   code: string;
   settings: { each: string; together?: string };

@@ -8,8 +8,8 @@ interface Names {
 }
 
 /**
- * Refuses requests for another host (421) and from another site's page (403). Otherwise a page whose host name resolves to this
- * machine (DNS rebinding) would count as same-origin in the browser.
+ * Refuses requests for another host (421) and requests from another site's page (403). Otherwise a page whose host name resolves
+ * to this machine (DNS rebinding) would count as same-origin in the browser.
  */
 export function refuseOtherHosts(http: FastifyInstance, { answers_to, cors_origins }: Names): void {
   if (!answers_to) return;

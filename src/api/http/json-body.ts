@@ -5,18 +5,18 @@ import { parseExact, parseRounded } from '../../domain/exact-json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Integers are kept as they were written. */
+    /** If true, integers are kept as they were written. */
     exact?: boolean;
   }
   interface FastifyRequest {
-    /** The first integers of the body that a double cannot hold. */
+    /** Warnings about the first integers of the body that a double cannot hold. */
     rounded?: readonly Warning[];
   }
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** A limit before parsing. It is looser than the one in `validate.ts`, which names the field. */
+/** The deepest nesting accepted before parsing. It is looser than the limit in `validate.ts`, which names the field. */
 const DEEPEST = 1_000;
 const MOST_NAMED = 20;
 

@@ -1,6 +1,6 @@
 import { stdTimeFunctions } from 'pino';
 
-/** How every line of a log in JSON looks: the level by its name, the time as in all other places. */
+/** The format of every JSON log line: the level by its name, and the time in the format used everywhere else. */
 export const LOG_SHAPE = {
   timestamp: stdTimeFunctions.isoTime,
   formatters: { level: (level: string) => ({ level }) },

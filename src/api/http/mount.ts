@@ -28,13 +28,13 @@ export interface RouteInput<P, Q, B> extends Warnings {
   file: Upload;
   /** The id of the record to create, if the request has an Idempotency-Key. */
   reserved_id: string | undefined;
-  /** Does the work once per Idempotency-Key; a repeated request gets the same result. For replies that may be streams. */
+  /** Does the work once per Idempotency-Key; a repeated request gets the same result. Use it for replies that may be streams. */
   once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
-  /** Takes one of the caller's stream slots until the reply ends; throws if none is free. For replies that wait. */
+  /** Takes one of the caller's stream slots until the reply ends; throws if none is free. Use it for replies that wait. */
   holdOpen(): void;
   /** Aborted when the client disconnects; for a stream, also when the server stops. */
   signal: AbortSignal;
-  /** Last-Event-ID of a stream request. */
+  /** The Last-Event-ID header of a stream request. */
   last_event_id: string | undefined;
 }
 
@@ -44,10 +44,10 @@ interface PageReply<T> {
   next: string | null;
 }
 
-/** A server-sent event reply of an operation that can also return a value. It gets the signal of a stream. */
+/** A server-sent event reply of an operation that can also return a value. `frames` gets the signal of a stream. */
 export class EventReply {
   readonly frames: (signal: AbortSignal) => Frames;
-  /** What was created or started for it. */
+  /** The id of the record that was created or started for the stream. */
   readonly made_id: string | null;
   constructor(frames: EventReply['frames'], made_id: string | null = null) {
     this.frames = frames;
@@ -81,7 +81,7 @@ type Handler<
   K extends ReplyKind,
 > = (input: RouteInput<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
 
-/** Where endpoints are mounted. It records them all, and OpenAPI is generated from that record. */
+/** The place where endpoints are mounted. It records all of them, and OpenAPI is generated from that record. */
 export interface Api {
   http: FastifyInstance;
   endpoints: Endpoint[];
@@ -91,7 +91,7 @@ export interface Api {
   gates: Gates;
   audit: AuditTrail;
   tokenEnds: TokenEnds;
-  /** Counts what waits for the clients of open streams. */
+  /** Counts the bytes that wait for the clients of open streams. */
   waiting: StreamBudget;
 }
 
@@ -103,11 +103,11 @@ export interface Gates {
 }
 
 interface MountOptions<P extends z.ZodType> {
-  /** Reads the current record for If-Match. */
+  /** Loads the current record for If-Match. */
   current?: (input: { params: z.output<P> }, caller: Caller) => Promise<unknown>;
 }
 
-/** Limit of a JSON body: a larger one would block the main thread for too long. */
+/** The limit of a JSON body in bytes: a larger one would block the main thread for too long. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 /** Mounts an endpoint: its schemas validate input and reply; the handler is a function from input to reply. */
@@ -159,7 +159,7 @@ export function mount<
   });
 }
 
-/** Streams leave past the hook `onSend`, so they are recorded before. */
+/** Records a stream in the audit before it starts, because streams bypass the `onSend` hook. */
 async function auditStream(
   { audit }: Api,
   { endpoint, request }: { endpoint: Endpoint; request: FastifyRequest },
@@ -174,7 +174,7 @@ async function auditStream(
 const countBytes = ({ content }: Upload, body: unknown): number =>
   content.length || Buffer.byteLength(JSON.stringify(body ?? null));
 
-/** Warnings as a header, for replies that are not objects; header values must be ASCII. */
+/** Sends warnings as a header, for replies that are not objects. Header values must be ASCII. */
 function setWarningsHeader(reply: FastifyReply, { warnings }: Warnings): void {
   const escapeChar = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   if (warnings.length > 0) reply.header('x-warnings', JSON.stringify(warnings).replaceAll(/[^\x20-\x7e]/g, escapeChar));
@@ -241,7 +241,7 @@ function send(
     const gone = createDisconnectSignal(reply);
     return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
   }
-  // Nothing follows: a browser would otherwise reconnect again and again.
+  // Nothing follows. Without the 204, a browser would reconnect again and again.
   if (kind === 'events' && answer === null) return reply.code(204).send();
   if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: createDisconnectSignal(reply), closing, waiting });
   if (answer instanceof FileReply) return sendFile(reply, answer);
@@ -255,7 +255,7 @@ function send(
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
   const warnings = getWarnings(answer);
-  // The ETag covers the record only: warnings belong to one request.
+  // The ETag covers only the record: warnings belong to one request.
   return reply.type('application/json').send(JSON.stringify(warnings.length > 0 ? { ...(shown as object), warnings } : shown));
 }
 
@@ -269,7 +269,7 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
   return reply.type('application/json').send(JSON.stringify(items.map((item) => addOtherNames(schema, toReply(schema, item)))));
 }
 
-/** The record as JSON, without what depends on its reader. */
+/** Serializes the record without the fields that depend on its reader. */
 const serializeRecord = (record: unknown) =>
   JSON.stringify(record, function (key, value) {
     return (key === 'needs' || key === 'sign_in') && this === record ? undefined : value;
@@ -277,7 +277,9 @@ const serializeRecord = (record: unknown) =>
 
 const computeEtag = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 
-/** Compares with the current record: 412 unless If-Match has its ETag, and a warning about fields that only the service sets. */
+/**
+ * Compares If-Match with the current record: throws 412 if the ETag differs, and warns about fields that only the service sets.
+ */
 async function checkIfMatch(
   { body, reply }: Endpoint,
   { request, input }: { request: FastifyRequest; input: Warnings },

@@ -41,7 +41,7 @@ const TITLES: Record<number, string> = {
   503: 'Not available now',
 };
 
-/** Our messages for Fastify's own errors. */
+/** This service's messages for Fastify's errors. */
 const FASTIFY: Record<string, string> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service accepts',
   FST_REQ_FILE_TOO_LARGE: 'The file is larger than this service accepts',
@@ -50,7 +50,7 @@ const FASTIFY: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
 };
 
-/** When to try again if nothing better is known. */
+/** Seconds until a retry if nothing better is known. */
 const RETRY_AFTER_S = 5;
 
 export interface ProblemFacts {
@@ -61,7 +61,7 @@ export interface ProblemFacts {
   retry_after_s?: number | undefined;
 }
 
-/** The headers of a refusal, whatever its body. */
+/** Sets the headers of a refusal, regardless of its body. */
 export function headRefusal(
   reply: FastifyReply,
   { status, retry_after_s }: Pick<ProblemFacts, 'status' | 'retry_after_s'>,
@@ -89,7 +89,7 @@ export function sendProblem(
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
 }
 
-/** The methods of a path; empty if the path is unknown. */
+/** Lists the methods of a path; the list is empty if the path is unknown. */
 export function listMethods(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
   const parts = url.split('?')[0]?.split('/') ?? [];
   const fits = (path: string) => {
@@ -114,7 +114,7 @@ export const unknownRoute = ({ method, url }: { method: string; url: string }): 
   detail: `There is no ${method} ${url.split('?')[0]}; /docs lists all operations`,
 });
 
-/** The one mapping from thrown errors to replies. An unexpected error is a 500 that shows only its request id. */
+/** Maps every thrown error to a reply; no other code does. An unexpected error becomes a 500 that shows only its request id. */
 export function toProblem(error: FastifyError | AppError | Error): ProblemFacts {
   const facts = classifyError(error);
   const { retry_after_s = facts.status === 503 ? RETRY_AFTER_S : undefined } = facts;
@@ -123,7 +123,7 @@ export function toProblem(error: FastifyError | AppError | Error): ProblemFacts 
 
 const TOO_LONG = 'A name, a tag or another text that is searched for is too long; send less than 2,000 characters';
 
-/** The database takes the request, and no index takes one of its texts (SQLSTATE 54000, also as Prisma wraps it). */
+/** True if one of the texts is too long for a database index (SQLSTATE 54000, also as Prisma wraps it). */
 function isBeyondLimits(error: Error): boolean {
   const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } };
   return [code, meta?.driverAdapterError?.cause?.originalCode].includes('54000');
@@ -160,8 +160,8 @@ const toErrorCode = (status: number) =>
   status === 413 ? 'too_large' : status === 415 ? 'unsupported_content_type' : status === 400 ? 'malformed_body' : 'refused';
 
 /**
- * Logs why a request or stream failed. What an upstream service did, and what the installation lacks, is one line: it has no place in our
- * code. Any other error is our fault, and keeps its stack.
+ * Logs why a request or stream failed. A failure of an upstream service, or something that the installation lacks, takes one
+ * line: a stack of this service's code would not help. Any other error is a bug, and keeps its stack.
  */
 export function logFault(log: FastifyBaseLogger, error: Error, what: string): void {
   const outage = findOutage(error);
@@ -170,7 +170,7 @@ export function logFault(log: FastifyBaseLogger, error: Error, what: string): vo
   else log.error({ err: error }, what);
 }
 
-/** Every refusal and failure as a problem document. */
+/** Replies to every refusal and failure with a problem document. */
 export function refuseInOurWords(http: FastifyInstance): void {
   http.setErrorHandler((error: Error, request, reply) => {
     const problem = toProblem(error);

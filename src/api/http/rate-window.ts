@@ -9,8 +9,8 @@ interface Count {
 const MOST_KEPT = 5_000;
 
 /**
- * Counts the requests of each caller within a time window. The one that comes with the plugin measures the window with the clock of the
- * machine: set back by a day, it refuses callers for a day.
+ * Counts the requests of each caller within a time window. The plugin's default store measures the window by the machine's clock:
+ * if that is set back by a day, the store refuses callers for a day.
  */
 export class RateWindow implements FastifyRateLimitStore {
   private readonly counts = new LRUCache<string, Count>({ max: MOST_KEPT });

@@ -8,9 +8,9 @@ export interface RequestSecrets {
   readonly redact: Redactor;
 }
 
-/** Redacts the secrets that a request opened from its reply, on every route and whatever the target returned. */
+/** Redacts, from the reply of every route, the secrets that its request opened, even if the target returned them. */
 export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): void {
-  // Not in an earlier hook: reading the body leaves the request's async context.
+  // An earlier hook does not work: reading the body leaves the request's async context.
   http.addHook('preHandler', (_request, _reply, done) => secrets.runInScope(secrets.openRedactor(), done));
   http.addHook('onSend', async (_request, reply, payload) => {
     const { redact } = secrets;
@@ -21,7 +21,7 @@ export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): v
   });
 }
 
-/** Log lines without the secrets that the current request opened. */
+/** Returns a log destination that redacts the secrets that the current request opened. */
 export const createRedactedLog = (secrets: Pick<RequestSecrets, 'redact'>, to: { write(line: string): void }) => ({
   write: (line: string) => void to.write(secrets.redact.text(line)),
 });

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 
-/** One for all: each new one would take a trace of the stack. */
+/** One shared error: creating one per reply would capture a stack trace each time. */
 const OVER = new Error('The reply has ended');
 
-/** Aborted when the client disconnects before it has the whole reply. */
+/** Returns a signal that aborts when the client disconnects before it has the whole reply. */
 export function createDisconnectSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
@@ -12,7 +12,10 @@ export function createDisconnectSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** Aborted when the reply has ended, in whatever way: a stream whose request asks for its head only never begins, and has to be ended. */
+/**
+ * Returns a signal that aborts when the reply has ended for any reason. The stream of a HEAD request never starts, and must still
+ * be ended.
+ */
 export function createEndSignal({ raw }: FastifyReply): AbortSignal {
   const over = new AbortController();
   raw.once('close', () => over.abort(OVER));

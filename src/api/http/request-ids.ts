@@ -4,16 +4,16 @@ import { v7 as uuid } from 'uuid';
 
 export const REQUEST_ID = 'x-request-id';
 
-/** What may go into a log and a header as it is. */
+/** The ids that are safe in a log and in a header. */
 const SAFE = /^[\w.:-]{1,128}$/;
 
-/** The caller's `X-Request-Id` if it is short and plain, else a new one. */
+/** Returns the caller's `X-Request-Id` if it is short and plain, otherwise a new id. */
 export function chooseRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers[REQUEST_ID];
   return typeof given === 'string' && SAFE.test(given) ? given : uuid();
 }
 
-/** Every reply carries the id of its request, also those of handlers that take over the socket. */
+/** Sends the request id with every reply, including replies of handlers that take over the socket. */
 export function returnRequestIds(http: FastifyInstance): void {
   http.addHook('onRequest', async (request, reply) => {
     reply.raw.setHeader(REQUEST_ID, request.id);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** For the pages served here: all their scripts and fetches are same-origin. */
+/** The content security policy of the pages served here: all their scripts and fetches are same-origin. */
 export const PAGE_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -12,7 +12,7 @@ export const PAGE_POLICY = [
   "form-action 'self'",
 ].join('; ');
 
-/** By default a reply is private and is not a page; a route may override this. */
+/** The default headers: a reply is private and is not a page. A route may override them. */
 export const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
@@ -24,7 +24,7 @@ export const HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** Set on every reply, including those sent before routing and those of handlers that take over the socket. */
+/** Sets the headers on every reply, including those sent before routing and those of handlers that take over the socket. */
 export function secureHeaders(http: FastifyInstance): void {
   http.server.prependListener('request', (_request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);

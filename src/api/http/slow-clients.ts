@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { v7 as uuid } from 'uuid';
 import { HEADERS } from './secure-headers.ts';
 
-/** How long a request may take to arrive, and how often Node checks its connections for that. */
+/** Returns the longest time that a request may take to arrive, and how often Node checks its connections for it. */
 export const arrivalLimits = (request_seconds: number) => ({
   requestTimeout: request_seconds * 1_000,
   http: {
@@ -54,12 +54,12 @@ export function refuseRaw(error: Error & { code?: string }, socket: Socket & { b
   socket.destroySoon();
 }
 
-/** How long the rest of a request is read and thrown away after its reply. */
+/** How long the server keeps reading and discarding the rest of a request after its reply. */
 const LINGER_MS = 30_000;
 
 /**
- * Closes a connection whose request has not arrived completely only when its client has stopped sending. If data is left unread, the
- * kernel resets the connection, and a client that is still sending loses the reply.
+ * Delays closing a connection whose request has not arrived completely until its client has stopped sending. If data is left
+ * unread, the kernel resets the connection, and a client that is still sending loses the reply.
  */
 export function lingerOnClose(server: Server): void {
   const latest = new WeakMap<Socket, IncomingMessage>();
@@ -67,12 +67,12 @@ export function lingerOnClose(server: Server): void {
     const { socket } = request;
     if (!latest.has(socket)) lingering(socket, () => latest.get(socket));
     latest.set(socket, request);
-    // Otherwise a body that a parser gave up on would stay unread on a connection that is kept open.
+    // Otherwise a body that a parser abandoned would stay unread on a kept-alive connection.
     response.once('finish', () => request.complete || request.resume());
   });
 }
 
-/** Node calls `destroySoon` after the last reply of a connection. */
+/** Replaces `destroySoon`, which Node calls after the last reply of a connection. */
 function lingering(socket: Socket, request: () => IncomingMessage | undefined): void {
   const close = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
@@ -86,8 +86,8 @@ function lingering(socket: Socket, request: () => IncomingMessage | undefined): 
 }
 
 /**
- * Cuts a connection whose client takes nothing for so long of a reply that waits for it. A period without progress is noticed at its
- * half and at its end; data that only the kernel holds does not count.
+ * Closes a connection if its client accepts none of a waiting reply for that many seconds. A timer at half the period detects
+ * missing progress; data that only the kernel holds does not count.
  */
 export function cutStalled(server: Server, stall_seconds: number): void {
   const half_ms = stall_seconds * 500;

@@ -8,15 +8,17 @@ type Shape = Record<string, z.ZodType>;
 type Fields = Record<string, unknown>;
 
 interface Reading {
-  /** In an update, null clears a field or is refused; everywhere else it means an omitted field. */
+  /** In an update, null clears a field or is refused; everywhere else null means an omitted field. */
   keeps_nulls: boolean;
-  /** The record to change, which shows which of two spellings of a field the client has edited. */
+  /** The record to change. It shows which of two spellings of a field the client has edited. */
   now?: unknown;
   /** Called for a field that has different values under several names. */
   refuse(fault: FieldError): void;
 }
 
-/** The input in this project's spelling: other clients' names and values are replaced, nulls of optional fields dropped. */
+/**
+ * Converts the input to this project's spelling: replaces names and values of other clients, and drops nulls of optional fields.
+ */
 export const respell = (schema: z.ZodType, value: unknown, reading: Reading): unknown => respellValue(schema, value, [], reading);
 
 function respellValue(schema: z.ZodType, value: unknown, at: readonly string[], reading: Reading): unknown {
@@ -41,7 +43,7 @@ function respellValue(schema: z.ZodType, value: unknown, at: readonly string[], 
 
 const isLeftOut = (field: z.ZodType) => !field.safeParse(null).success && field.safeParse(undefined).success;
 
-/** The fields under this project's names, each once. */
+/** Returns the fields under this project's names, each once. */
 function mergeAliases(shape: Shape, value: Fields, at: readonly string[], { now, refuse }: Reading): Fields {
   const aliased = [...foreignNames(shape)].filter(([own, names]) =>
     listSentNames(value, own, names).some((name) => name !== own),
@@ -71,14 +73,15 @@ interface Aliased {
 type Choice = { kind: 'none' } | { kind: 'value'; value: unknown } | { kind: 'refused'; name: string; message: string };
 
 /**
- * The value of a field that was sent under one or more names. Of several, the one that differs from the record wins. An empty value
- * under the name for another kind of record means that the record is not of that kind; any other value there is refused.
+ * Chooses the value of a field that was sent under one or more names. Of several values, the one that differs from the record
+ * wins. An empty value under the name for another kind of record means that the record is not of that kind; any other value under
+ * that name is refused.
  */
 function chooseValue({ own, names, field }: Aliased, value: Fields, now: unknown): Choice {
   const clears = field.safeParse(null).success;
   const sent = listSentNames(value, own, names).filter((name) => value[name] !== null || clears);
   const right = getSpellings(field).nameFor?.({ ...Object(now), ...value }) ?? own;
-  // A record without a kind is refused for that.
+  // A record without a kind is refused elsewhere, for the missing kind.
   const fits = (name: string) => name === own || name === right || !names.includes(right);
   const meant = sent.filter((name) => fits(name) || !isEmpty(value[name]));
   const [first] = meant;
@@ -96,7 +99,7 @@ function chooseValue({ own, names, field }: Aliased, value: Fields, now: unknown
 
 const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** Whether only the record shows what is meant: which of several names of a field was edited, or which name its kind has. */
+/** True if only the record shows what is meant: which of several names of a field was edited, or which name its kind uses. */
 export function needsRecord(schema: z.ZodType, value: unknown): boolean {
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return false;
   return [...foreignNames(schema.shape)].some(([own, names]) => {
@@ -106,11 +109,11 @@ export function needsRecord(schema: z.ZodType, value: unknown): boolean {
   });
 }
 
-/** Whether a field of the body has this other name. */
+/** True if a field of the body has this other name. */
 export const isOtherName = (shape: object, name: string): boolean =>
   [...foreignNames(shape as Shape).values()].some((names) => names.includes(name));
 
-/** A record for a reply, whose fields also appear under the other names that the reply's schema has. */
+/** Adds to a record in a reply the other names of its fields that the reply's schema has. */
 export function addOtherNames<R>(schema: z.ZodType, record: R): R {
   if (!(schema instanceof z.ZodObject)) return record;
   const shape = schema.shape as Shape;

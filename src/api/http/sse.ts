@@ -11,10 +11,12 @@ export interface SseFrame {
   data: unknown;
 }
 
-/** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
+/**
+ * Loads a frame that is too large to be kept for a slow client. Repeated calls return the same frame; null: it no longer exists.
+ */
 export type LateFrame = () => Promise<SseFrame | Buffer | null>;
 
-/** A buffer is a frame as `encodeFrame` writes it, which several streams may share. */
+/** The frames of a stream. A buffer is a frame as `encodeFrame` returns it, which several streams may share. */
 export type Frames = AsyncIterable<SseFrame | LateFrame | Buffer>;
 
 const KEEP_ALIVE_MS = 15_000;
@@ -22,11 +24,11 @@ const KEEP_ALIVE_MS = 15_000;
 /** The `retry` hint: how soon a client reconnects to another process or to the restarted one. */
 const RETRY_MS = 1_000;
 
-/** Bytes that may wait for a client's socket before the next frame is asked for. */
+/** The most bytes that may wait for a client's socket before the next frame is requested. */
 const UNSENT_BYTES = 16 * 1024;
-/** A large frame is written in so many parts, within these sizes: each may have to be asked for separately. */
+/** A large frame is written in at most this many parts, within these sizes: each part may require loading the frame again. */
 const PARTS = { most: 32, smallest: 64 * 1024, largest: 1024 * 1024 };
-/** How long a large frame is kept for a client that does not take a part; then it is asked for again. */
+/** How long a large frame is kept for a client that does not accept a part. After that, the frame is loaded again. */
 const PATIENCE_MS = 200;
 
 interface Sending {
@@ -39,7 +41,7 @@ interface Sending {
 
 /**
  * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
- * `closing`, a `retry` hint follows. A frame is asked for only when the client has taken nearly everything before it.
+ * `closing`, a `retry` hint follows. The next frame is requested only when the client has received nearly everything before it.
  */
 export function sendEvents(reply: FastifyReply, frames: Frames, { closing, gone, waiting }: Sending): FastifyReply {
   reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no');
@@ -60,7 +62,7 @@ interface Outlet extends Omit<Sending, 'closing'> {
 
 async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promise<void> {
   const { raw, waiting } = outlet;
-  // A comment in the middle of a frame would break it in two.
+  // A comment inside a frame would split it in two.
   let between = true;
   const beat = setInterval(() => {
     if (between && raw.writableLength === 0) raw.write(': keep-alive\n\n');
@@ -81,7 +83,7 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
   }
 }
 
-/** Resolves when so little is left of everything written that more may be. */
+/** Writes a text and resolves when so little is unsent that more may be written. */
 async function writeAndWait(raw: ServerResponse, text: string | Buffer): Promise<void> {
   const waitForSocket = startWrite(raw, text);
   if (raw.writableLength > UNSENT_BYTES) await waitForSocket();
@@ -89,7 +91,7 @@ async function writeAndWait(raw: ServerResponse, text: string | Buffer): Promise
 
 type Taken = (most_ms?: number) => Promise<boolean>;
 
-/** Writes a text. The result waits until the socket has taken it, or for `most_ms`; it is false if that was too short. */
+/** Writes a text. Returns a wait for the socket: true once the text is accepted, false if `most_ms` pass first. */
 function startWrite(raw: ServerResponse, text: string | Buffer): Taken {
   let taken = raw.destroyed;
   let done = () => {};
@@ -112,7 +114,7 @@ function startWrite(raw: ServerResponse, text: string | Buffer): Taken {
   };
 }
 
-/** Sends a large frame in parts. It is kept only while the client takes them. */
+/** Sends a large frame in parts. The frame stays in memory only while the client accepts them. */
 async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promise<void> {
   for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !gone.aborted; ) {
     const sending = () => sendParts(raw, load, from);
@@ -122,7 +124,7 @@ async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promis
   }
 }
 
-/** Writes parts until one is not taken in time. Returns the place to continue from, and what to wait for. */
+/** Writes parts until one is not accepted in time. Returns the place to continue from, and what to wait for. */
 async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   const frame = await load();
   const text = frame ? toBytes(frame) : Buffer.alloc(0);
@@ -130,7 +132,7 @@ async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   let from = start;
   let waitForSocket: Taken = async () => true;
   for (let slow = false; from < text.length && !slow && !raw.destroyed; ) {
-    // A copy: a part of the buffer would keep all of it.
+    // Copies the part, because a view of the buffer would keep all of it in memory.
     const part = Buffer.from(text.subarray(from, from + size));
     from += part.length;
     waitForSocket = startWrite(raw, part);
@@ -141,7 +143,7 @@ async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
 
 const toBytes = (frame: SseFrame | Buffer) => (Buffer.isBuffer(frame) ? frame : encodeFrame(frame));
 
-/** As bytes: of a string that waits for its socket, Node keeps a copy of three times its length. */
+/** Encodes a frame as bytes. Node keeps a copy of three times the length of a string that waits for its socket. */
 export function encodeFrame({ id, event, data }: SseFrame): Buffer {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
   return Buffer.from(`${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);

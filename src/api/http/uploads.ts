@@ -5,7 +5,7 @@ import { AppError, unprocessable } from '../../domain/errors.ts';
 
 export interface Upload {
   filename: string;
-  /** As its sender declares it. */
+  /** The media type that the sender declares. */
   media_type: string;
   content: Buffer;
   /** The form's other fields. */
@@ -14,7 +14,7 @@ export interface Upload {
 
 export const NO_UPLOAD: Upload = { filename: '', media_type: '', content: Buffer.alloc(0), fields: {} };
 
-/** The file and fields of a complete form. A form that ends early fails with 400. */
+/** Returns the file and fields of a complete form. A form that ends early fails with 400. */
 export async function parseUpload(request: FastifyRequest): Promise<Upload> {
   if (!request.isMultipart()) throw new AppError('unsupported', 'Send the file as multipart/form-data, in the field `file`');
   // A destroyed socket emits no further events, so the parser would wait forever.

@@ -9,31 +9,34 @@ import { respell } from './spellings.ts';
 const DEEPEST = 64;
 
 interface ParseOptions {
-  /** What the value is, such as `body`: the error path if the value as a whole is invalid. */
+  /** The name of the value, such as `body`: the error path if the value as a whole is invalid. */
   what: string;
-  /** Schema of the record, whose service-set fields a client may send back. */
+  /** The schema of the record. A client may send back its fields that only the service sets. */
   settled?: z.ZodType | null;
-  /** Whether this is an update: a null is then a value, not an omitted field. */
+  /** True for an update: null is then a value, not an omitted field. */
   keeps_nulls?: boolean;
-  /** Path of the value within the request. */
+  /** The path of the value within the request. */
   within?: string;
-  /** An import, whose own lists may be long. */
+  /** True for an import, whose top-level lists may be long. */
   large?: boolean;
-  /** The record to change, read if a field was sent under several names. */
+  /** Loads the record to change; called if a field was sent under several names. */
   now?: unknown;
 }
 
 interface ParsedValue<T> {
   value: T;
-  /** About fields that are never read. */
+  /** Warnings about fields that are never read. */
   warnings: Warning[];
 }
 
-/** The parsed value, or a 422 that lists every invalid field. */
+/** Returns the parsed value; throws a 422 that lists every invalid field. */
 export const parseValue = <S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> =>
   parseWithWarnings(schema, value, { what }).value;
 
-/** The parsed value with warnings about ignored fields. 422 lists every invalid field, and unknown fields of protective settings. */
+/**
+ * Returns the parsed value with warnings about ignored fields. Throws a 422 that lists every invalid field, and unknown fields of
+ * protective settings.
+ */
 export function parseWithWarnings<S extends z.ZodType>(
   schema: S,
   given: unknown,
@@ -53,11 +56,11 @@ export function parseWithWarnings<S extends z.ZodType>(
   return { value: result.data, warnings: unknown.map(prefixPath) };
 }
 
-/** Whether a client may have read the field in a reply. */
+/** True if a client may have received the field in a reply. */
 const isSetByService = (path: string, reply: z.ZodType | null | undefined) =>
   reply instanceof z.ZodObject && (path in reply.shape || path === 'warnings');
 
-/** Names that filter some list. Ignoring one on a list without that filter would return everything. */
+/** The names that filter any list. If one were ignored on a list without that filter, the list would return everything. */
 const FILTERS = new Set(
   ['q', 'tag', 'tags', 'status', 'workflow_id', 'agent_id', 'since', 'scope', 'source_id', 'content_type'].concat([
     'guardrail_type',
@@ -78,7 +81,7 @@ export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): Pars
   return { value: query, warnings };
 }
 
-/** A malformed id names nothing that exists, as in a path. */
+/** Throws for a malformed id, which cannot name an existing record, as it does in a path. */
 function refuseImpossibleIds(schema: z.ZodType, query: unknown): void {
   for (const [name, field] of listIdFields(schema)) {
     const given = Object(query)[name];
@@ -114,5 +117,5 @@ const unstorable = (path: readonly string[]): FieldError => ({
   message: 'Contains a null character or invalid Unicode',
 });
 
-/** The value as a reply shows it: fields that the contract does not name are dropped. */
+/** Returns the value as a reply shows it: fields that the contract does not name are dropped. */
 export const toReply = <R extends z.ZodType>(reply: R, value: unknown): z.output<R> => withoutLimits(reply).parse(value);

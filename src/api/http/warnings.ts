@@ -13,9 +13,9 @@ export interface Warnings {
    * before writing anything.
    */
   warn(...warnings: Warning[]): void;
-  /** Adds to the reply's `warnings` what is no fault of the request; strict handling does not refuse it. */
+  /** Adds to the reply's `warnings` facts that are not faults of the request; strict handling does not refuse them. */
   note(...warnings: Warning[]): void;
-  /** Whether a warning must fail the request; for callers that find warnings only while they write. */
+  /** True if a warning must fail the request; for callers that find warnings only while they write. */
   readonly strict: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -23,8 +23,8 @@ export interface Warnings {
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?=$|[,;\s])/i;
 
 /**
- * The warnings of a request. A client that sends back a record with its `warnings` and `needs` knows them, so strict handling does not
- * refuse them again.
+ * Creates the warnings of a request. A client that sends back a record with its `warnings` and `needs` knows them, so strict
+ * handling does not refuse them again.
  */
 export function createWarnings(
   { method, headers, body }: Pick<FastifyRequest, 'method' | 'headers' | 'body'>,
@@ -55,13 +55,13 @@ function listMessages(body: unknown): Set<unknown> {
   ]);
 }
 
-/** The reply with its warnings, if it is an object. They are part of what a repeated Idempotency-Key returns. */
+/** Returns the reply with its warnings if it is an object. A repeated Idempotency-Key returns them as well. */
 export function withWarnings(answer: unknown, { warnings }: Pick<Warnings, 'warnings'>): unknown {
   if (warnings.length === 0 || !isObject(answer)) return answer;
   return { ...answer, warnings: [...getWarnings(answer), ...warnings] };
 }
 
-/** The warnings of a reply made by `withWarnings`. */
+/** Returns the warnings of a reply made by `withWarnings`. */
 export const getWarnings = (answer: unknown): Warning[] =>
   isObject(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
 
@@ -69,7 +69,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Warns about sent fields that only the service sets. A client that writes back what it read sends all of them, so unchanged values
+ * Warns about sent fields that only the service sets. A client that writes back a record sends all of them, so unchanged values
  * and `updated_at` cause no warning.
  */
 export function listServiceFieldWarnings(
@@ -88,5 +88,5 @@ export function listServiceFieldWarnings(
 
 const NEVER_WARNED_OF = new Set(['warnings', 'updated_at', 'sign_in', 'needs']);
 
-/** The fields of the record in a reply. */
+/** Returns the fields of the record in a reply. */
 export const getShape = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

@@ -51,13 +51,13 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
   });
 }
 
-/** An agent that is saved: the record to change, and who changes it. */
+/** The state of saving an agent: the record to change, and the person who changes it. */
 interface SavingAgent {
   before: StoredAgent | null;
   by: string;
 }
 
-/** What an agent names and this installation does not have, or the agent itself. */
+/** Lists the records that an agent refers to and this installation lacks, and faults of the agent itself. */
 export const listAgentErrors = async (
   store: Store,
   values: Partial<Agent>,
@@ -69,7 +69,7 @@ export const listAgentErrors = async (
   ...(values.approval_tools ? await listGuardErrors(store, { ...before, ...values }, by) : []),
 ];
 
-/** Agents have no tags. They match by the tags that their resources are joined by. */
+/** Returns the filter for tags. Agents have no tags: they match by the tags that add resources to them. */
 function toTagFilter(wanted: (string | undefined)[]): object {
   const names = wanted.map((name) => name?.trim()).filter(Boolean);
   return names.length > 0 ? { OR: [{ mcp_server_tags: { hasSome: names } }, { knowledge_tags: { hasSome: names } }] } : {};

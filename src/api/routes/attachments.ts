@@ -6,7 +6,7 @@ import type { Store } from '../../store/index.ts';
 import { FileReply } from '../http/file-reply.ts';
 import { type Api, mount } from '../http/mount.ts';
 
-/** How much a prompt may be given. */
+/** The limits on the files of a prompt. */
 export interface AttachmentLimits {
   bytes_each: number;
   bytes_together: number;
@@ -38,12 +38,12 @@ export function attachmentRoutes(api: Api, { store, limits }: Services): void {
 
 interface SentFile {
   name: string;
-  /** As its sender declares it; empty: not at all. */
+  /** The media type that the sender declares; empty: none. */
   declared: string;
   content: Buffer;
 }
 
-/** A file with the type of its content. Refuses one that is too large, or of a type that runs are not given. */
+/** Returns a file with the type of its content. Refuses a file that is too large, or of a type that runs do not accept. */
 function checkFile({ name, declared, content }: SentFile, { limits, path }: { limits: AttachmentLimits; path: string }) {
   if (content.length === 0) throw unprocessable([{ path, message: `${name} is empty` }], 'empty_attachment');
   if (content.length > limits.bytes_each) {
@@ -58,14 +58,14 @@ function checkFile({ name, declared, content }: SentFile, { limits, path }: { li
 /** A file of a request: a reference, or the file itself. */
 export type AskedFile = { id: string } | SentFile;
 
-/** The content and the type of a data URL in base64; null if it is none. */
+/** Returns the content and the type of a base64 data URL; null if the text is not one. */
 export function parseDataUrl(url: string): Pick<SentFile, 'declared' | 'content'> | null {
   const [, declared, data] = /^data:([^,]*);base64,([\s\S]*)$/i.exec(url) ?? [];
   if (declared === undefined || data === undefined || !/^[A-Za-z0-9+/\s]*={0,2}$/.test(data.trimEnd())) return null;
   return { declared, content: Buffer.from(data, 'base64') };
 }
 
-/** The files that the `attachments` of a prompt name. */
+/** Returns the files that the `attachments` of a prompt name. */
 export function parseAttachments(orders: readonly AttachmentOrder[]): AskedFile[] {
   return orders.map(({ id, name, media_type, data = '' }, index) => {
     if (id !== undefined) return { id };
@@ -79,11 +79,11 @@ export function parseAttachments(orders: readonly AttachmentOrder[]): AskedFile[
 interface Attaching {
   store: Pick<Store, 'attachments'>;
   limits: AttachmentLimits;
-  /** Throws if the caller may not store so many bytes more. */
+  /** Throws if the caller may not store that many more bytes. */
   admitBytes(owner: string, bytes: number): Promise<void>;
 }
 
-/** The files of a prompt by an owner, of which those in the request are stored. Refuses before it stores any. */
+/** Returns the files of a prompt, after storing those that the request contains. Refuses before it stores any. */
 export const createAttach =
   ({ store, limits, admitBytes }: Attaching) =>
   async (requests: readonly AskedFile[], owner: string): Promise<AttachedFile[]> => {

@@ -13,13 +13,13 @@ import type { LateFrame, SseFrame } from '../http/sse.ts';
 export interface ChatServices {
   store: Store;
   replies: Pick<ChatReplies, 'start'>;
-  /** Notifies the process that writes the reply of a session of a stop that is on record. The notice may be lost. */
+  /** Notifies the process that writes the reply of a session of a recorded stop. The notice may be lost. */
   stopReply(session_id: string): void;
   /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
   guard(text: string, agent: Agent, caller: Caller): Promise<void>;
 }
 
-/** What an Idempotency-Key refers to: the place of the reply. */
+/** The place of the reply, which an Idempotency-Key refers to. */
 interface ReplyPlace {
   session_id: string;
   question_id: string;
@@ -60,11 +60,11 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     await guard(message, agent, caller);
     const question = { session_id, agent_id, owner: caller.key, content: message };
     const { value: reply_place, replayed: again } = await once(async (id = uuid()): Promise<ReplyPlace> => {
-      // Made together, so that the ids of two questions asked at once are in the order of the messages, too.
+      // The two are made together, so that the ids of two concurrent questions have the same order as the messages.
       const message_id = uuid();
       return { session_id: await store.chat.ask({ id, ...question }), question_id: id, message_id };
     });
-    // Only after the key is tied to this reply, so that the key never produces a second one.
+    // The reply starts only after the key is tied to it, so that the key never produces a second one.
     return numberFrames(
       again ? await loadStoredReply(store, reply_place) : replies.start({ agent, caller, ...reply_place }),
       warnings,
@@ -95,7 +95,7 @@ async function* streamStoredReply(
   yield { type: 'done', usage, message_id };
 }
 
-/** The first frame is the session, with the warnings about the request. */
+/** Numbers the frames. The first frame is the session, with the warnings about the request. */
 async function* numberFrames(
   events: AsyncIterable<ChatEvent | StoredText>,
   warnings: readonly Warning[],
@@ -111,7 +111,7 @@ async function* numberFrames(
 const toDelta = (id: number, content: string | null): SseFrame | null =>
   content === null ? null : { id, data: { type: 'delta', content } };
 
-/** 404 if unknown, 403 if someone else's, 400 if it is with another agent. */
+/** Throws 404 if the session is unknown, 403 if it is someone else's, 400 if it is with another agent. */
 const getAgentSession =
   (store: Store) =>
   async ({ agent_id, session_id }: { agent_id: string; session_id: string }, caller: Caller) => {

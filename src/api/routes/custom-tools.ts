@@ -123,7 +123,7 @@ const getExistingTool = (store: Store) => async (id: string) => {
   return tool;
 };
 
-/** Present only if the tool declares variables. */
+/** Returns the tool with `env_config` only if it declares variables. */
 function dropEmptyEnv({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
@@ -176,7 +176,7 @@ async function runOnce({ store, runner, fitArguments }: Services, { tool, args, 
   return { tool_name: name, result, success: error === null, error, duration_ms, stdout, stderr };
 }
 
-/** The reply to a call that never reached the tool. */
+/** Returns the reply to a call that never reached the tool. */
 const notRun = (tool_name: string, error: string) => {
   return { tool_name, result: JSON.stringify({ error }), success: false, error, duration_ms: 0, stdout: '', stderr: '' };
 };

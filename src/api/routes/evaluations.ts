@@ -45,7 +45,7 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     try {
       await engine.start({ id: evaluation.id, owner: caller.key });
     } catch (error) {
-      // The engine may have received it although its answer was lost.
+      // The engine may have received the evaluation although its answer was lost.
       if (await store.evaluations.discard(evaluation.id, since)) throw error;
     }
     return evaluation;
@@ -68,7 +68,7 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
 
 type Ordered = EvaluationValues & { dataset_id: string; id: string | undefined };
 
-/** The evaluation to create; throws if it cannot be. */
+/** Builds the evaluation to create; throws if it is not valid. */
 async function buildEvaluation(services: EvaluationServices, order: Ordered, caller: Caller) {
   const { store } = services;
   const { definition_hash, ...values } = order;

@@ -14,7 +14,7 @@ interface Services {
 
 type Of<T extends Grader['type']> = Extract<Grader, { type: T }>;
 
-/** What is wrong with graders: patterns and schemas that cannot be applied, and references that the caller cannot use. */
+/** Lists the errors of graders: patterns and schemas that cannot be applied, and references that the caller cannot use. */
 export async function listGraderErrors(services: Services, graders: readonly Grader[], caller: Caller): Promise<FieldError[]> {
   const errors = await Promise.all(graders.map((grader) => checkGrader(services, grader, caller)));
   return errors.flatMap((errors, at) => errors.map(({ path, message }) => ({ path: `graders.${at}.${path}`, message })));
@@ -37,7 +37,7 @@ async function checkGrader({ store, judge }: Services, grader: Grader, caller: C
   }
 }
 
-/** What a grading tool may ask for. */
+/** The parameters that a grading tool may require. */
 const GIVEN = ['prompt', 'answer', 'expected'];
 
 async function checkToolGrader({ customTools }: Store, { tool_id }: Of<'python'>, caller: Caller): Promise<FieldError[]> {
@@ -53,7 +53,7 @@ async function checkToolGrader({ customTools }: Store, { tool_id }: Of<'python'>
   return refuse(`The custom tool ${name} needs ${others.join(', ')}; a grader is only given ${GIVEN.join(', ')}`);
 }
 
-/** Stored tokens that graders need and the caller cannot use. */
+/** Warns about stored tokens that graders need and the caller cannot use. */
 export async function listGraderWarnings(
   store: Pick<Store, 'tokens' | 'providers' | 'customTools'>,
   graders: readonly Grader[],

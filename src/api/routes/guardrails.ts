@@ -69,7 +69,7 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
 type Rule = { [field: string]: unknown };
 const holdsNone = (config: Rule, fields: string[]) => fields.every((name) => [config[name] || []].flat().length === 0);
 
-/** Whether a valid configuration lets everything pass. */
+/** Tells apart, by type, valid configurations that let everything pass (true) from those that guard something. */
 const GUARDS_NOTHING: { [type in Guardrail['guardrail_type']]: (config: Rule) => boolean } = {
   prompt: (config) => holdsNone(config, ['forbidden_patterns', 'required_patterns', 'min_length']) && config.max_length === null,
   request: ({ json_schema }) => Object.keys(json_schema as object).length === 0,
@@ -78,7 +78,7 @@ const GUARDS_NOTHING: { [type in Guardrail['guardrail_type']]: (config: Rule) =>
     config.max_length === null,
 };
 
-/** Warns about a guardrail without a rule: it looks like protection and is none. Invalid configurations are refused elsewhere. */
+/** Warns about a guardrail without a rule: it looks like protection and is not. Invalid configurations are refused elsewhere. */
 export function listGuardrailWarnings({ guardrail_type, config }: Pick<Guardrail, 'guardrail_type' | 'config'>): Warning[] {
   const schema = GUARDRAIL_CONFIGS[guardrail_type];
   const complete = schema.safeParse(config);
@@ -91,7 +91,10 @@ export function listGuardrailWarnings({ guardrail_type, config }: Pick<Guardrail
 
 type Configured = Pick<Guardrail, 'guardrail_type' | 'config' | 'created_by'>;
 
-/** The guardrail with its configuration validated for its type and defaults filled in; 422 lists the invalid fields. */
+/**
+ * Returns the guardrail with its configuration validated for its type and defaults filled in; throws a 422 that lists the invalid
+ * fields.
+ */
 export const createConfigCheck =
   (judge: Judge, limits: GuardrailLimits) =>
   async <G extends Configured>(guardrail: G): Promise<G> => {
@@ -99,7 +102,7 @@ export const createConfigCheck =
     const { value } = parseWithWarnings(schema, guardrail.config, { what: 'config', within: 'config' });
     const config = value as Record<string, unknown>;
     const large = listSizeErrors(config, limits);
-    // Check sizes before compiling the patterns.
+    // Sizes are checked before the patterns are compiled.
     const errors = large.length > 0 ? large : await judge.listConfigFaults(config, guardrail.created_by);
     if (errors.length > 0) throw unprocessable(errors);
     return { ...guardrail, config };

@@ -9,10 +9,10 @@ import { type Api, mount } from '../http/mount.ts';
 
 const NOUN = 'service key';
 
-/** What a key gets unless its creator names scopes. */
+/** The scopes of a key if its creator names none. */
 const ORDINARY: readonly Scope[] = ['read', 'run', 'write'];
 
-/** Service keys belong to their owner. An administrator may only see and delete them. */
+/** Mounts service keys, which belong to their owner. An administrator may only see and delete them. */
 export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: Pick<Store, 'serviceKeys'> }): void {
   const one = async (id: string, mine: (owner: string) => boolean): Promise<ServiceKey> => {
     const target_key = await store.find(id);
@@ -23,7 +23,10 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
   const own = (id: string, { key }: Caller) => one(id, (owner) => owner === key);
   const ownOrAdmin = (id: string, { key, is_admin }: Caller) => one(id, (owner) => is_admin || owner === key);
 
-  /** Who rotates a key gets one that lives as long: a key must not outlive itself by way of another. */
+  /**
+   * Throws if a service key rotates a key other than itself and the keys made with it. The new key lives as long as the old one,
+   * so a key must not prolong its life through another.
+   */
   async function refuseUnrelated(target_key: ServiceKey, { service_key }: Caller): Promise<void> {
     if (!service_key || target_key.id === service_key.id || (await store.wasMadeWith(target_key, service_key.id))) return;
     throw new AppError(
@@ -71,7 +74,7 @@ interface Asked {
   expires_at: string | null;
 }
 
-/** A key has no more rights, and no longer life, than the one who makes it. */
+/** Lists errors of a key that would have more rights, or a longer life, than its creator. */
 function listKeyErrors({ role, scopes, expires_at }: Asked, caller: Caller): FieldError[] {
   const errors: FieldError[] = [];
   if (!isWithin({ role, scopes: [] }, caller)) errors.push({ path: 'role', message: `\`role\` is above yours, ${caller.role}` });
@@ -91,7 +94,7 @@ function listKeyErrors({ role, scopes, expires_at }: Asked, caller: Caller): Fie
   return errors;
 }
 
-/** A key must not replace or remove one that may more. */
+/** Throws if a key would replace or remove a key with more rights. */
 function refuseStronger(target_key: ServiceKey, caller: Caller): void {
   if (caller.service_key && !isWithin(target_key, caller))
     throw new AppError('forbidden', 'This service key may more than the one you use; sign in yourself to change it');

@@ -26,7 +26,7 @@ import { parseValue } from '../http/validate.ts';
 import type { KnowledgeService } from '../ports.ts';
 import { listConnectionTokens } from './mcps.ts';
 
-/** What the API needs: the index, text extraction from files, and a connection test of external sources. */
+/** The services that the routes need: the index, text extraction from files, and a connection test of external sources. */
 interface Services {
   store: Store;
   knowledge: KnowledgeService;
@@ -64,7 +64,7 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
   mount(api, knowledgeSources.test, async ({ params: { id } }, caller) => {
     const source = await getSource(id);
     const answer = { success: true, items: null, embeddings: knowledge.embeds, error: null };
-    // Other callers cannot open its secrets; that failure says nothing about the source.
+    // Other callers cannot open its secrets; that failure reveals nothing about the source.
     const own = source.created_by === caller.key;
     if (source.source_type === 'builtin') return { ...answer, items: await store.knowledgeItems.count(id) };
     try {
@@ -80,7 +80,7 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
   });
 }
 
-/** 422 if the URL of an external source has parts that would lead to another host. */
+/** Throws 422 if the URL of an external source has parts that would lead to another host. */
 function withAddress<S extends Connected>(source: S): S {
   const message = remoteAddressRefusal(source.source_type, source.connection_config.url, MASK);
   if (message !== null) throw unprocessable([{ path: 'connection_config.url', message }]);
@@ -117,7 +117,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     },
     remove: store.knowledgeItems.remove,
   };
-  /** What is in a source reaches the models of everyone who uses it. */
+  /** Throws unless the caller may write to the source: its content reaches the models of everyone who uses it. */
   const mayWrite = async ({ source_id }: { source_id: string }, caller: Caller) => {
     const record = await store.knowledgeSources.find(source_id);
     if (record) refuseForeign({ record, noun: knowledgeSources.noun, shared_write }, caller);
@@ -147,7 +147,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
   });
 }
 
-/** An item needs an existing source of type builtin. */
+/** Returns an error unless the item's source exists and is of type builtin. */
 async function listSourceErrors(store: Store, { source_id }: { source_id?: string }): Promise<FieldError[]> {
   if (source_id === undefined) return [];
   const source = await store.knowledgeSources.find(source_id);

@@ -7,7 +7,7 @@ import { findLauncher, parsePackageLaunch } from '../../tools/mcp/packages/launc
 import { parseValue } from '../http/validate.ts';
 import type { McpProbe } from '../ports.ts';
 
-/** An entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
+/** Parses an entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
 export function parseEntry(name: string, entry: McpEntry) {
   const { command, args = [], env = {}, url, headers = {}, disabled = false } = entry;
   const connection_config = command ? { command, args, env } : { url, headers };
@@ -25,7 +25,7 @@ export const toTransport = (entry: McpEntry) => (entry.command ? 'stdio' : getTr
 /** Other clients' names of the transports. */
 const KINDS = ['stdio', 'sse', 'http', 'streamable-http', 'streamable_http', 'streamablehttp', 'streamableHttp'];
 
-/** What starts a program that it downloads, or that lives outside the sandbox. */
+/** Commands that start a program which they download, or which lives outside the sandbox. */
 const DOWNLOADERS = ['npm', 'pnpm', 'bunx', 'uv', 'pipx'];
 const ENGINES = ['docker', 'podman'];
 const describeLaunchProblem = (command: string): string | null => {
@@ -36,11 +36,11 @@ const describeLaunchProblem = (command: string): string | null => {
   return null;
 };
 
-/** What other clients fill in. */
+/** A placeholder that other clients fill in. */
 const PLACEHOLDER = /\$\{[^}$]+\}/;
 const LOCAL_PATH = /^(?:\/|~\/|[A-Za-z]:\\)/;
 
-/** What will not work here as it did in the client that the entry was made for. Nothing in it is refused for that. */
+/** Warns about parts of an entry that will not work here as they did in its original client. None of them causes a refusal. */
 export async function listEntryWarnings(
   name: string,
   entry: McpEntry,
@@ -95,7 +95,7 @@ export async function listEntryWarnings(
 const describeStoredValues = (names: string[]) =>
   `The values of ${names.join(', ')} are stored encrypted with the server, and are sent for everybody whose agents use it; to decide who may, store them as tokens and write {{token:NAME}}`;
 
-/** Where the sandbox looks for a command. */
+/** The folders in which the sandbox looks for a command. */
 const PROGRAMS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 type Paths = Pick<McpProbe, 'pathRefusal'>;
@@ -116,7 +116,7 @@ async function listCommandProblems(command: string, args: string[], mcp: Paths):
 const EXACT = /^v?\d+\.\d[\w.+-]*$/;
 const namesVersion = (spec: string) => EXACT.test(spec.slice(1).split(/@|==/).at(-1) as string);
 
-/** Of a command whose package is installed before its first start. */
+/** Lists the problems of a command whose package is installed before its first start. */
 function listPackageProblems(command: string, args: string[]): string[] {
   const launch = parsePackageLaunch(command, args);
   if (!launch)
@@ -129,7 +129,7 @@ function listPackageProblems(command: string, args: string[]): string[] {
     : [`${first} names no exact version: the one that is installed first stays until it is cleared (perdura mcp-packages clear)`];
 }
 
-/** Whether there is something at a path is reported only of paths that the operator allows. */
+/** Describes the problem of a path. Reveals whether a path exists only for paths that the operator allows. */
 async function describePathProblem(path: string, mcp: Paths): Promise<string> {
   if (!isAbsolute(path)) return `${path} is a path of another machine`;
   const refusal = await mcp.pathRefusal(path);

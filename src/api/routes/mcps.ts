@@ -129,7 +129,10 @@ const getUrl = (server: McpServer | null) => (server?.connection_config as { url
 
 const getConnectionSchema = (transport_type: string) => (transport_type === 'stdio' ? StdioConfig : UrlConfig);
 
-/** The server with its connection validated for its transport and defaults filled in; 422 lists the invalid fields. */
+/**
+ * Returns the server with its connection validated for its transport and defaults filled in; throws a 422 that lists the invalid
+ * fields.
+ */
 function withConnection<S extends { transport_type: string; connection_config: unknown }>(server: S): S {
   const schema = getConnectionSchema(server.transport_type);
   const options = { what: 'connection_config', within: 'connection_config' };
@@ -141,6 +144,6 @@ async function listPathErrors(mcp: McpProbe, paths: string[] = []): Promise<Fiel
   return refusals.flatMap((message, index) => (message === null ? [] : [{ path: `paths.${index}`, message }]));
 }
 
-/** The stored tokens that a connection names. */
+/** Lists the stored tokens that a connection names. */
 export const listConnectionTokens = ({ connection_config }: { connection_config?: unknown }) =>
   listTokenNames(connection_config).map((token) => ({ path: 'connection_config', token }));

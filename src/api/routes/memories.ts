@@ -33,7 +33,10 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
   );
 }
 
-/** What a run stored is its owner's, and an administrator's; a session memory is the workflow owner's. */
+/**
+ * Throws unless the caller may read the memory: a run's memory belongs to its owner and is open to administrators; a session
+ * memory belongs to the workflow's owner.
+ */
 async function mayRead(store: Store, memory: Memory, caller: Caller): Promise<void> {
   if (memory.owner !== null && memory.owner !== caller.key && !caller.is_admin) throw foreign('memory');
   await ownHome(store, memory, caller);
@@ -41,7 +44,9 @@ async function mayRead(store: Store, memory: Memory, caller: Caller): Promise<vo
 
 type Placed = Pick<Memory, 'scope' | 'agent_id'> & { owner?: string | null };
 
-/** A memory reaches the models of other people's runs: who may write it may also change the agent, or is an administrator. */
+/**
+ * Throws unless the caller may also change the agent, or is an administrator: a memory reaches the models of other people's runs.
+ */
 async function mayWrite(
   { store, shared_write }: { store: Store; shared_write: SharedWrite },
   { scope, agent_id, owner = null }: Placed,
@@ -58,13 +63,13 @@ async function mayWrite(
   );
 }
 
-/** Only the owner may access a workflow's memories (403 otherwise), and nobody once the workflow is deleted. */
+/** Throws 403 unless the caller owns the memory's workflow; throws for everyone once the workflow is deleted. */
 async function ownHome(store: Store, { workflow_id }: { workflow_id?: unknown }, caller: Caller): Promise<void> {
   if (typeof workflow_id !== 'string') return;
   if ((await store.workflows.ownerOf(workflow_id)) !== caller.key) throw foreign('workflow');
 }
 
-/** A session memory needs a workflow; the other scopes have none. */
+/** Returns an error unless a session memory has a workflow and the other scopes have none. */
 function homeErrors({ scope, workflow_id }: Partial<Memory>): FieldError[] {
   if (scope === 'session' && !workflow_id)
     return [

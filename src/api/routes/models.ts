@@ -4,7 +4,7 @@ import type { Store } from '../../store/index.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { ModelLists } from '../ports.ts';
 
-/** Model lists, fetched from each provider. Throws a readable error if the provider is unreachable. */
+/** Mounts the model lists, fetched from each provider. A request fails with a readable error if the provider is unreachable. */
 export function modelRoutes(api: Api, { store, models: lists }: { store: Store; models: ModelLists }): void {
   mount(api, models.list, async ({ query: { provider_id } }, caller) => {
     if (!provider_id) return lists.listDefaultModels(caller);

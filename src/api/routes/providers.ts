@@ -40,7 +40,7 @@ async function testOutcome(check: Promise<ProviderCheck>) {
   }
 }
 
-/** Without its `base_url`, a compatible provider would send prompts and key to another vendor. */
+/** Returns an error for a compatible provider without `base_url`: it would send prompts and key to another vendor. */
 function addressErrors({ provider_type, base_url }: Partial<Provider>): FieldError[] {
   if (base_url || (provider_type !== 'openai_compatible' && provider_type !== 'azure_openai')) return [];
   return [{ path: 'base_url', message: `\`base_url\` is required for a provider of type ${provider_type}` }];

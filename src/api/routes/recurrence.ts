@@ -2,7 +2,7 @@ import { type Cadence, parseStoredCadence, shortestGap } from '../../domain/cade
 import { CronFault, findTimeZone, parseCron } from '../../domain/cron.ts';
 import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
 
-/** How often a schedule runs, as a request names it; what is undefined was not sent. */
+/** The recurrence of a schedule, as a request names it; undefined fields were not sent. */
 export interface Recurrence {
   interval_value?: number | null | undefined;
   interval_unit?: string | null | undefined;
@@ -12,7 +12,7 @@ export interface Recurrence {
   end_at?: string | null | undefined;
 }
 
-/** A recurrence with nothing left open. */
+/** A recurrence in which every field has a value. */
 interface WholeRecurrence {
   interval_value: number | null;
   interval_unit: string | null;
@@ -22,7 +22,7 @@ interface WholeRecurrence {
   end_at: string | null;
 }
 
-/** Only the recurrence of what a request holds. */
+/** Returns only the recurrence of a request's fields. */
 export const pickRecurrence = ({ interval_value, interval_unit, cron, time_zone, start_at, end_at }: Recurrence) => ({
   interval_value,
   interval_unit,
@@ -35,7 +35,7 @@ export const pickRecurrence = ({ interval_value, interval_unit, cron, time_zone,
 const NONE = { interval_value: null, interval_unit: null, cron: null };
 const fault = (path: string, message: string): FieldError => ({ path, message });
 
-/** What a recurrence is after a change. A cron expression replaces an interval, and an interval a cron expression. */
+/** Returns the recurrence after a change. A cron expression replaces an interval, and an interval a cron expression. */
 export function mergeRecurrence(sent: Recurrence, before: Partial<WholeRecurrence>): WholeRecurrence {
   const changes = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Recurrence;
   const replaced = [
@@ -47,7 +47,7 @@ export function mergeRecurrence(sent: Recurrence, before: Partial<WholeRecurrenc
   return { ...NONE, time_zone: 'UTC', start_at: now, end_at: null, ...rest, ...changes } as WholeRecurrence;
 }
 
-/** The recurrence as it is to be stored, with its time zone spelled as it is known; throws if it makes no sense. */
+/** Returns the recurrence to store, with the canonical spelling of its time zone; throws if it is not valid. */
 export function checkRecurrence(recurrence: WholeRecurrence): WholeRecurrence {
   const time_zone = findTimeZone(recurrence.time_zone);
   const faults = [
@@ -97,7 +97,7 @@ export const parseCadence = (recurrence: WholeRecurrence): Cadence =>
     end_at: recurrence.end_at === null ? null : new Date(recurrence.end_at),
   });
 
-/** Why a schedule of an import is refused, as a sentence; null if it is not. */
+/** Returns the reason why a schedule of an import is refused, as a sentence; null if it is accepted. */
 export function recurrenceFault(item: Recurrence & { jitter_seconds: number }): string | null {
   try {
     refuseLongJitter(item.jitter_seconds, checkRecurrence(mergeRecurrence(pickRecurrence(item), {})));

@@ -10,7 +10,7 @@ interface Services {
   buildStepRequest: StepRequestBuilder;
 }
 
-/** What a run did, and what its model was sent. */
+/** Mounts the inspection of a run: its steps, and the requests that its model was sent. */
 export function runInspectionRoutes(api: Api, { store, buildStepRequest }: Services): void {
   const getOwn = getOwnTask(store);
   mount(api, runInspection.timeline, async ({ params: { id } }, caller) => {

@@ -112,7 +112,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
 
 const NOUN = 'schedule';
 
-/** Decides what a schedule of a workflow keeps of its caller. */
+/** Chooses the caller's credentials that a schedule of a workflow stores. */
 const createKeeper =
   ({ store, identify }: ScheduleServices) =>
   async (workflow_id: string, caller: Caller, before?: ScheduleRow) =>
@@ -123,7 +123,7 @@ const createKeeper =
       kept_before: before ? store.scheduledAgents.tokenOf(before) : null,
     });
 
-/** Why the runs of a schedule that are due next will not start; null: they will, or that is not known now. */
+/** Returns the reason why the next runs of a schedule will not start; null: they will, or it is unknown now. */
 const explainStandstill =
   ({ store, mayStart }: ScheduleServices) =>
   async (row: ScheduleRow): Promise<string | null> => {
@@ -135,7 +135,7 @@ const explainStandstill =
     });
   };
 
-/** Changes the row and the engine's schedule together: if the engine is unreachable, the row is restored. */
+/** Changes the row and the engine's schedule together: if the engine is unreachable, restores the row. */
 function createChanger(services: ScheduleServices) {
   const { store, schedules } = services;
   const getOwn = getOwnSchedule(store);
@@ -160,7 +160,7 @@ function createChanger(services: ScheduleServices) {
   };
 }
 
-/** The due times of the range, or a refusal. */
+/** Returns the due times of the range, or throws a refusal. */
 function listDueTimes(row: ScheduleRow, { from, to }: { from: string; to: string }): number[] {
   const [first, last] = [Date.parse(from), Date.parse(to)];
   if (last < first) throw unprocessable([{ path: 'to', message: 'Must not be before from' }]);

@@ -29,7 +29,7 @@ export interface TaskServices {
   engine: Engine;
   dispatch: Dispatch;
   buildBundle: BundleBuilder;
-  /** Whether there is a price for each model that a run has used. */
+  /** True if there is a price for each model that a run has used. */
   isPriced(definition: Definition, used: (string | null)[]): boolean;
 }
 
@@ -169,7 +169,7 @@ function refuseUnknownBuiltins({ builtin_tools }: { builtin_tools?: string[] | u
 const notAsked = (call_id: string) =>
   conflict(`The call ${call_id} of this task is not waiting for an answer to this question`, 'nothing_to_answer');
 
-/** The content of an answer; throws if it does not fit the question. */
+/** Returns the content of an answer; throws if it does not match the question. */
 function checkContent({ action, content }: AnswerRequest, schema: FormQuestion['schema']): AnswerRequest['content'] {
   if (action !== 'accept') {
     if (content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
@@ -180,7 +180,7 @@ function checkContent({ action, content }: AnswerRequest, schema: FormQuestion['
   return content ?? {};
 }
 
-/** Without the content, which is for the server only. */
+/** Returns the event of an answer without its content, which is for the server only. */
 function toAnsweredEvent({ id, call_id }: { id: string; call_id: string }, answer: AnswerRequest, { login }: Caller) {
   const { log } = createTaskEvents(id, () => new Date().toISOString());
   const { question_id, action: outcome } = answer;

@@ -6,7 +6,7 @@ import { createOnce } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 
-/** Stored tokens belong to their owner. An administrator may only list and delete them. */
+/** Mounts stored tokens, which belong to their owner. An administrator may only list and delete them. */
 export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' | 'grants'> }): void {
   const { tokens: stored } = store;
   const one = async (id: string, viewer: string, mine: (created_by: string) => boolean) => {
@@ -45,7 +45,7 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
   grantRoutes(api, store, own);
 }
 
-/** An administrator sees only what deleting a token requires: its name and owner. */
+/** Masks a token for an administrator, who sees only what deleting it requires: its name and owner. */
 const maskForeignToken = <T extends Pick<StoredToken, 'created_by' | 'description' | 'fingerprint' | 'used_by'>>(
   key: string,
   token: T,

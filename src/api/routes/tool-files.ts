@@ -17,7 +17,7 @@ export interface ToolFields {
   network?: boolean | undefined;
 }
 
-/** A new tool. Omitted fields are inferred from the file, which is parsed and never executed. */
+/** Builds a new tool. Omitted fields are inferred from the file, which is parsed and never executed. */
 export async function buildTool<F extends ToolFields & { name: string; source_code: string }>(runner: ToolRunner, fields: F) {
   const file = await inspectTool(runner, fields);
   return {
@@ -30,7 +30,7 @@ export async function buildTool<F extends ToolFields & { name: string; source_co
   };
 }
 
-/** A changed tool. A new name or source is inspected again, and its schema inferred unless one is sent. */
+/** Builds the changes of a tool. A new name or source is inspected again, and its schema inferred unless one is sent. */
 export async function buildToolChanges(runner: ToolRunner, tool: CustomTool, fields: ToolFields): Promise<object> {
   const renewed = fields.name !== undefined || fields.source_code !== undefined;
   if (tool.is_plugin && renewed)
@@ -48,7 +48,7 @@ export async function buildToolChanges(runner: ToolRunner, tool: CustomTool, fie
   };
 }
 
-/** Warns about a tool that gets secrets and does not declare network use. Secrets alone used to grant it. */
+/** Warns about a tool that gets secrets and does not declare network use. In earlier releases, secrets alone granted it. */
 export async function listNetworkWarnings(
   runner: ToolRunner,
   { name = 'tool', source_code, network }: ToolFields,

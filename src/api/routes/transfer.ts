@@ -71,7 +71,7 @@ function resourceTransfer(
   });
 }
 
-/** An import learns its doubts while it writes: with strict handling it is tried first. */
+/** Creates the import. Its warnings are found only while it writes, so with strict handling it runs as a trial first. */
 const createImport =
   (store: Store, findFaults: ReturnType<typeof createFaultFinder>) =>
   ({ strict, warn }: Pick<Warnings, 'strict' | 'warn'>) =>
@@ -127,13 +127,13 @@ function listItemWarnings({ guardrails = [], knowledge_sources = [] }: ImportPar
   ];
 }
 
-/** The warnings about the items of a part, at the part's place. */
+/** Returns the warnings about the items of a part, with paths into that part. */
 const placeWarnings = (part: string, warnings: Warning[][]): Warning[] =>
   warnings.flatMap((item_doubts, index) =>
     item_doubts.map(({ path, message }) => ({ path: `${part}.${index}.${path}`, message })),
   );
 
-/** Agents with their guards pinned to the tools that there are, before the import begins. */
+/** Pins the agents' guards to the existing tools before the import begins. */
 async function pinAgents(store: Store, given: NonNullable<ImportParts['agents']>, { key }: Caller) {
   const agents: typeof given = [];
   const warnings: Warning[][] = [];
@@ -154,7 +154,7 @@ type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
 
 type CheckGuardrail = ReturnType<typeof createConfigCheck>;
 
-/** What is wrong with items beyond their types. Judged before the import begins, which holds a transaction. */
+/** Lists the errors of items beyond their types. It runs before the import begins, which holds a transaction. */
 const createFaultFinder = (store: Store, check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
   const faults = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
@@ -190,7 +190,7 @@ const createHead = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toI
 
 type Exported<T extends ResourceType> = z.output<(typeof EXPORTED)[T]>;
 
-/** Records in their exported shape: of owned resources only the caller's; only one record if an id is given. */
+/** Returns records in their exported shape: owned resources only of the caller, and only one record if an id is given. */
 const createExporter =
   (store: Store) =>
   async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {

@@ -24,7 +24,7 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     if (!version) throw new AppError('not_found', `This workflow has no version ${number}`);
     return version;
   };
-  /** What the next run would use. */
+  /** Returns the definition that the next run would use. */
   const getCurrentDefinition = async (id: string): Promise<Definition> => {
     const now = await store.versions.current(id);
     if (!now) throw notFound('workflow', id);
@@ -50,7 +50,7 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     refuseDeleted(await listReferenceErrors(store, { ...config.workflow }, REFERENCES));
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
     const agent_id = await restoreAgent(store, restoring, caller);
-    // A version knows only the settings that there were.
+    // A version has only the settings that existed at that time.
     const later = { output_schema: null, ...callSettings({}) };
     await store.workflows.update(id, { ...later, ...config.workflow, agent_id }, caller.key);
     await store.versions.note(id, caller);
@@ -69,7 +69,7 @@ function requireConfig({ number, config }: Version): VersionConfig {
 const listMaskedChanges = ({ versions: { maskedChange } }: Store, before: Definition, after: Definition): FieldChange[] =>
   diffDocuments(before, after).map(maskedChange);
 
-/** How the next run differs from a version that was restored. */
+/** Lists how the next run differs from a version that was restored. */
 async function compareWithCurrent(
   store: Store,
   id: string,
@@ -91,11 +91,11 @@ interface Restoring {
   shared_write: SharedWrite;
   /** The id for a copy of the agent, if one was reserved for the request. */
   copy_id: string | undefined;
-  /** Of the workflow, or its id. */
+  /** The title of the workflow, or its id. */
   title: string;
 }
 
-/** The agent of the restored workflow. It may be shared, so it is changed only if the caller asks for that. */
+/** Restores the agent of the workflow. It may be shared, so it is changed only if the caller requests that. */
 async function restoreAgent(store: Store, restoring: Restoring, caller: Caller): Promise<string> {
   const { version, config, choice, shared_write } = restoring;
   const { agent_id } = config.workflow;
@@ -118,7 +118,7 @@ async function restoreAgent(store: Store, restoring: Restoring, caller: Caller):
   return agent_id;
 }
 
-/** The agent's settings of a version. Its guards stay with their tools, whatever these are called now. */
+/** Loads the agent's settings of a version. Its guards stay with their tools, even if the tools were renamed. */
 async function loadSettings({ agents }: Store, { config, version }: Pick<Restoring, 'config' | 'version'>): Promise<AgentValues> {
   const [agent] = await agents.shown([{ ...config.agent, approve_effects: config.agent.approve_effects ?? [] }]);
   return { ...(agent as VersionConfig['agent']), system_prompt: version.definition.agent.system_prompt };
@@ -143,7 +143,7 @@ async function copyAgent(
 const LONGEST_NAME = 200;
 const LONGEST_SUFFIX = 120;
 
-/** 422 for what a version refers to and has been deleted since. */
+/** Throws 422 for records that a version refers to and that have been deleted since. */
 function refuseDeleted(faults: FieldError[]): void {
   if (faults.length > 0) throw unprocessable(faults);
 }

@@ -8,7 +8,7 @@ import type { Dispatch } from '../../temporal/start/orders.ts';
 
 type Status = WorkflowSummary['status'];
 
-/** The requested on/off state, from `status` or `enabled`. A client may send back both and have changed one. */
+/** Returns the requested on/off state, from `status` or `enabled`. A client may send back both and have changed one. */
 export function getRequestedState(
   { status, enabled }: { status?: Status | undefined; enabled?: boolean | undefined },
   before: { status: string },
@@ -20,8 +20,8 @@ export function getRequestedState(
 }
 
 /**
- * Refuses a status that only runs set, unless it is the present one. A whole record may also have the status that it was read with, which
- * may have changed since; that is no request to change it.
+ * Warns about a status that only runs set, and refuses it unless it is the present one. A whole record may also have the status
+ * that the client loaded, which may have changed since; that is not a request to change it.
  */
 export function listStatusWarnings(
   status: Status | undefined,
@@ -43,7 +43,7 @@ interface Services {
 const HALTING_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
-/** Before a workflow is deleted: 409 if it has schedules or a run in progress; `force` removes and halts them. */
+/** Prepares the deletion of a workflow: 409 if it has schedules or a run in progress; `force` removes and halts them. */
 export async function prepareDeletion(
   { store, dispatch, schedules }: Services,
   { id, owner_key }: WiredWorkflow,

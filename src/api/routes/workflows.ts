@@ -31,7 +31,7 @@ interface Services {
   judge: Pick<Judge, 'schemaFault'>;
 }
 
-/** The stored tokens that a workflow names. */
+/** Lists the stored tokens that a workflow names. */
 const listWorkflowTokens = ({
   repo_token_name,
   credential_overrides,
@@ -115,7 +115,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   runRoutes(api, services);
 }
 
-/** What waits for a workflow that is switched off ends or stays, by its setting, and starts once it is switched on. */
+/** Ends or keeps the waiting runs of a workflow that is switched off, by its setting; starts them once it is switched on. */
 async function settleQueue(
   { dispatch }: Services,
   { id, status, on_inactive }: WiredWorkflow,
@@ -125,7 +125,7 @@ async function settleQueue(
   if (wanted === 'active') await dispatch.resumeQueue(id);
 }
 
-/** A run paused on its budget gets the workflow's new budget; any other run keeps the one it started with. */
+/** Gives a run that is paused on its budget the workflow's new budget; any other run keeps the one it started with. */
 async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
   if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
   await store.tasks.setBudget(active_task_id, budget);
@@ -184,7 +184,7 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    // A browser that reconnects sends the URL it began with, and what it has seen since.
+    // A browser that reconnects sends the original URL, and the number of the last event it has seen.
     const given = parseNumber(last_event_id) ?? after;
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     const look: Look = async (place) => {
@@ -200,7 +200,7 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
   });
 }
 
-/** The part of the event log that one run's stream reads. */
+/** Returns the URL of the event log that one run's stream reads. */
 export const formatStreamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_id: string }) =>
   `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
 
@@ -212,7 +212,7 @@ interface Saved {
   output_schema?: Record<string, unknown> | null | undefined;
 }
 
-/** Refuses references to nothing, and an output schema that cannot be applied. */
+/** Throws for references to missing records, and for an output schema that cannot be applied. */
 async function refuseInvalid(
   { store, judge }: Pick<Services, 'store' | 'judge'>,
   values: Saved,
@@ -228,7 +228,7 @@ async function refuseInvalid(
   if (errors.length > 0) throw unprocessable(errors);
 }
 
-/** A token override is valid only for a variable that one of the agent's tools declares. */
+/** Returns an error for each token override of a variable that none of the agent's tools declares. */
 async function listUndeclaredErrors(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
   const declared = await store.customTools.variablesOf(agent_id);
   const unknown = Object.keys(overrides).filter((name) => !declared.includes(name));

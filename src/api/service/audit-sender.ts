@@ -14,14 +14,17 @@ interface SenderOptions {
 }
 
 interface AuditSender {
-  /** There are new entries. */
+  /** Notifies the sender of new entries. */
   wake(): void;
-  /** What is being sent is broken off, and stays in the queue. */
+  /** Stops the sender. An entry that is being sent is interrupted, and stays in the queue. */
   stop(): Promise<void>;
 }
 
 const MOST_IN_ONE = 100;
-/** Another process may write entries; one that ended may have left some. A receiver that fails is asked again after doubling pauses. */
+/**
+ * The pauses between attempts. Another process may write entries; one that ended may have left some. After a failure, the
+ * receiver is tried again after doubling pauses.
+ */
 const PAUSES = { idle_ms: 5_000, first_ms: 1_000, longest_ms: 60_000 };
 
 /** Sends the queue of the audit to a webhook: in order, each entry at least once. */
@@ -45,7 +48,7 @@ export function auditSender({ queue, sendWebhook, url, log, pauses = PAUSES }: S
     while (!stopping.signal.aborted) {
       awake = new AbortController();
       const sent = await queue.sendNext(MOST_IN_ONE, send).catch((error: Error) => {
-        // A database that cannot be reached is asked again.
+        // An unreachable database is tried again without a message.
         if (!stopping.signal.aborted && !findOutage(error)) log(`The audit was not sent: ${error.message}`);
         return null;
       });
@@ -65,7 +68,7 @@ export function auditSender({ queue, sendWebhook, url, log, pauses = PAUSES }: S
   };
 }
 
-/** The same for the same entries only, so that a receiver which passes over ids that it knows misses none. */
+/** Returns an id that depends only on the entries, so that a receiver which skips known ids misses no entry. */
 const messageId = (entries: readonly AuditEntry[]): string =>
   `audit_${createHash('sha256')
     .update(entries.map(({ id }) => id).join())

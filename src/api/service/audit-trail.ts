@@ -5,15 +5,15 @@ import type { Endpoint } from '../../contracts/endpoint.ts';
 import type { AuditStore, NewAuditEntry } from '../../store/people/audit.ts';
 
 export interface AuditTrail {
-  /** Records a request that is about to be answered. Never throws, and waits for the database for a moment only. */
+  /** Records a request that is about to be answered. Never throws, and waits for the database only briefly. */
   record(endpoint: Endpoint, request: FastifyRequest, answer: { status: number; made_id: string | null }): Promise<void>;
-  /** The same for a person who signs in or out with a browser. */
+  /** Records that a person signs in or out with a browser. Never throws, and waits for the database only briefly. */
   recordSignIn(request: FastifyRequest, person: { key: string; login: string }, operation: 'sign_in' | 'sign_out'): Promise<void>;
 }
 
 interface TrailOptions {
   store: Pick<AuditStore, 'add'>;
-  /** Receives each entry as a line of JSON, if the operator wants that; null: not. */
+  /** Receives each entry as a line of JSON; null: the operator has not enabled it. */
   stream: { write(line: string): void } | null;
   /** Receives entries that could not be written in time. */
   log(message: string): void;
@@ -24,7 +24,7 @@ interface TrailOptions {
 const PATIENCE_MS = 2_000;
 const MOST_WAITING = 1_000;
 const PATH_CHARACTERS = 500;
-/** Requests that were refused before they did anything, of which there may be many. */
+/** The statuses of requests that were refused before they did anything, of which there may be many. */
 const SKIPPED = [429, 503];
 
 export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: TrailOptions): AuditTrail {
@@ -60,7 +60,7 @@ export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: Tr
   };
 }
 
-/** Which request it was, and from where. */
+/** Describes the request and its origin. */
 const describeRequest = ({ url, id: request_id, ip: address }: FastifyRequest) => ({
   id: uuid(),
   path: (url.split('?')[0] as string).slice(0, PATH_CHARACTERS),
@@ -94,7 +94,7 @@ function toEntry(
   };
 }
 
-/** Adds what is handed over while one statement is in progress with the next one. */
+/** Collects entries while a statement is in progress, and adds them with the next one. */
 function batchEntries(add: (entries: readonly NewAuditEntry[]) => Promise<void>): (entry: NewAuditEntry) => Promise<void> {
   let next: { entries: NewAuditEntry[]; done: Promise<void> } | null = null;
   let last: Promise<unknown> = Promise.resolve();
@@ -117,14 +117,14 @@ function batchEntries(add: (entries: readonly NewAuditEntry[]) => Promise<void>)
 /** The ids of replies under /v1 have a prefix. */
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The id of what a reply says was created or started. */
+/** Finds the id of the record that a reply reports as created or started. */
 function findMadeId(record: unknown): string | null {
   const { task_id, id } = (record ?? {}) as { task_id?: unknown; id?: unknown };
   const record_id = task_id ?? id;
   return typeof record_id === 'string' ? (UUID.exec(record_id)?.[0] ?? record_id) : null;
 }
 
-/** What the reply of a request has made, until the reply is sent. */
+/** The ids of records that requests have created, until their replies are sent. */
 const created_ids = new WeakMap<FastifyReply, string>();
 export const noteMade = (reply: FastifyReply, record: unknown): void => {
   const id = findMadeId(record);

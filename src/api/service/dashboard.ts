@@ -15,7 +15,7 @@ const HEADERS = {
   'content-security-policy': PAGE_POLICY,
   'cache-control': 'no-cache',
 };
-/** The build names assets by a hash of their content. */
+/** Caches an asset indefinitely, because the build names assets by a hash of their content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 const PAGE = 'index.html';
 
@@ -35,7 +35,7 @@ export async function serveDashboards(http: FastifyInstance, { folder, legacy_fo
   await http.register((scope) => serveFiles(scope, legacy_folder), { prefix: '/dashboard-legacy' });
 }
 
-/** The application routes its own paths, so each of them returns its page. */
+/** Serves the built application. It routes its own paths, so each of them returns its page. */
 async function serveBuilt(scope: FastifyInstance, folder: string): Promise<void> {
   await serveFiles(scope, folder);
   scope.setNotFoundHandler(async (request, reply) => {
@@ -59,7 +59,7 @@ async function serveFiles(scope: FastifyInstance, root: string): Promise<void> {
   scope.get('', (_request, reply) => reply.sendFile(PAGE));
 }
 
-/** A path that names a file is not an application route: a missing script must not return a page. */
+/** True if the application routes the path. A path that names a file is excluded: a missing script must not return a page. */
 function isClientRoute({ method, url }: FastifyRequest): boolean {
   const path = url.split('?')[0]!;
   return (method === 'GET' || method === 'HEAD') && extname(path) === '' && !path.startsWith('/dashboard/assets/');

@@ -16,7 +16,9 @@ interface MetricsOptions {
   sources: readonly MetricsSource[];
 }
 
-/** `/metrics` for Prometheus. If METRICS_TOKEN is set it is required as bearer token; otherwise only this machine may read. */
+/**
+ * Serves `/metrics` for Prometheus. If METRICS_TOKEN is set it is required as bearer token; otherwise only this machine may read.
+ */
 export function metricsRoute(http: FastifyInstance, { token, waiting, sources }: MetricsOptions): void {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -45,7 +47,10 @@ export function metricsRoute(http: FastifyInstance, { token, waiting, sources }:
   });
 }
 
-/** Gauges of the library with the ending of counters, which Prometheus' own check refuses; each also has series by type, without it. */
+/**
+ * Gauges of the library whose names end like counters, which Prometheus' own check refuses; each also has series by type under a
+ * proper name.
+ */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 function gauge(registry: Registry, name: string, help: string, value: () => number): void {
@@ -61,7 +66,7 @@ function gauge(registry: Registry, name: string, help: string, value: () => numb
 
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
-/** Checks the socket's peer. A request forwarded by a local proxy comes from elsewhere. */
+/** True if the socket's peer is this machine. A request forwarded by a local proxy comes from elsewhere. */
 function isFromHere({ raw, headers }: FastifyRequest): boolean {
   const address = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   const loopback = address === '::1' || (isIPv4(address) && address.startsWith('127.'));

@@ -24,7 +24,7 @@ const REASONS: Record<number, string> = {
   503: 'The database or the engine cannot be reached, or too many requests wait; Retry-After says when to try again',
 };
 
-/** The OpenAPI 3.1 document, generated from the schemas that validate each endpoint. */
+/** Returns the OpenAPI 3.1 document, generated from the schemas that validate each endpoint. */
 export function describeApi(endpoints: Endpoint[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
@@ -55,7 +55,7 @@ const WARNINGS = {
     'Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them',
 } as const;
 
-/** Added to every such reply here, so that record schemas do not repeat it. */
+/** Adds `warnings` to every such reply, so that record schemas do not repeat it. */
 function describeWarnings({ paths, components }: ReturnType<typeof createDocument>, { path, method, status }: Endpoint): void {
   const responses = paths?.[path]?.[method.toLowerCase() as 'post']?.responses as Record<number, Answered> | undefined;
   const schema = responses?.[status]?.content['application/json'].schema ?? {};
@@ -111,7 +111,7 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-/** The operation's own description, then the facts that hold for all operations of its kind. */
+/** Returns the operation's own description, then the facts that hold for all operations of its kind. */
 function describeOperation({ description, summary, kind, idempotent, refuses, access }: Endpoint): string {
   const facts = [
     description ?? `${summary}.`,
@@ -179,7 +179,7 @@ const problem = (status: number, refusal?: z.ZodType) => ({
 const problems = (statuses: number[], refusal?: z.ZodType): Record<number, object> =>
   Object.fromEntries(statuses.map((status) => [status, problem(status, refusal)]));
 
-/** The readiness check's 503 has the same body as its 200. */
+/** Describes the 503 of the readiness check, which has the same body as its 200. */
 const unready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...describeSuccess(endpoint), description: 'Not ready' } } : {};
 

@@ -17,12 +17,12 @@ interface WorkerServices {
 
 interface WorkerSettings {
   metrics_token: string | null;
-  /** Null: any `Host`. */
+  /** The accepted hosts; null: any `Host`. */
   answers_to: HostRule | null;
   request_seconds: number;
 }
 
-/** What a worker serves: its health and its metrics, nothing of users. */
+/** Builds the server of a worker: it serves health and metrics, and no user data. */
 export function buildWorkerApp(services: WorkerServices, settings: WorkerSettings): FastifyInstance {
   const http = Fastify({
     ...arrivalLimits(settings.request_seconds),

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** The cookies of the dashboard's sign-in: the session, and for some minutes what a sign-in in progress must bring back. */
+/**
+ * The cookies of the dashboard's sign-in: `session` for the session, and `login` for some minutes while a sign-in is in progress.
+ */
 type CookieName = 'session' | 'login';
 
 export interface BrowserCookies {
@@ -9,12 +11,15 @@ export interface BrowserCookies {
   clear(reply: FastifyReply, name: CookieName): void;
 }
 
-/** Over https, the prefix makes browsers refuse the name from other hosts of the same domain, which could plant their own session. */
+/**
+ * Reads and writes the cookies. Over https, the name's prefix makes browsers refuse it from other hosts of the same domain, which
+ * could plant their own session.
+ */
 export function browserCookies(isSecure: () => boolean): BrowserCookies {
   const toCookieName = (name: CookieName) => `${isSecure() ? '__Host-' : ''}perdura-${name}`;
   const set: BrowserCookies['set'] = (reply, name, { value, seconds }) => {
     const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(seconds)}${isSecure() ? '; Secure' : ''}`;
-    // Fastify collects several cookies of one reply.
+    // Fastify sends several cookies of one reply.
     reply.header('set-cookie', `${toCookieName(name)}=${value}; ${attributes}`);
   };
   return {

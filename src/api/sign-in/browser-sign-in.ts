@@ -12,10 +12,10 @@ import { openLogin, sealLogin } from './login-cookie.ts';
 import { refuseOtherOrigins } from './same-origin.ts';
 import type { SignIns } from './sign-in.ts';
 
-/** How people sign in to the dashboard without a token. */
+/** The means by which people sign in to the dashboard without a token. */
 export interface BrowserSignIn {
   login: OidcLogin;
-  /** Of the issuer, on the button. */
+  /** The issuer's name, shown on the button. */
   name: string;
   session_hours: number;
   public_url(): string | null;
@@ -29,7 +29,7 @@ interface Services {
   sign_ins: SignIns;
 }
 
-/** Why no one is signed in; the sign-in page has a sentence for each. */
+/** The reason why no one is signed in; the sign-in page has a sentence for each. */
 type Problem = 'expired' | LoginFailure['kind'];
 
 const LOGIN_SECONDS = 10 * 60;
@@ -47,7 +47,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
   const { store, identify, audit, sign_ins } = services;
   const { login, name, session_hours, public_url, keys } = sign_in;
   const cookies = createCookies(sign_in);
-  // Absolute, because the cookie must be set for the host that the issuer sends the browser back to.
+  // The URL is absolute, because the cookie must be set for the host that the issuer sends the browser back to.
   const ownUrl = (path: string) => new URL(path, public_url() ?? undefined).href;
   const redirectWithProblem = (reply: FastifyReply, problem: Problem) => reply.redirect(`${DASHBOARD}/?sign_in=${problem}`);
 
@@ -69,7 +69,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
     }
   });
 
-  // Not with its query in the log: that has the code.
+  // The log omits the query, which contains the code.
   http.get('/auth/callback', { logSerializers: { req: withoutQuery } }, async (request, reply) => {
     const pending_login = openLogin(keys, cookies.read(request, 'login'));
     cookies.clear(reply, 'login');
@@ -99,7 +99,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
     return reply.code(204).send();
   });
 
-  /** Always a new session: one that was planted in the browser before must not become this person's. */
+  /** Creates a new session for every sign-in: a session planted in the browser before must not become this person's. */
   async function begin(
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
     { claimed_role, ...person }: Awaited<ReturnType<OidcLogin['finish']>>,
@@ -128,7 +128,7 @@ function toProblem(error: unknown, { log }: FastifyRequest): Problem {
 
 const withoutQuery = ({ method, url, host, ip }: FastifyRequest) => ({ method, url: url.split('?')[0], host, remoteAddress: ip });
 
-/** A page of the dashboard, whatever else the address asked for. */
+/** Returns a page of the dashboard, whatever address was requested. */
 export function returnPage(return_to: unknown): string {
   const base = 'http://dashboard';
   if (typeof return_to !== 'string' || return_to.length > RETURN_CHARACTERS || !URL.canParse(return_to, base))

@@ -10,13 +10,13 @@ interface Login extends LoginChecks {
 
 const CONTEXT = 'sign-in in progress';
 
-/** Sealed, so that only a process of this installation can have made it, and no one reads the verifier in it. */
+/** Seals the sign-in, so that only a process of this installation can have made it, and no one can read its verifier. */
 export function sealLogin(keys: Pick<KeyRing, 'seal'>, login: Login): string {
   const { sealed, key_id } = keys.seal(JSON.stringify(login), CONTEXT);
   return [Buffer.from(key_id), sealed].map((part) => Buffer.from(part).toString('base64url')).join('.');
 }
 
-/** Null: it is not one, or too old. */
+/** Returns the sign-in; null if the cookie is invalid or too old. */
 export function openLogin(keys: Pick<KeyRing, 'openQuietly'>, cookie: string | null): Login | null {
   const [key_id, sealed] = (cookie ?? '').split('.').map((part) => Buffer.from(part, 'base64url'));
   if (!key_id || !sealed) return null;

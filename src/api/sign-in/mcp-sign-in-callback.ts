@@ -6,10 +6,10 @@ const PASSED_ON = ['state', 'code', 'iss', 'error', 'error_description'];
 const MOST_CHARACTERS = 8_192;
 
 /**
- * Where an MCP server's authorization server sends the browser back to. It takes no access token, since a browser sends none here,
- * and does nothing but pass on what it got: the dashboard finishes the sign-in in the name of the person who uses it. In the fragment,
- * which no server gets and no log holds. Each MCP server has a separate address, so that an answer that comes back for one server is never
- * taken for another's.
+ * Receives the browser that an MCP server's authorization server sends back. It requires no access token, since a browser sends
+ * none here, and it only passes the answer on: the dashboard finishes the sign-in in the name of its user. The answer travels in
+ * the fragment, which never reaches a server or a log. Each MCP server has a separate address, so that an answer for one server
+ * is never mistaken for another's.
  */
 export function mcpSignInCallback(http: FastifyInstance): void {
   http.get('/api/mcps/:id/sign-in/callback', { logSerializers: { req: withoutQuery } }, async ({ params, query }, reply) => {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Where clients of `/mcp` get an access token. */
+/** The source of access tokens for clients of `/mcp`. */
 export interface Authorization {
   /** The OpenID Connect issuer whose tokens are accepted; null: no issuer, so clients need a token from elsewhere. */
   issuer: string | null;
-  /** Null: not known. */
+  /** Returns the public URL of this service; null: unknown. */
   public_url(): string | null;
 }
 

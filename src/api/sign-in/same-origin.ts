@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/errors.ts';
 
 /**
- * A browser sends its cookies with requests of other sites' pages, too. Refuses those. `Sec-Fetch-Site` is `none` if a person opened
- * the address; a browser without that header sends `Origin` with everything that is not a plain GET.
+ * Refuses requests of other sites' pages, with which a browser also sends its cookies. `Sec-Fetch-Site` is `none` if a person
+ * opened the address; a browser without that header sends `Origin` with everything except a plain GET.
  */
 export function refuseOtherOrigins({ method, headers, host }: FastifyRequest, public_url: string | null): void {
   const { 'sec-fetch-site': site, origin } = headers;

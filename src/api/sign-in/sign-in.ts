@@ -6,7 +6,7 @@ import { overLimit } from '../../domain/errors.ts';
 export interface SignIns {
   /** Refuses with 429 after too many failures. This attempt counts as failed until its result is known. */
   attempt(address: string): void;
-  /** Uncounts one attempt: it succeeded, or no provider could verify it. */
+  /** Removes one attempt from the count: it succeeded, or no provider could verify it. */
   forgive(address: string): void;
 }
 
@@ -45,7 +45,7 @@ export function createSignIns(most: number, now: () => number = () => performanc
   };
 }
 
-/** An IPv6 client usually controls a whole /64, so the network is counted. */
+/** Returns the network to count for an address: an IPv6 client usually controls a whole /64. */
 function toNetwork(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');

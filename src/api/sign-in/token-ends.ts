@@ -2,18 +2,18 @@ import type { FastifyReply } from 'fastify';
 import type { IdentityCheck } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';
 
-/** A signal that is aborted when the caller's access token ends while a stream is open. */
+/** Returns a signal that aborts when the caller's access token ends while a stream is open. */
 export type TokenEnds = (caller: Caller, reply: FastifyReply) => AbortSignal;
 
 const LOOK_MS = 3_000;
 
-/** Looks again at service keys, and at tokens that expire; a code host is not asked about an open stream. */
+/** Checks service keys and expiring tokens again while a stream is open; never asks a code host about one. */
 export function tokenEnds(identify: IdentityCheck): TokenEnds {
   return ({ access_token, service_key, valid_until }, { raw }) => {
     const ended = new AbortController();
     if (!service_key && valid_until === undefined) return ended.signal;
     const checkToken = async () => {
-      // Nothing is known while it cannot be checked.
+      // A check that fails proves nothing about the token.
       const caller = await identify(access_token).catch(() => undefined);
       if (caller === null) ended.abort();
     };

@@ -3,7 +3,7 @@ import { oidcLogin } from '../../identity/oidc-login.ts';
 import type { SharedServices } from '../core.ts';
 import { createInstallationFetch } from './egress.ts';
 
-/** Null: the environment names no OIDC_CLIENT_ID. */
+/** Creates the browser sign-in; null: the environment has no OIDC_CLIENT_ID. */
 export function createBrowserSignIn({ setting, keys }: Pick<SharedServices, 'setting' | 'keys'>): BrowserSignIn | null {
   const { config, public_url } = setting;
   const { OIDC_CLIENT_ID: client_id, OIDC_ISSUER: issuer } = config;

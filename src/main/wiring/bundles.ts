@@ -15,7 +15,7 @@ import { openAll } from './runs/secrets.ts';
 import { mcpPorts, openMcpPool, withoutElsewhere } from './runs/tools.ts';
 import { getContextWindow } from './runtime-options.ts';
 
-/** Runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
+/** Builds runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
 export function createBundleBuilder(core: SharedServices): BundleBuilder {
   const buildBundle = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
     const { bundle } = await loadBundle(core, task, caller);
@@ -32,7 +32,10 @@ export function createBundleBuilder(core: SharedServices): BundleBuilder {
   };
 }
 
-/** A run as its record has it, without digests, and the definition and record that it was made from. Known secrets are redacted. */
+/**
+ * Loads a run from its record, without digests, together with the definition and record that it was made from. Known secrets are
+ * redacted.
+ */
 export async function loadBundle(core: SharedServices, task: WiredTask, caller: Caller) {
   const definition = await core.store.definitions.get(task.definition_hash);
   const record = await core.store.inspection.record(task.id);
@@ -56,7 +59,7 @@ export async function loadBundle(core: SharedServices, task: WiredTask, caller: 
   return { bundle: redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle, definition, record };
 }
 
-/** The tools offered to the run's model, and its context window. Calls nothing and connects to nothing. */
+/** Returns the tools offered to the run's model, and its context window. Calls nothing and connects to nothing. */
 async function describeRuntime(core: SharedServices, definition: Definition, { task }: RunRecord) {
   const keeps_context = definition.provider !== null && isVendor(definition.provider);
   const custom_tools = definition.provider !== null;
@@ -78,7 +81,7 @@ async function describeRuntime(core: SharedServices, definition: Definition, { t
   }
 }
 
-/** For a runtime that is asked what it is given, and nothing else. */
+/** Rejects every request, for a runtime that is only asked to describe its input. */
 const nowhere = () => Promise.reject(new Error('Nothing is connected to'));
 const NOWHERE = { fetch: nowhere, installationFetch: nowhere, deadlines: { total_ms: 0, silence_ms: null } };
 

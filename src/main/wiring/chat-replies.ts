@@ -15,7 +15,7 @@ import { getContextWindow, getRuntimeOptions } from './runtime-options.ts';
 /** The part of the window kept free for the reply. */
 const REPLY_SHARE = 0.25;
 
-/** Replies of chats, by the agent's own runtime and without tools. */
+/** Creates the replies of chats, which use the agent's own runtime and no tools. */
 export const createChatReplies = (core: SharedServices): ChatReplies =>
   chatReplies({ store: core.store.chat, ask: createAskModel(core) });
 
@@ -59,7 +59,7 @@ function createAskModel(core: SharedServices): AskModel {
   };
 }
 
-/** The reply after the output guardrails. */
+/** Returns the reply after the output guardrails. */
 function getAllowedText({ text, findings }: Verdict): string {
   if (text !== null) return text;
   const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];

@@ -19,10 +19,10 @@ const TOOLS: Record<Isolation, string> = {
 export const describeTools = ({ isolation, isolation_reason: reason }: PythonToolRunner): string =>
   reason ? `${TOOLS[isolation]} (${reason})` : TOOLS[isolation];
 
-/** Within the patience of readiness, so that the reason is the bucket's own. */
+/** The check's limit, shorter than that of readiness, so that the reported reason is the bucket's. */
 const BUCKET_MS = 2_000;
 
-/** Whether the bucket of workspaces serves; empty without `S3_BUCKET`. */
+/** Checks that the bucket of workspaces is available; empty without `S3_BUCKET`. */
 export function bucketChecks({ setting: { config }, egress }: Pick<SharedServices, 'setting' | 'egress'>): Checks {
   if (!config.S3_BUCKET) return {};
   return {
@@ -34,13 +34,13 @@ export function bucketChecks({ setting: { config }, egress }: Pick<SharedService
   };
 }
 
-/** Checks that report what is missing and do not fail. */
+/** Converts checks so that they report what is missing and do not fail. */
 const reportedOnly = (checks: Checks): Checks =>
   Object.fromEntries(
     Object.entries(checks).map(([name, check]) => [name, () => check().catch((error: Error) => textWithReason(error))]),
   );
 
-/** The checks of readiness and `doctor`. */
+/** Creates the checks of readiness and `doctor`. */
 export function createChecks(
   core: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner' | 'setting' | 'egress'>,
   { engine, client }: Pick<RunControl, 'engine' | 'client'>,

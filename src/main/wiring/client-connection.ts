@@ -4,7 +4,7 @@ import { lazyConnection } from '../../temporal/client/client-connection.ts';
 import type { InstallationSettings } from '../installation-settings.ts';
 import type { Resources } from '../resources.ts';
 
-/** TLS and API keys come from Temporal's own variables, the address from Perdura's setting. */
+/** Returns the connection options: TLS and API keys come from Temporal's own variables, the address from Perdura's setting. */
 export const connectOptions = ({ temporal_address: address }: Pick<InstallationSettings, 'temporal_address'>) => ({
   ...loadClientConnectConfig().connectionOptions,
   address,

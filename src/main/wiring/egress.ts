@@ -6,17 +6,20 @@ import type { Resources } from '../resources.ts';
 
 /** The rules depend on the caller; test/unit/egress-places.test.ts lists which caller gets which. */
 export interface Egress {
-  /** Addresses in what users configure: MCP servers, webhooks, knowledge sources, repositories. */
+  /** For addresses in users' configuration: MCP servers, webhooks, knowledge sources, repositories. */
   configuration: GuardedFetch;
-  /** The same for model providers, plus the installation's own models. */
+  /** For model providers: the rules of `configuration`, plus the installation's own models. */
   providers: GuardedFetch;
-  /** Addresses that a model chooses during a run: never this machine, unless the operator allows it. */
+  /** For addresses that a model chooses during a run: never this machine, unless the operator allows it. */
   tools: GuardedFetch;
-  /** Addresses that the operator set: the default runtime, embeddings, web search. Counted as the others are, and not judged. */
+  /**
+   * For addresses that the operator set: the default runtime, embeddings, web search. They are counted like the others, but not
+   * checked.
+   */
   installation: typeof globalThis.fetch;
-  /** The operator's object store: its own files, in parts of a known size. */
+  /** For the operator's object store: its own files, in parts of a known size. */
   objects: typeof globalThis.fetch;
-  /** Of what is read of any answer. */
+  /** The most bytes that are read of any answer. */
   limits: ByteLimits;
   /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
   own_ports: Set<number>;
@@ -51,7 +54,7 @@ const getByteLimits = (config: LimitSettings): ByteLimits => ({
   headers: config.EGRESS_HEADER_KB * KIB,
 });
 
-/** A fetch for addresses that the operator set. */
+/** Creates a fetch for addresses that the operator set. */
 export const createInstallationFetch = (config: LimitSettings): typeof globalThis.fetch =>
   limitFetchBytes(followRedirects(globalThis.fetch), getByteLimits(config));
 
@@ -82,7 +85,7 @@ const DEFAULT_PORTS: Record<string, number> = {
 };
 const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
-/** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
+/** Lists ports of servers that are configured with an address of this machine, and of servers known to run here. */
 function listOwnPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
   const databases = [setup.database_url, setup.direct_database_url];
   const named = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(

@@ -6,7 +6,7 @@ import { holdsBack, type Judge } from '../../guardrails/judge.ts';
 import type { DispatchOptions } from '../../temporal/start/dispatch.ts';
 import type { SharedServices } from '../core.ts';
 
-/** Why the guardrails of a run refuse a prompt; null if they accept it. */
+/** Returns the reason why the guardrails of a run refuse a prompt; null if they accept it. */
 export const createPromptCheck =
   (judge: Judge): DispatchOptions['refusalOf'] =>
   ({ guardrails = [] }, prompt, owner) =>

@@ -75,10 +75,10 @@ import { createStepRequestBuilder } from './step-requests.ts';
 import { openToolRunner } from './tool-runner.ts';
 import { getLogOrigin, startTracing } from './traces.ts';
 
-/** Measured with 16, 100 and 400 prompts at once: docs/performance.md. */
+/** The number of runs that start at once; measured with 16, 100 and 400 prompts: docs/performance.md. */
 const STARTS_AT_ONCE = 6;
 
-/** The parser pool of this process; its processes are started when they are first needed. */
+/** Opens the parser pool of this process; its processes start when they are first needed. */
 export function openParsers(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
   const parsers = resources.hold(createParserPool({ processes: config.PARSER_PROCESSES }), (it) => it.close());
   return { parsers, judge: createJudge(parsers, { deadline_ms: config.JUDGE_SECONDS * 1_000, patience_ms: PATIENCE_MS }) };
@@ -116,7 +116,7 @@ export async function openSharedServices(
   });
   const { parsers, judge } = openParsers(config, resources);
   const egress = openEgress(setting, resources);
-  // The sandbox opens the way to it when it is set up.
+  // The sandbox opens the path to this folder during its setup.
   await mkdir(toWorkspacesPath(config), { recursive: true, mode: 0o711 });
   const tools = { egress_allow: egress.tools_allow, own_ports: egress.own_ports, log };
   const meters = createMeters();
@@ -163,13 +163,13 @@ export async function openSharedServices(
   };
 }
 
-/** A connection that a worker can live on; a client on it can hand the worker its first step. */
+/** Opens a connection that is suitable for a worker; a client on it can give the worker its first step. */
 export async function openWorkerConnection(
   setting: InstallationSettings,
   resources: Resources,
   log: (message: string) => void,
 ): Promise<NativeConnection> {
-  // Messages have some hundred bytes: to compress them, as the library does by itself, takes longer than to send them.
+  // Messages have a few hundred bytes: compressing them, the library's default, takes longer than sending them.
   const options = { ...connectOptions(setting), grpcCompression: { codec: 'none' as const } };
   const relayed = setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address);
   const opened = await (relayed ? openRelayedConnection({ options, log }) : openConnection(options)).catch((error: Error) => {
@@ -178,7 +178,7 @@ export async function openWorkerConnection(
   return resources.hold(opened, (it) => it.close()).connection;
 }
 
-/** Starts and stops runs; `eager` if a worker shares the connection. */
+/** Opens the control that starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
   { setting, store, bus, judge, quotas, starts, meters, tracing, log }: SharedServices,
   connection: Connection | NativeConnection,
@@ -285,7 +285,7 @@ export async function openApi(
   return resources.hold(app, (it) => it.close());
 }
 
-/** Where entries of the audit are added; with a webhook they are sent from there. */
+/** Opens the store of audit entries; with a webhook, entries are sent from there. */
 function openAuditStore(
   { store, setting: { config }, egress, log }: SharedServices,
   resources: Resources,

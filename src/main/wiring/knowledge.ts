@@ -18,7 +18,7 @@ interface Parts {
   secrets: SecretScope;
   egress: GuardedFetch;
   embeddings: EmbeddingsEndpoint | null;
-  /** To the endpoint of the embeddings, which the operator set. */
+  /** The fetch for the embedding endpoint, which the operator set. */
   embeddingFetch: typeof globalThis.fetch;
 }
 
@@ -44,7 +44,7 @@ export function openKnowledge({ store, egress, secrets, embeddings, embeddingFet
   });
 }
 
-/** The source with its stored tokens filled in; throws a sentence if one may not be used. */
+/** Fills in the stored tokens of the source; throws an error with a readable message if one may not be used. */
 async function fillStoredTokens(
   store: Store,
   source: KnowledgeSource,

@@ -7,10 +7,10 @@ import type { Config } from '../config.ts';
 const MIB = 1024 * 1024;
 const PACKAGE_MB = 1_024;
 
-/** Below `cache`, which backups leave out. */
+/** Returns the folder of packages, inside `cache`, which backups omit. */
 export const packagesFolder = ({ PERDURA_HOME }: Pick<Config, 'PERDURA_HOME'>) => join(PERDURA_HOME, 'cache', 'mcp-packages');
 
-/** The packages of the MCP servers that `npx` and `uvx` start. */
+/** Opens the packages of the MCP servers that `npx` and `uvx` start. */
 export const openMcpPackages = (config: Config, { startConfined, interpreter }: PythonToolRunner): McpPackages =>
   createMcpPackages({
     startConfined,

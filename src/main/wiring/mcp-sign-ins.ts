@@ -10,7 +10,10 @@ import type { SharedServices } from '../core.ts';
 const STATE_BYTES = 32;
 const ATTEMPT_MS = 10 * 60_000;
 
-/** Each server has its own: authorization servers send a code only to the address that they know the client of this server by. */
+/**
+ * Returns the callback path of a server. Each server has a separate one: an authorization server sends a code only to the address
+ * that it knows for the client of this server.
+ */
 const toCallbackPath = (server_id: string) => `/api/mcps/${server_id}/sign-in/callback`;
 
 export function createMcpSignIns({ store, setting, egress }: Pick<SharedServices, 'store' | 'setting' | 'egress'>): McpSignIns {

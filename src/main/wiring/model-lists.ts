@@ -26,7 +26,7 @@ export function createModelLists({
   const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.providers.fetch };
   const openClient = (provider: Parameters<typeof providerClient>[0], opened: RuntimeCaller) =>
     usesVendorApi(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
-  /** Names of models and messages come from outside and may repeat the key. */
+  /** Checks the connection. Names of models and messages come from outside and may repeat the key. */
   const checkConnection = async (
     provider: Parameters<typeof openClient>[0] & { default_model: string | null },
     opened: RuntimeCaller,

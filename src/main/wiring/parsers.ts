@@ -18,7 +18,7 @@ export const pageReader = ({ parsers, setting }: Pick<SharedServices, 'parsers' 
     });
 };
 
-/** How many schemas of one server may exceed their time; larger ones are not tried after that. */
+/** The most schemas of one server that may exceed their time; larger ones are not tried after that. */
 const MOST_FAILED = 4;
 
 /**

@@ -6,7 +6,7 @@ import type { SharedServices } from '../core.ts';
 
 interface Place {
   demo_model_url: string;
-  /** The owner of the sample. Null if nobody signs in with an installation token: then no one could run or delete it. */
+  /** The owner of the sample; null if nobody signs in with an installation token: then no one could run or delete it. */
   owner: Principal | null;
 }
 

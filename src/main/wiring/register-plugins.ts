@@ -40,7 +40,9 @@ export async function registerPlugins({ store, runner, log }: Pick<SharedService
   }
 }
 
-/** Several processes of one version may start at the same moment: the one that was first has registered the same tool. */
+/**
+ * Ignores a conflict: several processes of one version may start at the same moment, and the first has registered the same tool.
+ */
 function unlessTaken(error: unknown): void {
   if (!(error instanceof AppError) || error.code !== 'name_taken') throw error;
 }

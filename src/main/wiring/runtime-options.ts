@@ -4,7 +4,7 @@ import { toDeadlines } from '../../runtimes/bounded.ts';
 import type { RuntimeOptions } from '../../runtimes/select.ts';
 import type { SharedServices } from '../core.ts';
 
-/** What runs and chats of this installation select their runtimes with. */
+/** Returns the options with which runs and chats of this installation select their runtimes. */
 export const getRuntimeOptions = ({ setting, egress }: Pick<SharedServices, 'setting' | 'egress'>): RuntimeOptions => ({
   default_runtime: setting.default_runtime,
   fetch: egress.providers.fetch,
@@ -18,7 +18,7 @@ interface Windowed {
   provider: Pick<NonNullable<Definition['provider']>, 'context_window'> | null;
 }
 
-/** The context window of a run's or a chat's model, in tokens. */
+/** Returns the context window of a run's or a chat's model, in tokens. */
 export const getContextWindow =
   ({ setting }: Pick<SharedServices, 'setting'>) =>
   ({ model, provider }: Windowed): number =>

@@ -11,9 +11,9 @@ export interface SecretScope {
   recordSecret(value: string): void;
   /** Redacts the secrets that the current work has opened, and the installation's own. */
   readonly redact: Redactor;
-  /** A redactor that starts with the installation's secrets; work adds the ones it opens. */
+  /** Creates a redactor that starts with the installation's secrets; work adds the ones it opens. */
   openRedactor(): Redactor;
-  /** Does work and records the secrets it opens in `book`. */
+  /** Does work and records the secrets it opens in `scope`. */
   runInScope<T>(scope: Redactor, work: () => T): T;
   /** Does work in a new scope; an error thrown by it is redacted. */
   runInNewScope<T>(work: () => Promise<T>): Promise<T>;
@@ -38,10 +38,10 @@ export function createSecretScope(installation: readonly string[]): SecretScope 
   };
 }
 
-/** The operator's secrets: long enough not to match an ordinary word. */
+/** The shortest operator's secret to redact: long enough not to match an ordinary word. */
 const SHORTEST = 12;
 
-/** Secrets of the installation, which it sends only to its own servers. */
+/** Lists the secrets of the installation, which it sends only to its own servers. */
 export function listInstallationSecrets({ config, encryption_keys, webhook_secret, embeddings }: InstallationSettings): string[] {
   const values = [
     ...encryption_keys.split(',').map((entry) => entry.split(':')[1]),

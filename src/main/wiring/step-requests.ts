@@ -12,7 +12,7 @@ import type { RunRecord } from '../../store/runs/inspection.ts';
 import type { SharedServices } from '../core.ts';
 import { loadBundle } from './bundles.ts';
 
-/** What the models of runs were sent, built again from the record. */
+/** Rebuilds the requests that models of runs were sent, from the record. */
 export function createStepRequestBuilder(core: SharedServices): StepRequestBuilder {
   return async (task, step, caller) => {
     const { bundle, definition, record } = await loadBundle(core, task, caller);
@@ -66,12 +66,12 @@ const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
   kind: kind === 'context' ? (CONTEXTS[message.position] ?? kind) : kind,
 });
 
-/** Whether a fork was given changes. */
+/** True if a fork was given changes. */
 const wasChanged = ({ events }: RunRecord) =>
   events.some(({ data }) => (data as { event: string; changes?: string[] }).event === 'forked' && 'changes' in (data as object));
 
 interface RebuildLimits {
-  /** The step was copied into a fork that has changes. */
+  /** True if the step was copied into a fork that has changes. */
   copied_otherwise: boolean;
   keeps_context: boolean;
   has_toolset: boolean;

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 
 type Surroundings = Pick<ToolRunnerOptions, 'egress_allow' | 'own_ports'> & { log(message: string): void };
 
-/** The tool runner. Without Python everything else works, unless the operator named an interpreter: then it throws. */
+/** Opens the tool runner. Without Python everything else works, unless the operator named an interpreter: then it throws. */
 export async function openToolRunner(config: Config, surroundings: Surroundings): Promise<PythonToolRunner> {
   try {
     return await startToolRunner({
@@ -26,7 +26,10 @@ export async function openToolRunner(config: Config, surroundings: Surroundings)
   }
 }
 
-/** The interpreter of custom tools: the configured one, else the environment made by `perdura tools install`, else python3. */
+/**
+ * Returns the interpreter of custom tools: the configured one, otherwise the environment made by `perdura tools install`,
+ * otherwise python3.
+ */
 export async function toolsPython({ TOOLRUNNER_PYTHON, PERDURA_HOME }: Config): Promise<string> {
   const own = join(PERDURA_HOME, 'tools-venv/bin/python');
   const has_own = await access(own).then(

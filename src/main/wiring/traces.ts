@@ -6,7 +6,7 @@ import type { LogIds, ProcessLog } from '../log.ts';
 import type { Resources } from '../resources.ts';
 import type { SecretScope } from './secret-scope.ts';
 
-/** Where a line of the log comes from: the run whose activity writes it, and its trace. */
+/** Returns the origin of a log line: the run whose activity writes it, and its trace. */
 export function getLogOrigin(tracing: Tracing | null): LogIds {
   const [task_id, trace_id] = [currentTask(), tracing?.ids().trace_id];
   return { ...(task_id ? { task_id } : {}), ...(trace_id ? { trace_id } : {}) };
@@ -18,7 +18,7 @@ interface TracedInstallation {
   write: ProcessLog;
 }
 
-/** OpenTelemetry's packages are loaded only if its variables turn traces on. */
+/** Starts traces. OpenTelemetry's packages are loaded only if its variables turn traces on. */
 export async function startTracing(
   { setting: { config, version }, secrets, write }: TracedInstallation,
   resources: Resources,

@@ -9,7 +9,7 @@ type SessionError = Extract<SessionEvent, { type: 'session.error' }>;
 type Message = Extract<SessionEvent, { type: 'agent.message' }>;
 type ToolEvent = Extract<SessionEvent, { type: `agent.${'' | 'mcp_'}tool_${'use' | 'result'}` }>;
 
-/** The action that a resting session requires. */
+/** The state of a resting session: it has answered, or it asks for calls. */
 export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls: ModelReply['calls'] };
 
 /** Combines the events of one exchange. Each counts once, whether it comes from the list or from the stream. */
@@ -96,13 +96,13 @@ export function foldEvents(
   }
 }
 
-/** What the vendor documents as a text may be anything. */
+/** Returns a text, or '' for any other type: the vendor may send anything in a field documented as text. */
 const textFrom = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const TOOL_EVENTS = new Set<string>(['agent.tool_use', 'agent.mcp_tool_use', 'agent.tool_result', 'agent.mcp_tool_result']);
 const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has(event.type);
 
-/** A result whose call was reported in an earlier exchange stands alone. */
+/** Records a tool event. A result whose call was reported in an earlier exchange stands alone. */
 function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
   if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
     const name =
@@ -118,7 +118,10 @@ function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
   call.result = { content: parts.join('\n'), failed: event.is_error === true };
 }
 
-/** An error that the vendor retries is not a failure yet; one from before this exchange was already handled. */
+/**
+ * Throws for a session's error. An error that the vendor retries is not a failure yet; one from before this exchange was already
+ * handled.
+ */
 function refuse({ error }: SessionError, counts: boolean): void {
   const status = 'retry_status' in error ? error.retry_status.type : 'terminal';
   if (status === 'retrying' || !counts) return;

@@ -9,10 +9,10 @@ interface Page<T> {
 
 const MOST_PAGES = 1_000;
 
-/** How many entries a page is asked to have. */
+/** The number of entries requested per page. */
 export const PAGE = 100;
 
-/** The entries of a list at the vendor. It may name another page forever, so the list is read up to a number of pages. */
+/** Iterates over the entries of a list at the vendor. The vendor may name further pages forever, so their number is limited. */
 export async function* entriesOf<T>(first: PromiseLike<Page<T>>, what: string): AsyncGenerator<T> {
   let read = 0;
   for await (const page of (await first).iterPages()) {

@@ -25,7 +25,7 @@ interface ManagedSessionOptions {
 /** The position within a session; stored with each recorded reply. */
 interface SessionCursor {
   session_id: string;
-  /** Everything up to this event is in the transcript. */
+  /** The last event that is in the transcript; null: none. */
   seen: string | null;
   /** Set once nothing at the vendor remains to be ended. */
   archived?: boolean;
@@ -34,10 +34,10 @@ interface SessionCursor {
 type Sent = EventSendParams['events'][number];
 
 const IDLE_MS = 10 * 60_000;
-/** How far the vendor's clock may be behind ours. */
+/** The largest assumed lag of the vendor's clock behind ours. */
 const CLOCKS_APART_MS = 5 * 60_000;
 const NO_TOOLS = 'Denied: no further tool call is made. Give your final answer now.';
-/** How many calls without allowed tools are denied before the text so far becomes the answer. */
+/** The number of calls without allowed tools that are denied before the text so far becomes the answer. */
 const PATIENCE = 3;
 
 /**

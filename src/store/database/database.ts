@@ -9,7 +9,7 @@ import { CONNECT_MS, OutagePool, PooledClient, replaceSilent } from './silent-co
 export interface Database {
   pool: pg.Pool;
   prisma: PrismaClient;
-  /** Whether as many statements wait for a connection as can be served in time. */
+  /** Returns true if as many statements wait for a connection as can be served in time. */
   isCrowded(): boolean;
   close(): Promise<void>;
 }
@@ -17,26 +17,29 @@ export interface Database {
 interface DatabaseOptions {
   url: string;
   max_connections?: number;
-  /** The address is that of a pooler which shares connections between transactions, such as PgBouncer. */
+  /** True if the address is that of a pooler which shares connections between transactions, such as PgBouncer. */
   pooled?: boolean;
   /** Called when an idle connection breaks; the pool replaces it. */
   on_error?: (error: Error) => void;
 }
 
-/** How long a caller waits for a connection of a pool whose connections are all in use. */
+/** The time that a caller waits for a connection of a pool whose connections are all in use. */
 const POOL_WAIT_MS = 10_000;
-/** How many callers may wait for each connection before further requests are refused. */
+/** The number of callers that may wait for each connection before further requests are refused. */
 const WAITING_PER_CONNECTION = 50;
-/** How long the answer to a statement may take. */
+/** The time limit for the answer to a statement. */
 const STATEMENT_MS = 15_000;
-/** On the path of a run and of a stream, where rows are found by their keys: a silent connection stalls them for so long. */
+/**
+ * The limit on the path of a run and of a stream, where rows are found by their keys: a silent connection stalls them for so
+ * long.
+ */
 export const RUN_STATEMENT_MS = 4_000;
-/** For statements that go through many rows, and how long the server works on a statement whose client has given up. */
+/** The limit for statements that read many rows, and for the server's work on a statement whose client has given up. */
 export const LONG_STATEMENT_MS = 60_000;
-/** How long the server keeps a transaction, with its locks, whose client has fallen silent. */
+/** The time that the server keeps a transaction, with its locks, whose client has fallen silent. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 
-/** How every connection to the database is opened: one that is silent is noticed within seconds. */
+/** Builds the configuration of every connection to the database: one that is silent is noticed within seconds. */
 export const buildClientConfig = (url: string, name: string): pg.ClientConfig => ({
   connectionString: url,
   application_name: name,
@@ -80,12 +83,12 @@ export interface Queryable {
   query(statement: pg.QueryConfig): Promise<pg.QueryResult>;
 }
 
-/** The same pool, with another time limit per statement. */
+/** Returns the same pool with another time limit per statement. */
 export const withTimeLimit = (pool: Queryable, query_timeout: number): Queryable => ({
   query: (statement) => pool.query({ ...statement, query_timeout } as pg.QueryConfig),
 });
 
-/** The rows of a prepared statement. */
+/** Returns the rows of a prepared statement. */
 export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R[]> {
   const { rows: result } = await pool.query(query);
   return result as R[];

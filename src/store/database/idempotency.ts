@@ -3,7 +3,10 @@ import { AppError, type ErrorKind } from '../../domain/errors.ts';
 import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
 
 type Claim =
-  /** Serve the request and create its record under this id. `repeated`: an earlier try with the same id may have created it. */
+  /**
+   * The request has to be served, and its record created under this id. `repeated`: an earlier try with the same id may have
+   * created it.
+   */
   | { kind: 'new'; reserved_id: string; repeated: boolean }
   /** The same request already has a reply. */
   | { kind: 'replay'; reply: unknown }
@@ -16,7 +19,7 @@ export type Kept =
   | { kind: 'kept' }
   /** Another server has completed the request in the meantime. */
   | { kind: 'answered'; reply: unknown }
-  /** Its sender has cancelled it. */
+  /** The request's sender has cancelled it. */
   | { kind: 'withdrawn' };
 
 interface KeyOf {
@@ -24,12 +27,12 @@ interface KeyOf {
   key: string;
 }
 
-/** How long a key is kept. */
+/** The time that a key is kept. */
 export const KEPT_MS = 24 * 3_600_000;
 /** After this long without a reply, the server of a request counts as dead. */
 const LOST_MS = 30_000;
 
-/** Failures of something that the request needed, which may have done its part. */
+/** The errors of something that the request needed and that may have done its part. */
 const UNCERTAIN: readonly ErrorKind[] = ['unavailable', 'upstream'];
 
 /** Stored in place of the reply. */
@@ -61,7 +64,7 @@ export function idempotencyStore(prisma: PrismaClient) {
         ? { kind: 'new', reserved_id: entry.reserved_id, repeated: true }
         : { kind: 'busy' };
     },
-    /** The id reserved for the request's record; null if the key is unused. */
+    /** Returns the id reserved for the request's record; null if the key is unused. */
     async reserved({ principal, key }: KeyOf): Promise<string | null> {
       return (await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) }))?.reserved_id ?? null;
     },
@@ -74,7 +77,7 @@ export function idempotencyStore(prisma: PrismaClient) {
       if (!entry || entry.reply === null) return { kind: 'kept' };
       return isWithdrawn(entry.reply) ? { kind: 'withdrawn' } : { kind: 'answered', reply: entry.reply };
     },
-    /** Marks a request in progress as cancelled by its sender; false if it already has a reply. */
+    /** Marks a request in progress as cancelled by its sender; returns false if it already has a reply. */
     async withdraw(key: KeyOf): Promise<boolean> {
       return (await this.keep(key, WITHDRAWN)).kind === 'kept';
     },

@@ -4,7 +4,7 @@ import { isUuid } from '../../domain/uuid.ts';
 export interface RowPage<T> {
   items: T[];
   total: number;
-  /** Opaque start of the next page; null on the last. */
+  /** The opaque start of the next page; null on the last page. */
   next: string | null;
 }
 
@@ -23,14 +23,14 @@ export function parseCursor(cursor: string | undefined): string | undefined {
   return id;
 }
 
-/** 422: the cursor is not from this list. */
+/** Returns a 422 error: the cursor is not from this list. */
 export const badCursor = () =>
   unprocessable([{ path: 'cursor', message: 'Not a cursor of this list; use the one in the Link header' }], 'bad_cursor');
 
 interface Cut<T> {
   total: number;
   limit: number;
-  /** The cursor behind a row. */
+  /** Returns the cursor behind a row. */
   cursorAt(last: T): string;
 }
 
@@ -55,7 +55,7 @@ interface Listing<Row, T, By extends string> {
   by?: By;
 }
 
-/** A page of a table's matching rows, newest first, each mapped by `shown`. */
+/** Returns a page of a table's matching rows, newest first, each mapped by `shown`. */
 export async function listPage<Row, T extends { [column in By]: string }, By extends string = 'id'>(
   model: unknown,
   { where, paging: { limit, cursor }, shown, more, by = 'id' as By }: Listing<Row, T, By>,
@@ -74,7 +74,7 @@ export async function listPage<Row, T extends { [column in By]: string }, By ext
   return cutPage(rows.map(shown), { total, limit, cursorAt: (last) => toCursor(last[by]) });
 }
 
-/** The wire format of rows: dates as ISO 8601 in UTC. */
+/** Converts rows to the wire format: dates as ISO 8601 in UTC. */
 export function wire<T extends object>(row: T): Wire<T> {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),

@@ -22,7 +22,7 @@ export interface RowFilter {
 /** Records that are read and written one at a time. `N`: the values of a new one; `U`: the values that may change. */
 export interface Records<R, N = object, U = object> {
   find(id: string): Promise<R | null>;
-  /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
+  /** Creates a record. `by`: the principal who saves it. Their tokens that it names are granted to it. */
   create(values: N, by?: string): Promise<R>;
   update(id: string, values: U, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
@@ -34,13 +34,13 @@ export interface Resource<R> extends Records<R> {
 
 interface ResourceFacts {
   noun: string;
-  /** Whether it has a column `tags`. */
+  /** True if the table has a column `tags`. */
   tagged?: boolean;
-  /** Columns that the filter `q` searches. */
+  /** The columns that the filter `q` searches. */
   searched?: readonly string[];
 }
 
-/** A stored resource: a table with a UUIDv7 as `id`. Newest first. */
+/** Creates the access to a stored resource: a table with a UUIDv7 as `id`. Lists are newest first. */
 export function resource<R extends { id: string }>(
   model: unknown,
   { noun, tagged = true, searched = ['name', 'description'] }: ResourceFacts,

@@ -4,12 +4,12 @@ import { row } from '../database/database.ts';
 import * as sql from './quotas.sql.ts';
 
 export const quotaStore = (pool: pg.Pool, isToolsRole: IsToolsRole) => ({
-  /** Bytes of text that a principal has stored. */
+  /** Returns the bytes of text that a principal has stored. */
   async storedBytes(created_by: string): Promise<number> {
     const stored = (await isToolsRole()) ? sql.storedBytesOf : sql.storedBytes;
     return (await row<{ bytes: number }>(pool, stored({ created_by })))?.bytes ?? 0;
   },
-  /** A principal's tasks that have not ended; counted up to `most`. */
+  /** Counts a principal's tasks that have not ended, up to `most`. */
   async openTasks(owner: string, most: number): Promise<number> {
     return (await row<{ open: number }>(pool, sql.openTasks({ owner, most })))?.open ?? 0;
   },

@@ -13,7 +13,7 @@ const USE_NOTED_MS = 60_000;
 const SHOWN_START = 6;
 const SHOWN_END = 4;
 
-/** What a key that was presented allows. */
+/** The permissions of a presented key. */
 export interface KnownKey {
   id: string;
   owner: string;
@@ -77,7 +77,7 @@ const earliest = (...times: (Date | null)[]): Date | null => {
 export function serviceKeyStore(prisma: PrismaClient) {
   const table = prisma.serviceKey;
 
-  /** When the first of the keys that a key was made with ends, directly or not. */
+  /** Returns when the first of the keys that a key was made with ends, directly or not. */
   async function endOfMakers(made_with: string): Promise<Date | null> {
     const [result] = await prisma.$queryRaw<{ ends: Date | null }[]>`
       WITH RECURSIVE makers AS (
@@ -98,7 +98,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
         paging,
         shown: keyOfRow,
       }),
-    /** The key with an id, if it is valid now. */
+    /** Returns the key with an id, if it is valid now; null otherwise. */
     async valid(id: string): Promise<KnownKey | null> {
       const service_key = await table.findFirst({
         where: { id, OR: [{ expires_at: null }, { expires_at: { gt: new Date() } }] },
@@ -106,7 +106,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
       return service_key && { ...service_key, role: service_key.role as CallerRole, scopes: service_key.scopes as Scope[] };
     },
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
-    /** Whether a key was made with another one, directly or not. */
+    /** True if a key was made with another one, directly or not. */
     async wasMadeWith({ made_with }: Pick<ServiceKey, 'made_with'>, id: string): Promise<boolean> {
       const makers = await prisma.$queryRaw<object[]>`
         WITH RECURSIVE makers AS (
@@ -139,7 +139,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
-    /** The key as it was presented, if it is valid now. Its use is noted by the minute; nothing waits for that. */
+    /** Returns the presented key, if it is valid now. Its use is noted by the minute; nothing waits for that. */
     async known(key: string, onFailure: (error: Error) => void): Promise<KnownKey | null> {
       const hash = hashKey(key);
       const now = new Date();

@@ -25,7 +25,7 @@ export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
   }
 
   return {
-    /** False if the task has ended, or this execution was parked before. */
+    /** Parks a run. Returns false if the task has ended, or this execution was parked before. */
     park: ({ task_id, workflow_id }: RunPlace, { run_id, missing, events }: Parked) =>
       write(
         sql.parkBehind({ task_id, workflow_id, run_id, missing, events: JSON.stringify(events) }),
@@ -38,7 +38,10 @@ export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
       await row(pool, sql.doubtCalls({ task_id, ...passed }));
     },
 
-    /** False if the run does not wait for this decision, or was pinned to a definition that is not on record and cannot resume. */
+    /**
+     * Writes a decision. Returns false if the run does not wait for this decision, or was pinned to a definition that is not on
+     * record and cannot resume.
+     */
     decide: ({ task_id, workflow_id }: RunPlace, { decision, events }: { decision: ContinuityDecision; events: NewEvent[] }) =>
       write(
         sql.decideContinuity({ task_id, workflow_id, decision, events: JSON.stringify(events) }),

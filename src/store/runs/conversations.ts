@@ -13,7 +13,7 @@ export type StoredItem = Record<string, unknown> & { type: string };
 export interface NewItems {
   conversation_id: string;
   last_position: number;
-  /** `item` null: the answer of the run. */
+  /** The items; one whose `item` is null is the answer of the run. */
   items: { id: string; item: StoredItem | null; file_ids?: readonly string[] }[];
 }
 
@@ -28,7 +28,7 @@ const ANSWER = { include: { task: { select: { response: true } } } } as const;
 
 /** Conversations of OpenAI's API. Each belongs to one principal; for the others it does not exist. */
 export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
-  /** What a run said counts once it has completed. */
+  /** Selects the visible items: what a run adds counts once it has completed. */
   const visible = (conversation_id: string) => ({
     conversation_id,
     OR: [{ task_id: null }, { task: { status: 'completed' } }],
@@ -44,13 +44,13 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
     async remove(id: string): Promise<void> {
       await prisma.conversation.deleteMany({ where: { id } });
     },
-    /** Whether a run continues it at this moment. */
+    /** True if a run continues the conversation at this moment. */
     async isContinued({ last_task_id }: Pick<Conversation, 'last_task_id'>): Promise<boolean> {
       if (!last_task_id) return false;
       const task = await prisma.task.findUnique({ where: { id: last_task_id }, select: { status: true } });
       return task !== null && !isTerminal(task.status);
     },
-    /** Of all its items, those of the run that continues it included. */
+    /** Returns the number and bytes of all its items, those of the run that continues it included. */
     size: async (conversation_id: string) =>
       (await row<{ items: number; bytes: number }>(pool, sql.conversationSize({ conversation_id }))) ?? { items: 0, bytes: 0 },
     items: (conversation_id: string, { limit, order, after }: ItemPage) =>
@@ -74,7 +74,10 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
 
 export type ConversationItemRow = NonNullable<Awaited<ReturnType<ReturnType<typeof conversationStore>['item']>>>;
 
-/** Adds items, with a task those of its run, in the transaction that created it. Throws `conversation_locked` if others came first. */
+/**
+ * Adds items in the transaction that created the task; with a task, they belong to its run. Throws `conversation_locked` if
+ * others were added first.
+ */
 export async function addItems(on: Queryable, { items, ...place }: NewItems, task_id: string | null = null): Promise<void> {
   const values = JSON.stringify(items.map(({ id, item }) => ({ id, item })));
   const added = await rows(on, sql.addConversationItems({ ...place, task_id, items: values }));

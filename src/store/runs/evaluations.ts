@@ -27,7 +27,7 @@ interface NewEvaluation extends Omit<EvaluationValues, 'definition_hash'> {
   version: Version;
   created_by: string;
   owner_login: string;
-  /** Kept if a run or a judge calls the default runtime. */
+  /** The caller's access token, kept if a run or a judge calls the default runtime. */
   access_token: string | null;
   service_key_id: string | null;
 }
@@ -44,7 +44,7 @@ interface ClaimedResult {
   owner_login: string;
 }
 
-/** What a grader that takes long has done for an item. */
+/** The outcome so far of a grader that takes long, for one item. */
 type GradingWork = { task_id: string } | GradingOutcome;
 
 /** An item that has a run and no result. */
@@ -52,13 +52,13 @@ export interface OpenResult {
   prompt: string;
   expected: unknown;
   graders: Grader[];
-  /** By the place of its grader. */
+  /** The work of each grader, by its position. */
   grading: Record<string, GradingWork>;
   definition_hash: string;
   workflow_id: string;
   owner: string;
   owner_login: string;
-  /** Of its run; null if that was deleted. */
+  /** The status of its run; null if that was deleted. */
   task_status: string | null;
   answer: unknown;
   error: string | null;
@@ -70,7 +70,7 @@ interface SettledResult {
   error: string | null;
 }
 
-/** What runs are pinned with. */
+/** A version that runs are pinned with. */
 interface Version {
   body: Definition;
   definition_hash: string;
@@ -110,7 +110,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       const evaluation = await table.findUnique({ where: { id } });
       return evaluation && toEvaluation(evaluation);
     },
-    /** The version of a workflow with a hash, or as the workflow is now; undefined if it has none such. */
+    /** Returns the version of a workflow with a hash, or as the workflow is now; undefined if there is none. */
     async version(workflow_id: string, definition_hash: string | undefined): Promise<Version | undefined> {
       if (definition_hash !== undefined) return row<Version>(pool, sql.versionOfWorkflow({ workflow_id, definition_hash }));
       const now = await snapshot(workflow_id);
@@ -148,16 +148,22 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       if (!evaluation) throw conflict('This dataset has no items; add one first', 'dataset_empty');
       return toEvaluation(await table.findUniqueOrThrow({ where: { id } }));
     },
-    /** Removes one that has not begun; false if it has, or if its request was repeated since: the repetition may have been accepted. */
+    /**
+     * Removes an evaluation that has not begun. Returns false if it has, or if its request was repeated since: the repetition may
+     * have been accepted.
+     */
     async discard(id: string, since: Date): Promise<boolean> {
       const repeated = { reserved_id: id, created_at: { gt: since } };
       if ((await prisma.idempotencyKey.count({ where: repeated })) > 0) return false;
       return (await table.deleteMany({ where: { id, results: { every: { status: 'pending' } } } })).count > 0;
     },
-    /** Those that should have an execution. */
+    /** Lists the evaluations that should have an execution. */
     running: () =>
       table.findMany({ where: { status: 'running' }, select: { id: true, created_by: true }, orderBy: { id: 'asc' } }),
-    /** In whose name it runs; its access token is deleted once it has ended. Null: there is no such evaluation. */
+    /**
+     * Returns the principal in whose name an evaluation runs; its access token is deleted once it has ended. Returns null if
+     * there is no such evaluation.
+     */
     async leftToRun(id: string) {
       const select = { created_by: true, service_key_id: true, caller_token: true, caller_key_id: true } as const;
       const evaluation = await table.findUnique({ where: { id }, select });
@@ -170,7 +176,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
         access_token: sealed && key_id ? keys.open({ sealed, key_id } as Sealed, context(id)) : null,
       };
     },
-    /** Ends it, and returns the runs of results that were open, with those of their judges. */
+    /** Ends an evaluation, and returns the runs of results that were open, with those of their judges. */
     async end(evaluation_id: string): Promise<string[]> {
       return (await rows<{ task_id: string }>(pool, sql.endEvaluation({ evaluation_id }))).map(({ task_id }) => task_id);
     },
@@ -196,17 +202,17 @@ function createResultStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) 
       const answers = new Map(runs.map(({ id, response }) => [id, response]));
       return { ...page, items: page.items.map((result) => ({ ...result, answer: answers.get(result.task_id ?? '') ?? null })) };
     },
-    /** Items without a result yet. */
+    /** Lists the items without a result yet. */
     async open(evaluation_id: string): Promise<string[]> {
       const where = { evaluation_id, status: { in: ['pending', 'running'] } };
       const open_results = await table.findMany({ where, select: { item_id: true }, orderBy: { item_id: 'asc' } });
       return open_results.map(({ item_id }) => item_id);
     },
-    /** Takes an item for its run; undefined if it has a result, or the evaluation has ended. */
+    /** Claims an item for its run; undefined if it has a result, or the evaluation has ended. */
     claim: (place: Place) => row<ClaimedResult>(pool, sql.claimResult({ ...place, task_id: uuid() })),
-    /** What an item's run is graded by; undefined if it has a result. */
+    /** Returns what the graders of an item need; undefined if the item has a result. */
     toGrade: (place: Place) => row<OpenResult>(pool, sql.openResult({ ...place })),
-    /** Writes what a grader has done for an item, once. Returns what is on record; undefined if the item has a result. */
+    /** Writes a grader's outcome for an item, once. Returns what is on record; undefined if the item has a result. */
     async note(place: Place, grader: number, work: GradingWork): Promise<GradingWork | undefined> {
       const values = { ...place, grader: String(grader), work: JSON.stringify(work) };
       return (await row<{ work: GradingWork }>(pool, sql.noteGrading(values)))?.work;

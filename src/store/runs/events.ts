@@ -13,14 +13,14 @@ type PagedRow = Omit<EventRow, 'data'> & { data: StoredEvent['data'] | null; car
 export interface Watched {
   /** The owner of the workflow. */
   owner: string;
-  /** Whether the task, if one is named, is one of the workflow's. */
+  /** True if the task, when one is named, belongs to the workflow. */
   has_task: boolean;
   extent: EventExtent | null;
 }
 
 const clampPlace = ({ after, ...place }: ReaderPlace): ReaderPlace => ({ ...place, after: Math.min(after, LAST_NUMBER) });
 
-/** A larger event is not part of a page. */
+/** The size above which an event is not part of a page. */
 const LARGE_BYTES = 64 * 1024;
 
 const formatTimestamp = ({ timestamp }: { timestamp: Date }) => ({ timestamp: timestamp.toISOString() });
@@ -28,7 +28,10 @@ const formatTimestamp = ({ timestamp }: { timestamp: Date }) => ({ timestamp: ti
 export function eventStore(pool: pg.Pool) {
   const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
   return {
-    /** Events after a number, oldest first; only of `task_id` if given. At most `limit`, and as many as fit into `bytes`. */
+    /**
+     * Reads events after a number, oldest first; only of `task_id` if given. Returns at most `limit`, and as many as fit into
+     * `bytes`.
+     */
     async read(
       workflow_id: string,
       { after, task_id, limit = 500, bytes }: { after: number; task_id?: string | undefined; limit?: number; bytes: number },
@@ -46,8 +49,8 @@ export function eventStore(pool: pg.Pool) {
       return event ? { ...event, ...formatTimestamp(event) } : null;
     },
     /**
-     * The end of the record as a reader who has seen the number `after` needs it. `epoch`: the last restore that the reader knows of;
-     * 0 if it may have missed any.
+     * Returns the end of the record for a reader who has seen the number `after`. `epoch`: the last restore that the reader knows
+     * of; 0 if it may have missed any.
      */
     async extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent> {
       const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...clampPlace(place) }));
@@ -60,8 +63,8 @@ export function eventStore(pool: pg.Pool) {
       return { ...end, begin_again_after: beginning?.after ?? null };
     },
     /**
-     * What a stream has to know before it begins; undefined: there is no such workflow. `extent` is null if the reader has to begin
-     * again, so that the record has to be asked from where.
+     * Returns the facts that a stream needs before it begins; undefined if there is no such workflow. `extent` is null if the
+     * reader has to begin again, so that the record has to be asked from which number.
      */
     async watched(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
       const extent_row = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...clampPlace(place) }));
@@ -69,7 +72,7 @@ export function eventStore(pool: pg.Pool) {
       const { owner, has_task, void_from, ...end } = extent_row;
       return { owner, has_task, extent: void_from === null ? { ...end, begin_again_after: null } : null };
     },
-    /** The number before the first event of the workflow's current or last run. */
+    /** Returns the number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {
       return (await row<{ after: number }>(pool, sql.firstEventOfLastTask({ workflow_id })))?.after ?? 0;
     },

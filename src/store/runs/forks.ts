@@ -13,27 +13,27 @@ import type { OpenCall } from './tool-ledger.ts';
 
 /** What a forked task starts with. */
 export interface Seed {
-  /** The run it is forked from. */
+  /** The run that the task is forked from. */
   task_id: string;
   step: number;
   effects: ForkEffects;
-  /** Hash of the source's definition; null if the fork has a changed one. */
+  /** The hash of the source's definition; null if the fork has a changed one. */
   definition_hash: string | null;
-  /** Names of the fields that differ from the source. */
+  /** The names of the fields that differ from the source. */
   changes: string[];
-  /** Tool calls made before the step. */
+  /** The number of tool calls made before the step. */
   turns: number;
   /** False if the fork starts with a new prompt, so that nothing of the source is in it. */
   copied: boolean;
-  /** Sent to the model before the step, after everything copied. */
+  /** The message sent to the model before the step, after everything copied. */
   message: string | null;
-  /** Copied messages that get another text. */
+  /** The copied messages whose text is replaced. */
   edits: MessageEdit[];
-  /** Whether replies keep what only the source's provider understands. */
+  /** True if replies keep the data that only the source's provider understands. */
   keeps_extra: boolean;
 }
 
-/** Turns a task into a fork, in the transaction that created it. Throws `not_found` if the source was removed meanwhile. */
+/** Turns a task into a fork, in the transaction that created it. Throws `not_found` if the source was removed in the meantime. */
 export async function seed(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
   const { task_id, step, effects, turns, copied, message, edits, keeps_extra } = from;
   if (!(await row(connection, sql.holdSource({ source_id: task_id })))) throw notFound('task', task_id);
@@ -48,7 +48,7 @@ export async function seed(connection: Queryable, fork_id: string, from: Seed): 
   if (message !== null) await row(connection, sql.addForkMessage({ ...place, content: message }));
 }
 
-/** How the tool calls of an evaluation's run are answered, and the version that it runs with. */
+/** The way in which the tool calls of an evaluation's run are answered, and the version that it runs with. */
 export interface Evaluated {
   definition_hash: string;
   effects: Exclude<ForkEffects, 'live'>;
@@ -71,13 +71,13 @@ export type ForkStore = ReturnType<typeof forkStore>;
 /** Runs as sources of forks. */
 export function forkStore(pool: pg.Pool) {
   return {
-    /** Started steps, each with its calls. */
+    /** Lists the started steps, each with its calls. */
     steps: (task_id: string) => rows<{ step: number; calls: PlannedCall[] }>(pool, sql.stepsOfSource({ source_id: task_id })),
-    /** The messages that a fork at the step copies. */
+    /** Lists the messages that a fork at the step copies. */
     messages: (task_id: string, step: number) => rows<CopiedMessage>(pool, sql.messagesBefore({ source_id: task_id, step })),
-    /** What the changes of a fork refer to, as it is now. */
+    /** Returns the current state of the parts that a fork's changes refer to. */
     parts: (selection: Parameters<typeof pinForkParts>[1]) => pinForkParts(pool, selection),
-    /** The recorded results that may answer a fork's call, and the calls that may have used them before. */
+    /** Returns the recorded results that may answer a fork's call, and the calls that may have used them before. */
     async recordsFor({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
       const { task_id: source_id, step: from_step } = fork;
       const [recorded, earlier] = await Promise.all([

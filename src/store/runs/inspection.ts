@@ -55,7 +55,7 @@ export function inspectionStore(prisma: PrismaClient) {
         }),
       );
     },
-    /** When the run did what. */
+    /** Returns the run's timeline. */
     async timeline(task_id: string): Promise<TimelineSpan[]> {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
       const [task, steps, calls, events] = await Promise.all([
@@ -104,7 +104,7 @@ const openQuestion = ({ status }: Pick<ToolCall, 'status'>) => (status === 'wait
 
 interface StepParts {
   copied: boolean;
-  /** Of the step before. */
+  /** The messages of the step before. */
   before: TaskMessage[];
   messages: TaskMessage[];
   calls: Omit<ToolCall, 'answers'>[];

@@ -14,12 +14,15 @@ export interface NewTask {
   prompt_parts?: PromptParts | undefined;
   /** The files that its model is given; absent: none. */
   attachments?: readonly AttachedFile[] | undefined;
-  /** What its run adds to a conversation; absent: it continues none. */
+  /** The items that its run adds to a conversation; absent: it continues none. */
   turn?: NewItems | undefined;
   definition: Definition;
-  /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
+  /**
+   * The settings of the workflow and its agent; null: unknown, as for a fork. They are kept with the version that the definition
+   * is.
+   */
   config?: VersionConfig | null;
-  /** The definition does not become a version of the workflow: the request asked for a part of it. */
+  /** True if the definition does not become a version of the workflow, because the request asked for a part of it. */
   is_trial?: boolean;
   on_busy: string;
   trigger: string;
@@ -27,8 +30,8 @@ export interface NewTask {
   due_at?: Date | undefined;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
-  /** What a fork starts with; absent for other tasks. */
+  /** The start of a fork; absent for other tasks. */
   seed?: Seed | undefined;
-  /** What a run of an evaluation starts with; absent for other tasks. */
+  /** The start of an evaluation's run; absent for other tasks. */
   evaluated?: Evaluated | undefined;
 }

@@ -22,10 +22,10 @@ export interface OpenRun extends Usage {
   owner: string;
   owner_login: string;
   prompt: string;
-  /** Null: none. */
+  /** The attached files; null: none. */
   attachments: AttachedFile[] | null;
   status: string;
-  /** A halt was requested, and the engine has the request. */
+  /** True if a halt was requested, and the engine has the request. */
   halt_requested: boolean;
   definition_hash: string;
   cursor: unknown;
@@ -34,23 +34,23 @@ export interface OpenRun extends Usage {
   /** Set if the budget of this run was changed. */
   budget: BudgetLimits | null;
   started_at: Date | null;
-  /** Since its start, by the clock that noted the start. */
+  /** The seconds since the run's start, by the clock that noted the start. */
   seconds: number | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
   caller_key_id: string | null;
-  /** Attempts of this step so far, and how many of them failed recoverably. */
+  /** The attempts of this step so far, and how many of them failed recoverably. */
   attempts: number;
   errors: number;
-  /** Whether the step's reply is in the transcript. */
+  /** True if the step's reply is in the transcript. */
   recorded: boolean;
-  /** The previous step is on record, or there is none. */
+  /** True if the previous step is on record, or there is none. */
   follows: boolean;
-  /** Calls of the previous step that have not ended. */
+  /** The calls of the previous step that have not ended. */
   unended: string[];
-  /** The definition of the run is on record. */
+  /** True if the definition of the run is on record. */
   defined: boolean;
   messages: TranscriptMessage[];
-  /** Calls of the step's recorded reply. */
+  /** The calls of the step's recorded reply. */
   calls: PlannedCall[];
 }
 
@@ -70,13 +70,13 @@ interface OpenedRun extends OpenRun, TokenColumns {
 export interface StepClaim {
   /** The number of its last event. */
   last: number;
-  /** The key of its provider, if one was to be opened; null: there is no such token. */
+  /** The key of its provider, if it was to be opened; null: there is no such token. */
   key: FoundToken | null;
 }
 
 interface OpenedStep {
   run: OpenRun | undefined;
-  /** Null: the step has not begun. */
+  /** The begun step; null: it has not begun. */
   begun: StepClaim | null;
 }
 
@@ -86,7 +86,7 @@ export interface Begin {
   denied: string[];
   messages: TranscriptMessage[];
   events: NewEvent[];
-  /** The use of the provider's key, put on record with the beginning; null: the step uses none, or opens it by itself. */
+  /** The use of the provider's key, recorded when the step begins; null: the step uses none, or opens it by itself. */
   key: TokenUseFacts | null;
 }
 
@@ -96,9 +96,9 @@ interface PlannedToolCall extends ModelCall {
   approval: boolean;
 }
 
-/** What an attempt has published of its text after its beginning: how many events, and how many bytes of text they hold. */
+/** The texts that an attempt has published after its beginning: the number of events, and the bytes of text in them. */
 export interface PublishedTexts {
-  /** The number of the event with which the attempt has begun. */
+  /** The number of the event with which the attempt began. */
   after: number;
   count: number;
   bytes: number;
@@ -109,13 +109,13 @@ export interface StepRecord {
   model: string | null;
   finish: string;
   usage: Usage;
-  /** The reply, and what was found wrong with it. */
+  /** The reply, and the faults found in it. */
   messages: TranscriptMessage[];
   calls: PlannedToolCall[];
   cursor: unknown;
   /** The final answer; undefined while the loop continues. */
   response: unknown;
-  /** What was published of the reply's text, to be compared with what is on record; null: `events` have all of it. */
+  /** The published part of the reply's text, to be compared with the record; null: `events` have all of it. */
   published: PublishedTexts | null;
   events: NewEvent[];
 }
@@ -131,7 +131,7 @@ interface HaltedStep {
   step: number;
   model: string | null;
   usage: Usage;
-  /** A part of it was not reported by the endpoint. */
+  /** True if the endpoint did not report a part of the usage. */
   estimated: boolean;
   events: NewEvent[];
 }
@@ -179,7 +179,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       return { run, begun: { last, key: toFoundToken({ sealed, key_id, login, verdict }) } };
     },
 
-    /** Starts the next attempt of a step and writes its input to the model. Null if another was faster. */
+    /** Starts the next attempt of a step and writes its input to the model. Returns null if another attempt was faster. */
     async begin(run: OpenRun, { step, turns, denied, messages, events, key }: Begin): Promise<StepClaim | null> {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
       const query = sql.beginAttempt({ ...values, seen_attempts: run.attempts, ...tokenUseParameters(key) });
@@ -195,8 +195,8 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       writeNumbered(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /**
-     * The same for a piece of its text, written together with the texts of other runs. `after` is the number of the attempt's event
-     * before it. If the database failed, send the same text again: it is written once.
+     * Emits a piece of the attempt's text, written together with the texts of other runs. `after` is the number of the attempt's
+     * event before it. If the database failed, send the same text again: it is written once.
      */
     publishText: (
       { task_id, workflow_id, attempts }: OpenRun,
@@ -204,8 +204,8 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     ) => writeText({ task_id, workflow_id, step, attempt: attempts + 1, after, event }),
 
     /**
-     * Writes the reply of a step once. False if another attempt has written it or owns the step. `text_differs`: nothing was written,
-     * because the text that was published is not on record as it was published.
+     * Writes the reply of a step once. Returns false if another attempt has written it or owns the step; `text_differs` if
+     * nothing was written, because the published text is not on record as it was published.
      */
     async record(run: OpenRun, reply: StepRecord): Promise<boolean | 'text_differs'> {
       const { step, model, finish, usage, messages, calls, cursor, response, published, events } = reply;
@@ -231,11 +231,11 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     /** Emits events of a waiting run. */
     publish: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
 
-    /** Freezes the tools found for a run. False if they were frozen before. */
+    /** Freezes the tools found for a run. Returns false if they were frozen before. */
     freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
       write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
 
-    /** Writes a summary of older messages with its cost. False if another attempt owns the step. */
+    /** Writes a summary of older messages with its cost. Returns false if another attempt owns the step. */
     compact(run: OpenRun, { step, message, usage, events }: Compaction) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage), message: JSON.stringify([message]) };
       return write(compactTranscript(values), run, events);
@@ -245,13 +245,15 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(waitForBudget(attemptParameters(run, step, events)), run, events),
 
-    /** Counts a failure of a step, and what was paid for it. False if another attempt owns the step. */
+    /** Counts a failure of a step and its cost. Returns false if another attempt owns the step. */
     noteError(run: OpenRun, { step, error, model, usage, events }: FailedStep) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
       return write(sql.noteError({ ...values, error, model }), run, events);
     },
 
-    /** Counts what an attempt has used that a halt broke off. False if another attempt owns the step, or the task has ended. */
+    /**
+     * Counts the usage of an attempt that a halt stopped. Returns false if another attempt owns the step, or the task has ended.
+     */
     noteHalted(run: OpenRun, { step, model, usage, estimated, events }: HaltedStep) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
       return write(sql.noteHalted({ ...values, model, estimated }), run, events);
@@ -271,7 +273,7 @@ const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) =>
   events: JSON.stringify(events),
 });
 
-/** Parameters of writes by the attempt that `begin` created. */
+/** Returns the parameters of writes by the attempt that `begin` created. */
 const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
   ...runParameters(run, events),
   step,

@@ -10,9 +10,9 @@ export type Publish = (workflow_id: string, task_id: string, written: { events: 
 
 interface Settlement {
   status: TerminalStatus;
-  /** Refuse to end the task before its final answer is on record. */
+  /** True to refuse to end the task before its final answer is on record. */
   needs_answer?: boolean;
-  /** Refuse to end a task that has begun. */
+  /** True to refuse to end a task that has begun. */
   only_pending?: boolean;
   error: string | null;
   error_code: string | null;
@@ -24,11 +24,11 @@ export interface Settled {
   next: string | null;
   /** The webhook delivery that the task's end created. */
   webhook: string | null;
-  /** Null if the task was deleted. */
+  /** The hash of the task's definition; null if the task was deleted. */
   definition_hash: string | null;
-  /** What this ended; null if the task had ended before. */
+  /** The task that this call ended; null if it had ended before. */
   ended: { trigger: string; seconds: number } | null;
-  /** Nothing was written: the final answer is not on record, or the task has begun. */
+  /** Set if nothing was written: the final answer is not on record, or the task has begun. */
   unanswered?: true;
 }
 

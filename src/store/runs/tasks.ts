@@ -26,10 +26,10 @@ export interface CreatedTask {
   holder: string;
 }
 
-/** Nothing was written: the owner has as many tasks that have not ended as allowed. */
+/** The result when nothing was written, because the owner has as many tasks that have not ended as allowed. */
 export const FULL = 'full';
 
-/** The seal context that ties an access token to its task. */
+/** Returns the seal context that ties an access token to its task. */
 export const callerContext = (task_id: string) => `caller-token:${task_id}`;
 
 /** A caller's access token as it is stored with a task. */
@@ -38,7 +38,7 @@ interface SealedCaller {
   caller_key_id: string | null;
 }
 
-/** What says which secrets a run may see. */
+/** The facts that decide which secrets a run may see. */
 export interface RunOfSecrets extends SealedCaller {
   owner: string;
   definition_hash: string;
@@ -61,17 +61,17 @@ export interface UnfinishedTask extends PlaceOnRecord {
   definition_hash: string;
   /** The task that holds the lane. */
   holder: string | null;
-  /** Its calls that have a decision and still wait. */
+  /** The task's calls that have a decision and still wait. */
   decided: string[];
-  /** What the record lacks; a person decides whether the run is resumed. */
+  /** The missing part of the record; a person decides whether the run is resumed. */
   record_behind: string | null;
-  /** The execution that was parked for it last. */
+  /** The execution that was last parked because of it. */
   behind_run_id: string | null;
   /** The decision, until it has been carried out. */
   continuity: ContinuityDecision | null;
-  /** Its workflow is switched off, and ends what has not begun. */
+  /** True if its workflow is switched off, which ends tasks that have not begun. */
   switched_off: boolean;
-  /** It interrupts, and a newer task of its workflow does, too. */
+  /** True if the task interrupts, and so does a newer task of its workflow. */
   superseded: boolean;
 }
 
@@ -102,8 +102,8 @@ export function taskStore({
 }) {
   return {
     /**
-     * Writes a pending task, once. Null if the workflow is inactive, deleted, or busy with `reject` as its policy; `full` if its owner
-     * has as many tasks that have not ended as `most_open`.
+     * Writes a pending task, once. Returns null if the workflow is inactive, deleted, or busy with `reject` as its policy; `full`
+     * if its owner has as many tasks that have not ended as `most_open`.
      */
     async create(task: NewTask, most_open: number | null = null): Promise<CreatedTask | typeof FULL | null> {
       const { task_id } = task;
@@ -122,21 +122,21 @@ export function taskStore({
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
-    /** Tasks of a workflow that have not ended, oldest first. */
+    /** Lists the tasks of a workflow that have not ended, oldest first. */
     async unended(workflow_id: string): Promise<string[]> {
       const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
-    /** Tasks of a workflow that have not begun, newest first. */
+    /** Lists the tasks of a workflow that have not begun, newest first. */
     queued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
-    /** Interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
+    /** Lists the interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
     superseded: (workflow_id: string) => rows<TaskInQueue>(pool, sql.supersededTasks({ workflow_id })),
-    /** Gives a free lane to the next task. Returns the one that holds it then. */
+    /** Gives a free lane to the next task. Returns the task that then holds the lane, or null. */
     takeLane: async (workflow_id: string): Promise<string | null> =>
       (await row<{ holder: string | null }>(pool, sql.takeLane({ workflow_id })))?.holder ?? null,
 
-    /** Filters these ids to the tasks that have ended. */
+    /** Returns those of the ids whose tasks have ended. */
     async ended(ids: string[]): Promise<string[]> {
       const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
@@ -150,7 +150,7 @@ export function taskStore({
       });
     },
 
-    /** Changes the budget of a run in progress. False if the task has ended. */
+    /** Changes the budget of a run in progress. Returns false if the task has ended. */
     async setBudget(task_id: string, budget: BudgetLimits | null): Promise<boolean> {
       return (await row(pool, setTaskBudget({ task_id, budget: budget && JSON.stringify(budget) }))) !== undefined;
     },
@@ -161,7 +161,7 @@ export function taskStore({
       return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
     },
 
-    /** The task that holds a workflow's lane. */
+    /** Returns the task that holds a workflow's lane. */
     async holder(workflow_id: string): Promise<string | null> {
       const workflow = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
       return workflow?.active_task_id ?? null;
@@ -180,11 +180,11 @@ export function taskStore({
       const task = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
       return (task?.todos ?? []) as unknown as TodoItem[];
     },
-    /** A task that has not ended. */
+    /** Returns a task that has not ended; undefined if there is none. */
     unfinishedOne: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
-    /** Tasks that have not ended and were not created within this time. */
+    /** Lists the tasks that have not ended and were not created within this time. */
     unfinished: (fresh: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...fresh })),
-    /** Its calls that wait for nobody's decision any more. */
+    /** Lists the task's calls that no longer wait for a decision. */
     async settledCalls(task_id: string): Promise<string[]> {
       const where = { task_id, NOT: [{ status: 'planned' }, { status: { startsWith: 'waiting' } }] };
       return (await prisma.toolCall.findMany({ where, select: { call_id: true } })).map(({ call_id }) => call_id);
@@ -196,9 +196,9 @@ export function taskStore({
     async settleLanes(): Promise<void> {
       await row(pool, sql.settleLanes());
     },
-    /** What is needed to open the secrets that a task's run may see; undefined if there is no such task. */
+    /** Returns the facts for opening the secrets that a task's run may see; undefined if there is no such task. */
     secretsOf: (task_id: string) => row<RunOfSecrets>(pool, sql.secretsOfTask({ task_id })),
-    /** The same without the access token of its caller. */
+    /** Returns the same facts without the access token of the task's caller. */
     ownerOf: (task_id: string) => row<Omit<RunOfSecrets, keyof SealedCaller>>(pool, sql.ownerOfTask({ task_id })),
     /** Opens the access token of a task's caller; null if the task has ended or had none. */
     callerToken({ task_id, caller_token, caller_key_id }: { task_id: string } & SealedCaller) {

@@ -27,15 +27,15 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   arguments: string;
   effect: ToolEffect;
   errors: number;
-  /** The call is on record. If it is not, only the fields of its task are set. */
+  /** True if the call is on record. If it is not, only the fields of its task are set. */
   known: boolean;
-  /** The definition of the run is on record. */
+  /** True if the definition of the run is on record. */
   defined: boolean;
   turns: number;
   task_status: string;
   halt_requested: boolean;
   toolset: unknown;
-  /** Where the run was forked from; null if it is not a fork. */
+  /** The origin of a forked run; null if it is not a fork. */
   fork: ForkOrigin | null;
 }
 
@@ -47,14 +47,14 @@ interface StartedCall extends OpenCall {
 
 interface OpenedCall {
   call: OpenCall | undefined;
-  /** This attempt executes the call. */
+  /** True if this attempt executes the call. */
   started: boolean;
 }
 
 export interface CallEnd {
   content: string;
   failed: boolean;
-  /** `result` of a tool that ran, `denial` of one that did not. */
+  /** The kind of message: `result` of a tool that ran, `denial` of one that did not. */
   kind: 'result' | 'denial';
   stdout: string | null;
   stderr: string | null;
@@ -72,11 +72,11 @@ interface DecisionMade {
   events: NewEvent[];
 }
 
-/** What a call in progress has asked. */
+/** The question of a call in progress. */
 interface AskedOfPerson {
   status: CallStatus;
   attempts: number;
-  /** Null if it has been answered, or none was asked. */
+  /** The open question; null if it has been answered, or none was asked. */
   question: OpenQuestion | null;
   answers: GivenAnswer[];
 }
@@ -87,7 +87,7 @@ export interface ClientCall {
   name: string;
   arguments: string;
   status: CallStatus;
-  /** It has been answered, and the run has not taken the answer yet. */
+  /** True if the call has been answered, and the run has not taken the answer yet. */
   answered: boolean;
 }
 
@@ -101,10 +101,10 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
   }
 
   return {
-    /** A call as its task has it on record; undefined if there is no such task. */
+    /** Returns a call as its task has it on record; undefined if there is no such task. */
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
 
-    /** The same, and starts the call in the same statement if it is to be run without asking anyone. */
+    /** Returns the call, and starts it in the same statement if it is to be run without asking anyone. */
     async openAndStart(task_id: string, call_id: string, at: string): Promise<OpenedCall> {
       const call_row = await row<StartedCall>(pool, sql.openAndStart({ task_id, call_id, at }));
       if (!call_row) return { call: undefined, started: false };
@@ -114,13 +114,13 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
       return { call: toStartedCall(call), started: true };
     },
 
-    /** Marks a call as started and returns its current state. Null if another attempt changed it in the meantime. */
+    /** Marks a call as started and returns its current state. Returns null if another attempt changed it in the meantime. */
     async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
       const started = await write(sql.startCall(toSeenParameters(call, events)), call, events);
       return started ? toStartedCall(call) : null;
     },
 
-    /** Writes a call's result, once, with its ledger entry. False if the call has changed since it was read. */
+    /** Writes a call's result, once, with its ledger entry. Returns false if the call has changed since it was read. */
     end(call: OpenCall, { events, extra: more, todos, ...outcome }: CallEnd) {
       const { step, position } = call;
       const values = { ...toSeenParameters(call, events), step, position, ...outcome, extra: more && JSON.stringify(more) };
@@ -128,7 +128,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
       return write(query, call, events);
     },
 
-    /** Writes, once, the answer to a call that is not executed. False if the call has changed since it was read. */
+    /** Writes, once, the answer to a call that is not executed. Returns false if the call has changed since it was read. */
     answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) {
       const { step, position } = call;
       return write(
@@ -142,15 +142,18 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     park: (call: OpenCall, { status, events }: { status: WaitingCall; events: NewEvent[] }) =>
       write(sql.parkCall({ ...toSeenParameters(call, events), status }), call, events),
 
-    /** Puts a question of a call in progress to a person; the run waits. False if another attempt has taken over, or the task has ended. */
+    /**
+     * Puts a question of a call in progress to a person; the run waits. Returns false if another attempt has taken over, or the
+     * task has ended.
+     */
     ask: (call: OpenCall, { question, events }: { question: OpenQuestion; events: NewEvent[] }) =>
       write(sql.askQuestion({ ...toAttemptParameters(call, events), question: JSON.stringify(question) }), call, events),
 
-    /** The question of a call and its answers; undefined if there is no such call. */
+    /** Returns the question of a call and its answers; undefined if there is no such call. */
     question: ({ task_id, call_id }: Pick<CallPlace, 'task_id' | 'call_id'>) =>
       row<AskedOfPerson>(pool, sql.readQuestion({ task_id, call_id })),
 
-    /** Writes a person's answer. False if the call does not wait for an answer to this question. */
+    /** Writes a person's answer. Returns false if the call does not wait for an answer to this question. */
     answerQuestion: (
       call: CallPlace,
       { answer, by: answered_by, events }: { answer: GivenAnswer; by: string; events: NewEvent[] },
@@ -166,7 +169,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
         events,
       ),
 
-    /** Lets a call continue that has its answer (`answered`), or needs none any more. False if that is not so. */
+    /** Continues a call that has its answer (`answered`), or no longer needs one. Returns false if neither is the case. */
     closeQuestion: (call: OpenCall, { answered, events }: { answered: boolean; events: NewEvent[] }) =>
       write(sql.closeQuestion({ ...toAttemptParameters(call, events), answered }), call, events),
 
@@ -174,8 +177,8 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(toRunParameters(call, events)), call, events),
 
     /**
-     * Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run. `held`: the
-     * installation lacked something, which is no error of the source.
+     * Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run.
+     * `held`: the installation lacked something, which does not count as an error of the source.
      */
     release: (call: OpenCall, { reached, held = false, events }: ReleasedCall) =>
       write(sql.releaseCall({ ...toSeenParameters(call, events), reached, counted: held ? 0 : 1 }), call, events),
@@ -183,10 +186,12 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     /** Emits events of a call in progress. */
     publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(toCallParameters(call, events)), call, events),
 
-    /** The calls of a run's last step that have one of the names. */
+    /** Lists the calls of a run's last step that have one of the names. */
     lastCalls: (task_id: string, names: string[]) => rows<ClientCall>(pool, sql.lastCalls({ task_id, names })),
 
-    /** Writes a decision. False if the call does not wait for one of this kind, already has one, or is at another attempt. */
+    /**
+     * Writes a decision. Returns false if the call does not wait for one of this kind, already has one, or is at another attempt.
+     */
     decide(call: CallPlace, { decision, by: decided_by, attempts = null, events }: DecisionMade): Promise<boolean> {
       const waits = WAITS_FOR[decision.decision];
       const values = { waits, decision: JSON.stringify(decision), decided_by, attempts };
@@ -201,7 +206,7 @@ interface ReleasedCall {
   events: NewEvent[];
 }
 
-/** What a call that takes a decision waits for. The result of a client's call can be decided by a person as well. */
+/** The waiting statuses to which each decision applies. The result of a client's call can be decided by a person as well. */
 const WAITS_FOR: Record<CallDecision['decision'], WaitingCall[]> = {
   approve: ['waiting_approval'],
   deny: ['waiting_approval'],

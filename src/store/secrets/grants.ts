@@ -7,7 +7,7 @@ import type { GrantKeys } from './grant-keys.ts';
 import { fingerprintTokens, renewGrants } from './granting.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** What a token's owner sees: where it may be sent, and which resources ask for it. */
+/** A grant as a token's owner sees it: where the token may be sent, and which resource asks for it. */
 interface GrantOfToken {
   id: string | null;
   /** `granted`; `asked`: the resource names it without a grant; `outdated`: granted, but the resource has changed since. */
@@ -33,7 +33,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
   const renew = async (principal: string, holder: Holder, wanted: readonly Asked[]): Promise<void> =>
     renewGrants(prisma, { principal, holder, wanted: await fingerprintTokens(fingerprints, wanted) });
 
-  /** The grants of a token and the resources that ask for it, limited to those its owner can see. */
+  /** Lists the grants of a token and the resources that ask for it, limited to those its owner can see. */
   async function ofToken({ name, created_by }: TokenOfOwner): Promise<GrantOfToken[]> {
     const given = await prisma.secretGrant.findMany({
       where: { token_name: name, granted_by: created_by, superseded_at: null },
@@ -81,7 +81,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
   return {
     renew,
     ofToken,
-    /** Grants exactly the destination that the owner has seen; 409 when the resource has changed since. */
+    /** Grants exactly the destination that the owner has seen; fails with 409 if the resource has changed since. */
     async give(token: TokenOfOwner, { kind, id, destination }: Holder & { destination: string }): Promise<GrantOfToken> {
       const isRequested = (one: GrantOfToken) =>
         one.resource_type === kind && one.resource_id === id && one.destination === destination && one.status !== 'outdated';
@@ -105,7 +105,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
       });
       return { ...grant, id: new_grant.id, status: 'granted', granted_at: new_grant.created_at.toISOString() };
     },
-    /** Revokes a grant, also for runs in progress. False if the token has no such grant. */
+    /** Revokes a grant, also for runs in progress. Returns false if the token has no such grant. */
     async revoke({ name, created_by }: TokenOfOwner, id: string): Promise<boolean> {
       const { count } = await prisma.secretGrant.deleteMany({ where: { id, token_name: name, granted_by: created_by } });
       return count > 0;
@@ -120,7 +120,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
       }
       await fingerprints.noteExistingGranted();
     },
-    /** Stored tokens that resources name without a grant, as sentences. */
+    /** Lists the stored tokens that resources name without a grant, as sentences. */
     async ungranted(): Promise<string[]> {
       const owners = new Map((await prisma.storedToken.findMany()).map(({ name, created_by }) => [name, created_by]));
       const given = await prisma.secretGrant.findMany({ where: { superseded_at: null } });

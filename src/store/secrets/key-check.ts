@@ -8,7 +8,7 @@ interface Sample extends Sealed {
   context: string;
 }
 
-/** Whether the database holds anything that only its key opens. */
+/** Returns true if the database holds anything that only its key opens. */
 export const holdsSealedData = async (pool: Queryable): Promise<boolean> => (await rows(pool, sql.sealedSamples())).length > 0;
 
 /** Throws a sentence unless the ring opens what the database holds sealed; `source` names where the keys come from. */
@@ -16,13 +16,13 @@ export async function requireKeys(pool: Queryable, keys: KeyRing, source: string
   for (const sample of await rows<Sample>(pool, sql.sealedSamples())) requireKey(keys, sample, source);
 }
 
-/** From now on every ring must hold the active key, until everything is sealed with another. */
+/** Records that every ring must hold the active key from now on, until everything is sealed with another. */
 export async function noteActiveKey(pool: Queryable, keys: KeyRing): Promise<void> {
   const { sealed, key_id } = keys.seal(CONTEXT, CONTEXT);
   await rows(pool, sql.noteKeyCheck({ key_id, sealed: Buffer.from(sealed) }));
 }
 
-/** Everything is sealed with the active key: rings need no other from now on. */
+/** Records that everything is sealed with the active key, so that rings need no other from now on. */
 export async function forgetOtherKeys(pool: Queryable, { active_key_id }: KeyRing): Promise<void> {
   await rows(pool, sql.forgetKeyChecks({ key_id: active_key_id }));
 }

@@ -7,16 +7,16 @@ export interface Sealed {
 
 /** Keys by id: the first one seals, all of them open. */
 export interface KeyRing {
-  /** AES-256-GCM. Opening needs the same `context`, so a sealed value cannot be moved to another place. */
+  /** Seals with AES-256-GCM. Opening needs the same `context`, so a sealed value cannot be moved to another place. */
   seal(text: string, context: string): Sealed;
   open(sealed: Sealed, context: string): string;
-  /** The same for a value that may not be secret; the caller calls `hear` with those that are. */
+  /** Opens a value that may not be secret; the caller calls `recordSecret` with those that are. */
   openQuietly(sealed: Sealed, context: string): string;
   /** Called with every opened secret, so that it can be redacted from whatever its target returns. */
   recordSecret(value: string): void;
-  /** Whether it has the key with this id. */
+  /** True if it has the key with this id. */
   holds(key_id: string): boolean;
-  /** Distinguishes values without revealing them: 12 hex digits of a keyed hash. */
+  /** Returns 12 hex digits of a keyed hash, which distinguish values without revealing them. */
   fingerprint(text: string): string;
   readonly active_key_id: string;
 }
@@ -25,7 +25,10 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FINGERPRINT_DIGITS = 12;
 
-/** `keys` as in ENCRYPTION_KEYS: `id:base64` of 32 bytes each, comma separated, the active one first. */
+/**
+ * Creates a key ring. `keys` is in the format of ENCRYPTION_KEYS: `id:base64` of 32 bytes each, comma separated, the active one
+ * first.
+ */
 export function keyRing(keys: string, recordSecret: (value: string) => void = () => {}): KeyRing {
   const ring = new Map(keys.split(',').map((entry) => parseKey(entry.trim())));
   const active_key_id = ring.keys().next().value as string;

@@ -21,7 +21,7 @@ export interface McpAttemptSecrets extends Omit<McpSignInSecrets, 'tokens'> {
   verifier: string;
 }
 
-/** Whose sign-in at which server. */
+/** The person and the server of a sign-in. */
 interface McpSignInPlace {
   server_id: string;
   principal: string;
@@ -29,7 +29,7 @@ interface McpSignInPlace {
 
 interface NewAttempt extends McpSignInPlace {
   state: string;
-  /** The access token of the request that begins it. The same one has to end it. */
+  /** The access token of the request that begins the attempt. The same one has to end it. */
   session: string;
   secrets: McpAttemptSecrets;
   expires_at: Date;
@@ -42,7 +42,7 @@ interface AttemptRow extends McpSignInPlace, Sealed {
 
 export type McpSignInStore = ReturnType<typeof mcpSignInStore>;
 
-/** How long a process may take to renew tokens: to ask for them, and to write them through an outage. */
+/** The time that a process may take to renew tokens: to ask for them, and to write them through an outage. */
 const LEASE_SECONDS = 60;
 const WRITTEN_WITHIN_MS = 40_000;
 const PAUSE_MS = 500;
@@ -55,11 +55,14 @@ const hashText = (text: string) => new Uint8Array(createHash('sha256').update(te
 const LONGEST_SECONDS = 10 * 365 * 86_400;
 const toLifetimeMs = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
 
-/** When the access token expires; null: the server did not say. */
+/** Returns when the access token expires; null if the server did not report it. */
 const toExpiry = ({ expires_in }: OAuthTokens) =>
   expires_in === undefined ? null : new Date(Date.now() + toLifetimeMs(expires_in));
 
-/** Tries again through an outage: the server has taken the refresh token, and what it gave for it is nowhere else. */
+/**
+ * Writes, and tries again through an outage: the server has taken the refresh token, and the new tokens exist nowhere else.
+ * Returns true if a row was written.
+ */
 async function writeThroughOutage(pool: Queryable, query: Parameters<typeof row>[1]): Promise<boolean> {
   const until = performance.now() + WRITTEN_WITHIN_MS;
   for (;;) {
@@ -90,7 +93,7 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
     };
   };
   return {
-    /** The sign-ins of a person, without their secrets. */
+    /** Lists the sign-ins of a person, without their secrets. */
     of: (principal: string, server_ids: string[]) =>
       table.findMany({
         where: { principal, server_id: { in: server_ids } },
@@ -100,7 +103,7 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
       const sign_in = await table.findUnique({ where: { server_id_principal: toKey(place) } });
       return sign_in && { ...openSecrets(place, sign_in as Sealed), expires_at: sign_in.expires_at };
     },
-    /** Opens what runs of a person may send to these servers, so that it is redacted. */
+    /** Opens the secrets that runs of a person may send to these servers, so that they are redacted. */
     async openForRedaction(principal: string, server_ids: string[]): Promise<void> {
       if (server_ids.length === 0) return;
       const sign_ins = await table.findMany({ where: { principal, server_id: { in: server_ids } } });
@@ -118,7 +121,7 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
       await table.deleteMany({ where: { server_id } });
       await prisma.mcpSignInAttempt.deleteMany({ where: { server_id } });
     },
-    /** Null: another process is renewing the sign-in, or there is none. */
+    /** Leases a sign-in for renewal. Returns null if another process is renewing it, or there is none. */
     async lease(place: McpSignInPlace) {
       const lease = randomUUID();
       const leased = { ...toKey(place), lease };
@@ -126,7 +129,7 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
       if (!sign_in) return null;
       return {
         secrets: openSecrets(place, sign_in),
-        /** Whether it was still the person's sign-in. */
+        /** Writes the renewed secrets. Returns true if it was still the person's sign-in. */
         async renew(secrets: McpSignInSecrets): Promise<boolean> {
           const { sealed, ...values } = sealSecrets(place, secrets);
           const query = sql.renewMcpSignIn({ ...leased, ...values, sealed: Buffer.from(sealed) });
@@ -142,8 +145,8 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
       await prisma.mcpSignInAttempt.create({ data: { ...attempt, ...sealed, hash, session_hash: hashText(session) } });
     },
     /**
-     * The attempt that has the state, which it loses by this. Null: there is none, it is too old, or another person or session began
-     * it.
+     * Takes the attempt that has the state, so that nobody can take it again. Returns null if there is none, it is too old, or
+     * another person or session began it.
      */
     async take(state: string, by: { principal: string; session: string }) {
       const hash = hashText(state);

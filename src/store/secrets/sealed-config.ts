@@ -23,7 +23,10 @@ export function configSealer(keys: KeyRing, context: string) {
       : text;
   };
   return {
-    /** The stored form. A mask that a client sends back keeps the value stored in `before`; without `before` it is dropped. */
+    /**
+     * Returns the stored form. A mask that a client sends back keeps the value stored in `before`; without `before` it is
+     * dropped.
+     */
     seal(config: unknown, before: unknown = {}): Record<string, unknown> {
       const stored_texts = new Map<string, string>();
       mapTexts(before, (text, { path }) => stored_texts.set(path, text));
@@ -33,22 +36,22 @@ export function configSealer(keys: KeyRing, context: string) {
       });
       return sealed as Record<string, unknown>;
     },
-    /** The masked form for readers. */
+    /** Returns the masked form for readers. */
     mask: (config: unknown) => mapTexts(config, (text) => (SEAL.test(text) ? MASK : text)) as Record<string, unknown>,
-    /** Paths of the masks. */
+    /** Lists the paths of the masks. */
     masked(config: unknown): string[] {
       const paths: string[] = [];
       mapTexts(config, (text, { path }) => (text === MASK ? paths.push(path) : text));
       return paths;
     },
-    /** The opened form for connecting; stored tokens are not filled in yet. */
+    /** Returns the opened form for connecting; stored tokens are not filled in yet. */
     open: (config: unknown) =>
       mapTexts(config, (text, { path }) => {
         const opened = unseal(text);
         if (opened !== text && isSecret(opened, path)) keys.recordSecret(opened);
         return opened;
       }) as Record<string, unknown>,
-    /** Sealed again with the active key; null if everything already was. */
+    /** Seals the configuration again with the active key; null if everything already was. */
     renew(config: unknown): Record<string, unknown> | null {
       let stale = false;
       const renewed = mapTexts(config, (text) => {

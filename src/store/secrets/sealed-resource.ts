@@ -19,7 +19,7 @@ interface SealedFacts<R> {
   noun: string;
   keys: KeyRing;
   context: string;
-  /** The parts of an opened resource that decide where its secrets are sent. */
+  /** Returns the parts of an opened resource that decide where its secrets are sent. */
   getAddress(record: R): unknown;
 }
 
@@ -31,7 +31,10 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
   const openRow = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
   const json = (config: unknown) => config as Prisma.InputJsonObject;
 
-  /** A secret sealed for one address is never sent to another, and is cleared when another user changes the configuration. */
+  /**
+   * Seals a change. A secret sealed for one address is never sent to another, and is cleared when another user changes the
+   * configuration.
+   */
   function sealChange(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
     const sent = values.connection_config ?? sealer.mask(before.connection_config);
     const merged = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
@@ -69,17 +72,19 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
   return {
     ...sealed,
     sealer,
-    /** With its secrets opened, for connecting; stored tokens are not filled in yet. */
+    /**
+     * Returns the resource with its secrets opened, for connecting; stored tokens are not filled in yet. Null if there is none.
+     */
     async opened(id: string): Promise<R | null> {
       const record = await table.find(id);
       return record && openRow(record);
     },
-    /** Paths of the sealed values that a change would clear. */
+    /** Lists the paths of the sealed values that a change would clear. */
     async clears(id: string, values: Partial<R>, by: string): Promise<string[]> {
       const before = await table.find(id);
       return before ? sealChange(values, before, by).cleared : [];
     },
-    /** The matching ones, with their secrets opened. */
+    /** Lists the matching resources with their secrets opened. */
     async listOpened(where: object): Promise<R[]> {
       const records = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
       return records.map(openRow);

@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts';
 
-/** What a use of a stored token is put on record with. All of them null: none is used. */
+/** The facts that are recorded about a use of a stored token. All of them null: none is used. */
 export const TOKEN_USE = [
   'use_id',
   'token_name',
@@ -29,7 +29,7 @@ export const buildTokenUse = (rows: string) => `used AS (
       SELECT :use_id, :token_name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
         coalesce((SELECT verdict = 'granted' FROM token), false) ${rows})`;
 
-/** A step of a run uses its provider's key by the statement that begins it (statements/runs.ts). */
+/** A step of a run uses its provider's key by the statement that begins it (src/store/runs/runs.sql.ts). */
 export const openToken = statement(
   'open_token',
   [...TOKEN_USE, 'task_id'],

@@ -24,11 +24,11 @@ interface TokenValues {
 
 interface TokenRequest {
   name: string;
-  /** The principal it is used for. */
+  /** The principal that the token is used for. */
   principal: string;
   /** The current destination of the value. */
   destination: Destination;
-  /** The run that uses it. */
+  /** The run that uses the token. */
   task_id?: string | undefined;
 }
 
@@ -38,21 +38,21 @@ const context = (name: string) => `stored-token:${name}`;
 
 /** A token as it was found, still sealed, and whether it may be sent. */
 export interface FoundToken extends Sealed {
-  /** Of its owner. */
+  /** The login of its owner. */
   login: string | null;
   verdict: 'granted' | 'not_granted' | 'foreign';
 }
 
-/** The columns of a token in a statement that may look for none. */
+/** The columns of a token, in a statement that may look for none. */
 export type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
 export const toFoundToken = (columns: TokenColumns): FoundToken | null =>
   columns.verdict === null ? null : (columns as FoundToken);
 
-/** What is put on record about a use of a token. */
+/** The recorded facts of a use of a token. */
 export type TokenUseFacts = Record<Exclude<(typeof sql.TOKEN_USE)[number], 'use_id'>, string | null>;
 
 const NO_USE = Object.fromEntries(sql.TOKEN_USE.map((name) => [name, null])) as TokenUseFacts & { use_id: null };
-/** The parameters of a statement that puts a use on record; null: none. */
+/** Returns the parameters of a statement that records a use; null: there is none. */
 export const tokenUseParameters = (use: TokenUseFacts | null) => (use ? { ...use, use_id: uuid() } : NO_USE);
 
 function missing({ name, destination: { kind, name: resource } }: TokenRequest): AppError {
@@ -98,7 +98,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     };
   }
 
-  /** The only place where a stored token is opened to be sent. Throws if it may not be sent. */
+  /** Opens a stored token to be sent. No other place does this. Throws if it may not be sent. */
   function openToken(request: TokenRequest, token: FoundToken | null): string {
     if (!token) throw missing(request);
     if (token.verdict !== 'granted') throw tokenRefusal(request, token);
@@ -106,14 +106,14 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   }
 
   return {
-    /** The viewer's tokens, or everyone's. */
+    /** Lists the viewer's tokens, or everyone's. */
     async list(filter: RowFilter, viewer: string, { all = false } = {}) {
       const page = await table.list(filter, all ? {} : { created_by: viewer });
       const names = page.items.map(({ name }) => name);
       const users = await listTokenHolders(prisma, names, viewer);
       return { ...page, items: page.items.map((token) => ({ ...token, used_by: users.get(token.name) ?? [] })) };
     },
-    /** `used_by` lists what the viewer may see; without a viewer, what the owner may see. */
+    /** Finds a token. `used_by` lists what the viewer may see; without a viewer, what the owner may see. */
     async find(id: string, viewer?: string) {
       const token = await table.find(id);
       return token && { ...token, used_by: (await listTokenHolders(prisma, [token.name], viewer)).get(token.name) ?? [] };
@@ -126,15 +126,15 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       return { ...token, used_by: (await listTokenHolders(prisma, [name])).get(name) ?? [] };
     },
     remove: (id: string) => table.remove(id),
-    /** What refers to it, limited to what the viewer may see. */
+    /** Lists what refers to a token, limited to what the viewer may see. */
     listHolders: async (name: string, viewer: string) => (await listTokenHolders(prisma, [name], viewer)).get(name) ?? [],
-    /** Names of a principal's tokens. */
+    /** Lists the names of a principal's tokens. */
     async listNames(principal: string): Promise<string[]> {
       const where = { created_by: principal };
       const tokens = await prisma.storedToken.findMany({ where, select: { name: true }, orderBy: { name: 'asc' } });
       return tokens.map(({ name }) => name);
     },
-    /** Names that a principal's runs may use if granted. */
+    /** Lists the names that a principal's runs may use if granted. */
     async listUsableNames(principal: string): Promise<string[]> {
       const where = { OR: [{ created_by: principal }, { shared: true }] };
       return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
@@ -144,10 +144,10 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       const query = sql.openToken({ ...tokenUseParameters(await factsOfUse(request)), task_id: request.task_id ?? null });
       return openToken(request, (await row<FoundToken>(pool, query)) ?? null);
     },
-    /** The use of a token that another statement puts on record. What it finds is to be `opened`. */
+    /** Returns the facts of a use that another statement records. The token that it finds has to be `opened`. */
     factsOfUse,
     opened: openToken,
-    /** Uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
+    /** Lists uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
       const page = await listPage(prisma.tokenUse, { where, paging, shown: wireUse });
@@ -178,8 +178,9 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
 }
 
 /**
- * The resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the token
- * owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its deletion.
+ * Lists the resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the
+ * token owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its
+ * deletion.
  */
 async function listTokenHolders(
   prisma: PrismaClient,

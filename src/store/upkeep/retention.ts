@@ -16,7 +16,7 @@ export interface SweepPlace {
 /** One batch of a sweep. */
 interface Swept {
   removed: number;
-  /** Null: nothing more to look at, or another process is at it. */
+  /** The place of the next batch; null: nothing is left, or another process is removing. */
   next: SweepPlace | null;
 }
 
@@ -45,13 +45,16 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       return turn?.taken ? work(on) : NOTHING;
     });
   return {
-    /** By the clock that the ends of tasks were written with: a worker with a wrong one must not remove what is young. */
+    /**
+     * Returns the time of the clock that the ends of tasks were written with: a worker with a wrong clock must not remove recent
+     * records.
+     */
     now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))?.now ?? new Date(0),
     /** Moves the time up to which ages are counted: to `now`, but by a day at most, so that a wrong clock is noticed before it removes much. */
     async advanceAgingClock(): Promise<Date> {
       return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))?.at ?? new Date(0);
     },
-    /** That time, and the time of the database; null before it was first moved. */
+    /** Returns the time up to which ages are counted, and that of the database; null before it was first moved. */
     async agingClock(): Promise<{ at: Date; now: Date } | null> {
       return (await row<{ at: Date; now: Date }>(pool, sql.readAgingClock())) ?? null;
     },
@@ -62,7 +65,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         return NOTHING;
       });
     },
-    /** What is removed in every installation, whatever the operator wants to keep. */
+    /** Returns the sweeps that run in every installation, whatever the operator wants to keep. */
     transient: (now: Date): Record<string, Sweep> => ({
       deltas: () => taking((on) => deltas(on, deltasBefore(now))),
       delta_partitions: () => taking((on) => partition(on, 'events_deltas', deltasBefore(now))),
@@ -82,7 +85,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
           return oneBatch(await row<Counted>(on, audit.removeAudit({ before })));
         }),
     }),
-    /** What ended before a time. */
+    /** Returns the sweeps of records that ended before a time. */
     ended: (before: Date): Record<string, Sweep> => {
       const before_id = toFirstUuid(before.getTime());
       const from = ({ at, id }: SweepPlace) => ({ before, after_at: at, after_id: id });

@@ -6,12 +6,12 @@ import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 
 export interface AdmissionPorts {
   runs: Pick<RunStore, 'publish'>;
-  /** Reserves a request in the provider's rate. Returns 0, or the milliseconds to wait before asking again. */
+  /** Reserves a request within the provider's rate limit. Returns 0, or the milliseconds to wait before asking again. */
   admit(provider: Definition['provider']): Promise<number>;
   now(): string;
 }
 
-/** If the provider's rate is used up, the engine does the waiting, so no worker slot is held. This is not an error. */
+/** Throws if the provider's rate is used up: the engine then waits, so no worker slot is held. This is not an error. */
 export async function requireAdmission(
   ports: AdmissionPorts,
   run: OpenRun,

@@ -11,7 +11,10 @@ export interface AnswerPorts {
   now(): string;
 }
 
-/** Answers a call of a fork from the record of its source, or refuses it, depending on the fork's `effects`. False: execute the call. */
+/**
+ * Answers a call of a fork from its source's record, or refuses it, depending on the fork's `effects`. Returns false if the call
+ * must be executed.
+ */
 export async function answerFromRecord(ports: AnswerPorts, call: OpenCall): Promise<boolean> {
   const { fork, call_id, name, task_id } = call;
   if (!fork || fork.effects === 'live' || call.attempts > 0 || decideMove(call) === 'nothing') return false;

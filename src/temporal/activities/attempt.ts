@@ -3,19 +3,22 @@ import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activ
 import { asLack, findOutage } from '../../domain/outages.ts';
 import { HALTED, TASK_ENDED } from '../names.ts';
 
-/** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
+/** The heartbeat interval, well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
 const BEAT_MS = 2_000;
 
 /** Reports which tasks to stop, sooner than the next heartbeat would. */
 export interface Halts {
-  /** The signal aborts when the task is halted; `end` forgets it. */
+  /** Returns a signal that aborts when the task is halted; `end` stops watching. */
   watch(task_id: string): { signal: AbortSignal; end(): void };
 }
 
-/** The failure of an attempt at a run that is being halted. */
+/** Creates the failure of an attempt at a run that is being halted. */
 export const haltFailure = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 
-/** The failure of an attempt at a run whose task has ended (`status`) or was deleted, as after a reset in Temporal. */
+/**
+ * Creates the failure of an attempt at a run whose task has ended (`status`) or was deleted, for example after a reset in
+ * Temporal.
+ */
 export const taskEnded = (task_id: string, status: string | undefined) =>
   ApplicationFailure.nonRetryable(
     status === undefined
@@ -24,20 +27,23 @@ export const taskEnded = (task_id: string, status: string | undefined) =>
     TASK_ENDED,
   );
 
-/** Whether the abort came from a person's halt, not from a worker that shuts down or was considered lost. */
+/** True if a person's halt caused the abort, rather than a worker that shuts down or was considered lost. */
 export function isHalt(reason: unknown): boolean {
   return reason instanceof CancelledFailure
     ? reason.message === 'CANCELLED'
     : reason instanceof ApplicationFailure && reason.type === HALTED;
 }
 
-/** What the attempts of an activity have reported to the engine, which knows it also if the database does not. */
+/** The reports of an activity's attempts to the engine, which keeps them even if the database does not. */
 export interface Noted {
-  /** The report of this attempt or, until it makes one, of an earlier one. */
+  /** The report of this attempt or, until it makes one, of an earlier attempt; null: none. */
   last: string | null;
 }
 
-/** Runs an activity's work under heartbeats. The signal given to it aborts on a halt, on a worker's shutdown and when the attempt is stale. */
+/**
+ * Runs an activity's work under heartbeats. The signal given to the work aborts on a halt, on a worker's shutdown and when the
+ * attempt is stale.
+ */
 export async function runAttempt<T>(
   halts: Halts,
   task_id: string,
@@ -65,7 +71,7 @@ export async function runAttempt<T>(
   }
 }
 
-/** Runs an activity's work under heartbeats, nothing else. */
+/** Runs an activity's work under heartbeats only, without halts. */
 export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), BEAT_MS);
@@ -76,10 +82,13 @@ export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** How many attempts may fail with an unexpected error. */
+/** The number of attempts that may fail with an unexpected error. */
 const UNFORESEEN = 5;
 
-/** Retries an unexpected error only a few times, but waits as long as the installation lacks its database, engine or room. */
+/**
+ * Retries an unexpected error only a few times, but retries indefinitely while the database, the engine or disk space is
+ * unavailable.
+ */
 function limitRetries(error: unknown, attempts: number): unknown {
   if (error instanceof ApplicationFailure || attempts < UNFORESEEN || findOutage(error)) return asLack(error);
   return ApplicationFailure.create({
@@ -90,13 +99,13 @@ function limitRetries(error: unknown, attempts: number): unknown {
   });
 }
 
-/** The failure of an attempt that was considered lost: a later attempt does its work. */
+/** Creates the failure of an attempt that was considered lost: a later attempt does its work. */
 export const staleAttempt = () => ApplicationFailure.retryable('Another attempt has taken over', 'stale_attempt');
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Retries during an outage, so that the answer of a model or tool is not lost. */
+/** Retries a write during an outage, so that the answer of a model or tool is not lost. */
 export async function retryWhileDown<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
@@ -108,7 +117,7 @@ export async function retryWhileDown<T>(write: () => Promise<T>, signal: AbortSi
   }
 }
 
-/** Halts by task, fed from the bus. */
+/** Keeps the halts of tasks, which arrive from the bus. */
 export function haltRegistry(): Halts & { halt(task_id: string): void } {
   const watched = new Map<string, Set<AbortController>>();
   return {

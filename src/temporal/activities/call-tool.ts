@@ -22,7 +22,7 @@ export interface CallToolPorts extends AnswerPorts {
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
   perform(call: OpenCall, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
   parkBehind: ParkBehind;
-  /** How long a run waits for the client that executes a call. */
+  /** The time a run waits for the client that executes a call. */
   client_wait_ms: number;
   /** Notifies the run that there is a decision about one of its calls. */
   nudge(task_id: string, call_id: string): Promise<unknown>;
@@ -31,8 +31,8 @@ export interface CallToolPorts extends AnswerPorts {
 }
 
 /**
- * Executes one call, or asks a person what to do about it. `seen`: what the run has seen of the call before. `waiting`: the ledger waits
- * for a decision. `behind`: the run does.
+ * Executes one call, or asks a person what to do about it. `seen`: the run's last report about the call. Returns `waiting` if the
+ * ledger waits for a decision, and `behind` if the run does.
  */
 export const callToolActivity =
   (ports: CallToolPorts) =>
@@ -41,12 +41,12 @@ export const callToolActivity =
       callStep(ports, { task_id, call_id, brief: Context.current().info.isLocal, seen, noted }, signal),
     );
 
-/** With `client_ms`, the call waits that long for its client. */
+/** The outcome of an attempt. With `client_ms`, the call waits that long for its client. */
 type CallState = 'done' | 'waiting' | 'behind' | { client_ms: number };
 
 /**
- * The call, independent of the engine. A brief call is not recorded as started at its first attempt: if it is lost before its end is
- * written, the next attempt may repeat it, because none of them is of a tool whose repetition changes anything more.
+ * Executes a call, independent of the engine. A brief call is not recorded as started at its first attempt. If it is lost before
+ * its end is written, the next attempt may repeat it: all brief calls are of tools whose repetition changes nothing more.
  */
 export async function callStep(
   ports: CallToolPorts,
@@ -98,11 +98,11 @@ interface CallOrder {
   noted?: Noted;
 }
 
-/** Nobody was asked about it, and its run waits for nothing. */
+/** True if nobody was asked about the call and its run waits for nothing. */
 const isFresh = ({ status, attempts, task_status }: OpenCall) =>
   status === 'planned' && attempts === 0 && task_status === 'running';
 
-/** Such calls need an approval, so that they are never begun here. */
+/** True if the run's client executes the call. Such calls need an approval, so they are never started here. */
 const isOfClient = async ({ definition }: CallToolPorts, { definition_hash, name }: OpenCall) =>
   listClientTools(await definition(definition_hash)).includes(name);
 
@@ -142,13 +142,16 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
   }
 }
 
-/** Resumes the run if this was the last of its calls that waited for a person, or if the run itself did. */
+/** Resumes the run if this was the last of its calls that waited for a person, or if the run itself waited. */
 async function resume(ports: CallToolPorts, call: OpenCall): Promise<void> {
   if (!call.status.startsWith('waiting') && call.task_status !== 'waiting') return;
   await ports.ledger.resume(call, [createTaskEvents(call.task_id, ports.now).status('running', call.turns)]);
 }
 
-/** A tool ended on a worker that was considered lost. If a person is being asked for its outcome, this answers the question. */
+/**
+ * Writes the result of a tool that ended on a worker considered lost. If a person is being asked for its outcome, this answers
+ * the question.
+ */
 async function decideLate(ports: CallToolPorts, call: OpenCall, { content, failed }: ToolOutcome): Promise<void> {
   const { call_id, name, task_id, attempts } = call;
   const result = storable(content);
@@ -163,8 +166,8 @@ async function decideLate(ports: CallToolPorts, call: OpenCall, { content, faile
 }
 
 /**
- * After a result was refused: an earlier try may have written it. Otherwise another attempt has changed the call, so it is read again;
- * or the record has lost the beginning of this attempt.
+ * Reads a call again after its result was refused. Either an earlier try has written the result, or another attempt has changed
+ * the call, or the record has lost the beginning of this attempt.
  */
 async function recheckCall(ports: CallToolPorts, started: OpenCall): Promise<'done' | 'behind'> {
   const { task_id, call_id, attempts } = started;
@@ -183,7 +186,7 @@ interface Result extends ToolOutcome {
   kind: 'result' | 'denial';
   duration_ms?: number;
   extra?: ResultExtra | null;
-  /** What is not published yet of the attempt. */
+  /** Events of the attempt that are not published yet. */
   begun?: NewEvent[];
 }
 
@@ -259,7 +262,10 @@ function toResult({ decision, message, result, forced_tools }: CallDecision): Re
   return { content: `Denied by a person${message ? `: ${message}` : '.'}`, failed: true, kind: 'denial' };
 }
 
-/** How long a call waits whose workspace or token the installation cannot provide now. It is tried as often as needed. */
+/**
+ * The time between attempts of a call whose workspace or token the installation cannot provide now. The number of attempts is not
+ * limited.
+ */
 const HELD_MS = 5_000;
 
 async function noteUnreachable(

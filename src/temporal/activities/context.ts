@@ -5,13 +5,16 @@ import { formatMemories, pickMemories, type Remembered } from '../../domain/memo
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import type { FirstRun, OpenRun } from '../../store/runs/runs.ts';
 
-/** A run at its first step; a replay knows no memories. */
+/** A run, with the facts of its first step if it is there; a replay gets no memories. */
 type RunOfContext = OpenRun & Partial<FirstRun>;
 
 export interface ContextPorts {
-  /** Memories for runs of the agent in this workflow: those that match the prompt, and the newest. Expired ones are excluded. */
+  /**
+   * Returns memories for runs of the agent in this workflow: those that match the prompt, and the newest. Expired ones are
+   * excluded.
+   */
   recall(run: RunOfContext, definition: Definition): Promise<Remembered[]>;
-  /** Passages of the sources about the prompt, best first. */
+  /** Returns passages of the knowledge sources about the prompt, best first. */
   lookUp(run: OpenRun, definition: Definition): Promise<{ items: Passage[]; warnings: string[] }>;
   now(): string;
 }
@@ -21,7 +24,10 @@ export interface Context {
   events: NewEvent[];
 }
 
-/** The context of a run besides its prompt. It is searched once and written into the transcript, so a retried step sees the same. */
+/**
+ * Returns the context of a run besides its prompt. It is searched once and written into the transcript, so a retried step sees
+ * the same.
+ */
 export async function loadContext(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
   const parts = await Promise.all([loadMemories(ports, run, definition), loadKnowledge(ports, run, definition)]);
   return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };

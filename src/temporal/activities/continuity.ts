@@ -1,11 +1,11 @@
-/** A task, with what its events show. */
+/** The position of a task: the part of it that its events show. */
 interface TaskPlace {
   task_id: string;
   workflow_id: string;
   turns: number;
 }
 
-/** Parks the run of this activity, because its record lacks what the engine has. */
+/** Parks the run of this activity if its record lacks something that the engine has. */
 export type ParkBehind = (task: TaskPlace, missing: string) => Promise<unknown>;
 
 export async function parkRunBehind(

@@ -7,7 +7,7 @@ export interface DeliverPorts {
   sendWebhook: SendWebhook;
 }
 
-/** One attempt to deliver a message; its result is always recorded. Throws if another attempt may succeed. */
+/** Makes one attempt to deliver a message and always records the result. Throws if another attempt may succeed. */
 export const deliverActivity =
   ({ webhooks, sendWebhook }: DeliverPorts) =>
   async (delivery_id: string): Promise<void> => {
@@ -19,7 +19,7 @@ export const deliverActivity =
       throw ApplicationFailure.create({ message: error ?? 'not delivered', type: 'undelivered', nonRetryable: !retry });
   };
 
-/** No further attempt will be made. */
+/** Records that no further delivery attempt will be made. */
 export const giveUpDeliveryActivity =
   ({ webhooks }: DeliverPorts) =>
   (delivery_id: string): Promise<void> =>

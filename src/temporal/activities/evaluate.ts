@@ -12,14 +12,14 @@ export interface EvaluatePorts extends GraderPorts {
   dispatch: Pick<Dispatch, 'evaluate' | 'judge' | 'halt'>;
 }
 
-/** What an item's grades wait for: the runs of judges, and calls of tools by the places of their graders. */
+/** The grades that an item waits for: runs of judges, and tool calls, given by the positions of their graders. */
 export interface OutstandingGrades {
   judges: ChildRun[];
   tools: number[];
   role_queues: boolean;
 }
 
-/** What is left to do. */
+/** Returns the items that are not graded yet. */
 export const openItemsActivity =
   ({ evaluations }: EvaluatePorts) =>
   async (evaluation_id: string): Promise<{ item_ids: string[]; parallel: number }> => {
@@ -28,7 +28,10 @@ export const openItemsActivity =
     return { item_ids: await evaluations.open(evaluation_id), parallel: evaluation.parallel };
   };
 
-/** Creates the run of an item, once. Null: it has none, and the reason is on record. Throws if the next attempt may succeed. */
+/**
+ * Creates the run of an item, once. Returns null if the item has no run; the reason is then on record. Throws if the next attempt
+ * may succeed.
+ */
 export const beginItemActivity =
   (ports: Omit<EvaluatePorts, 'callGrader' | 'providerToPin'>) =>
   async (evaluation_id: string, item_id: string): Promise<ChildRun | null> => {
@@ -46,13 +49,15 @@ export const beginItemActivity =
     }
   };
 
-/** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
+/**
+ * Returns the reason why no run was created. Throws if the next attempt may succeed, for example because there is no room now.
+ */
 function toRefusal(error: unknown): string {
   if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
   return error.message;
 }
 
-/** Grades the answer of an item's run. `open`: the run has not ended. */
+/** Grades the answer of an item's run. Returns `open` if the run has not ended. */
 export const gradeItemActivity =
   (ports: EvaluatePorts) =>
   async (evaluation_id: string, item_id: string): Promise<'settled' | 'open' | OutstandingGrades> => {
@@ -78,7 +83,7 @@ export const gradeItemActivity =
 const withoutAnswer = ({ task_status, error }: OpenResult) =>
   task_status === null ? 'The run was deleted before it was graded' : (error ?? `The run was ${task_status}`);
 
-/** An item that a grader could not grade has neither passed nor failed. */
+/** Builds the result of an item. An item that a grader could not grade has neither passed nor failed. */
 function toResult({ graders }: OpenResult, graded: readonly Graded[]) {
   const grades: Grade[] = graded.flatMap((one) => ('grade' in one ? [one.grade] : []));
   const faults = graded.flatMap((one, at) => ('fault' in one ? [`Grader ${at + 1} (${graders[at]?.type}): ${one.fault}`] : []));
@@ -86,7 +91,7 @@ function toResult({ graders }: OpenResult, graded: readonly Graded[]) {
   return { status: grades.every(({ passed }) => passed) ? ('passed' as const) : ('failed' as const), grades, error: null };
 }
 
-/** Ends an evaluation, and the runs of items without a result. */
+/** Ends an evaluation, and the runs of its items without a result. */
 export const endEvaluationActivity =
   ({ evaluations, tasks, dispatch }: EvaluatePorts) =>
   async (evaluation_id: string): Promise<void> => {

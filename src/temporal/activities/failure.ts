@@ -1,10 +1,10 @@
-/** How often a recoverable error is retried before the run fails. */
+/** The number of retries of a recoverable error before the run fails. */
 const RETRIES = 2;
 
 const FIRST_DELAY_MS = 500;
 
 /**
- * Whether a failure ends the run, and how long to wait before the next attempt: as requested by the provider, up to `most_ms`, or
+ * Decides if a failure ends the run, and the delay before the next attempt: as requested by the provider, up to `most_ms`, or
  * longer each time.
  */
 export function retryDelay({

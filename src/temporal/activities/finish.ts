@@ -4,14 +4,19 @@ import type { Settle } from '../start/settle.ts';
 
 export interface FinishPorts {
   settle: Settle;
-  /** Marks a run of which the record has calls open that have ended for its execution: no call can be said not to have been made. */
+  /**
+   * Marks a run whose record still has calls open that ended in its execution: Perdura cannot claim that such a call was never
+   * made.
+   */
   doubtCalls(task_id: string, passed: PassedCalls): Promise<unknown>;
   /** Parks the run, because its final answer is not on record. */
   parkEnd(task_id: string): Promise<unknown>;
   /** Stops other activities of the task that are still running. */
   halt(task_id: string): void;
   workspaces: { remove(task_id: string): Promise<void> };
-  /** Ends the session at the run's model provider. Never fails: if it cannot be ended now, the reconciler ends it later. */
+  /**
+   * Ends the session at the run's model provider. Never throws: if the session cannot be ended now, the reconciler ends it later.
+   */
   endSession(task_id: string, definition_hash: string): Promise<void>;
 }
 
@@ -21,7 +26,7 @@ type Finished = Pick<Settled, 'next' | 'webhook'> & { behind?: true };
 export const finishActivity =
   ({ settle, doubtCalls, parkEnd, halt, workspaces, endSession }: FinishPorts) =>
   async (task_id: string, end: FinalState): Promise<Finished> => {
-    // The task was settled when it ended. If the record lacks it only for the moment, nothing may be written into it.
+    // The task was settled when it ended. If the record lacks this only temporarily, nothing may be written into it.
     if (end.error_code === TASK_ENDED) return { next: null, webhook: null };
     if (end.status !== 'completed' && end.passed) await doubtCalls(task_id, end.passed);
     const { next, webhook, definition_hash, unanswered } = await settle(task_id, end);

@@ -52,7 +52,7 @@ export async function serve(ports: FirePorts, row: ScheduleRow, { due_at, outcom
   const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
   if (settled) return;
   const outcome = await fireOutcome(ports, row, { task_id, due_at, outcome: served }).catch(async (error: unknown) => {
-    // The engine retries a due time. What a person asked for is not retried, so it must not stay open.
+    // The engine retries a due time. A run that a person requested is not retried, so its request must not stay open.
     if (error instanceof AppError) {
       const { message: detail } = error;
       if (served !== 'started') await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
@@ -87,7 +87,7 @@ async function fireOutcome(
   }
 }
 
-/** Why the schedule's overlap policy skips a run; null if it does not. */
+/** Returns the reason why the schedule's overlap policy skips a run; null if it does not. */
 async function findOverlap(
   { schedules }: FirePorts,
   { id, overlap_policy }: ScheduleRow,
@@ -99,7 +99,7 @@ async function findOverlap(
   return waiting && `The run ${waiting} waits already`;
 }
 
-/** What a workflow does with a task while another one runs. */
+/** Maps an overlap policy to the workflow's behaviour for a task while another one runs. */
 const ON_BUSY: Record<string, string> = { enqueue_one: 'enqueue', enqueue: 'enqueue', interrupt: 'interrupt' };
 
 const toOrder = ({ id, workflow_id, owner, owner_login, prompt, overlap_policy }: ScheduleRow) => ({

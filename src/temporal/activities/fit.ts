@@ -25,7 +25,7 @@ import { retryWhileDown, staleAttempt } from './attempt.ts';
 
 export interface FitPorts {
   runs: Pick<RunStore, 'compact'>;
-  /** The context window of the run's model, in tokens. */
+  /** Returns the context window of the run's model, in tokens. */
   getContextWindow(definition: Definition): number;
   now(): string;
 }
@@ -44,15 +44,18 @@ export interface Fitted {
   transcript: TranscriptMessage[];
   /** The run, including the cost of the summary. */
   run: OpenRun;
-  /** About how many tokens the model is sent. */
+  /** The approximate number of tokens that the model is sent. */
   tokens: number;
 }
 
-/** A window filled beyond the first share is compacted until the remaining rounds fill the second. */
+/** Shares of the context window: a transcript above the first is compacted until the remaining rounds fill the second. */
 const FULL = 0.8;
 const KEPT = 0.4;
 
-/** The part of a transcript to send. Compacts it if the window is nearly full; fails the run if compaction is off or not enough. */
+/**
+ * Returns the part of a transcript to send. Compacts the transcript if the window is nearly full; fails the run if compaction is
+ * off or insufficient.
+ */
 export async function fitTranscript(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
   const { ports, run, definition, instructions, tools } = work;
   const { infinite_session, tsv_tool_results, caveman } = definition.settings;
@@ -76,7 +79,7 @@ export async function fitTranscript(work: FitWork, messages: readonly Transcript
   return fit;
 }
 
-/** A message in the shorter form that the workflow asks for; the stored message stays unchanged. */
+/** Returns a message in the shorter form that the workflow asks for; the stored message stays unchanged. */
 function shortenMessage(
   message: TranscriptMessage,
   { tsv_tool_results, caveman }: { tsv_tool_results: boolean; caveman: boolean },
@@ -92,7 +95,7 @@ function windowFull(tokens: number, window: number, infinite: boolean): Applicat
   return ApplicationFailure.nonRetryable(message, 'context_window_full');
 }
 
-/** Lets the model summarise older rounds and records the summary; later steps read it instead of them. */
+/** Lets the model summarise older rounds and records the summary, which later steps read instead of these rounds. */
 async function summarise(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
   const { ports, run, definition, selected, step } = work;
   const prompt: TranscriptMessage = {

@@ -15,7 +15,10 @@ import type { Dispatch } from '../start/orders.ts';
 
 export interface GraderPorts {
   evaluations: Pick<EvaluationStore, 'toGrade' | 'note'>;
-  /** Checks the present rights of an evaluation's owner: an AppError with the reason if it may start nothing. Returns the token for the default runtime. */
+  /**
+   * Checks the present rights of an evaluation's owner. Throws an AppError with the reason if the owner may start nothing.
+   * Returns the token for the default runtime.
+   */
   tokenOfEvaluation(evaluation_id: string, facts: { uses_token: boolean }): Promise<string | null>;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'judge'>;
@@ -24,21 +27,21 @@ export interface GraderPorts {
   reasonsOf: Judge['promptReasons'];
   /** Calls a custom tool of the owner. The tool's own failures are faults; throws if a later attempt may succeed. */
   callGrader(call: GraderCall, signal: AbortSignal): Promise<GradingOutcome>;
-  /** Where people reach the service, for links to its dashboard; null: not configured. */
+  /** Returns the service's public address, for links to its dashboard; null: not configured. */
   public_url(): string | null;
-  /** Whether runs that start now send model and tool calls to separate queues. */
+  /** True if runs that start now send model and tool calls to separate queues. */
   role_queues: boolean;
 }
 
 interface GraderCall {
   tool_id: string;
   owner: string;
-  /** The same for each attempt. */
+  /** The idempotency key of the call: the same for each attempt. */
   call_key: string;
   given: JudgedAnswer;
 }
 
-/** A run to start, with what the Temporal UI shows of it. */
+/** A run to start, and the texts that the Temporal UI shows for it. */
 export interface ChildRun {
   run: RunInput;
   texts: { staticSummary: string; staticDetails: string };
@@ -61,14 +64,14 @@ interface Place {
   item_id: string;
 }
 
-/** A grader, by its place, and the item that it grades. */
+/** A grader, given by its position, and the item that it grades. */
 interface Grading {
   place: Place;
   open: OpenResult;
   at: number;
 }
 
-/** A grade, or why there is none, or what it waits for: the run of a judge, or the call of a tool. */
+/** A grade, or the reason why there is none, or the thing it waits for: the run of a judge, or the call of a tool. */
 export type Graded = { grade: Grade } | { fault: string } | { judge: ChildRun } | { tool: true };
 
 export async function runGrader(ports: GraderPorts, grading: Grading): Promise<Graded> {
@@ -83,7 +86,7 @@ export async function runGrader(ports: GraderPorts, grading: Grading): Promise<G
   return { grade: { grader: grader.type, passed: reason === null, reason } };
 }
 
-/** The guardrail that accepts what a grader accepts. */
+/** Returns the guardrail that accepts the same answers as a grader. */
 function toGuardrail(grader: Extract<Grader, { type: 'regex' | 'json_schema' }>) {
   const { type: name } = grader;
   return grader.type === 'regex'

@@ -36,7 +36,7 @@ export function runActivities(ports: ActivityPorts) {
   const ofNone = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => runInNewScope(() => activity(...args));
   };
-  /** A lost worker is noticed soon. */
+  /** Sends heartbeats, so that a lost worker is noticed soon. */
   const ofEvaluation = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
     ofNone((...args: A) => withHeartbeats(() => activity(...args)));
   return {

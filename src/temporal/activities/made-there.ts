@@ -2,11 +2,14 @@ import type { createTaskEvents, NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { CallMadeThere } from '../../runtimes/runtime.ts';
 
-/** Published characters of arguments and results; the provider has the whole text. */
+/** The number of published characters of arguments and results; the provider has the whole text. */
 const EXCERPT_CHARACTERS = 4_000;
 const excerpt = (text: string) => storable(text.slice(0, EXCERPT_CHARACTERS));
 
-/** A call that ran at the model's provider: it is published, but is neither a turn of the run nor in its ledger. */
+/**
+ * Returns the events of a call that ran at the model's provider: it is published, but is neither a turn of the run nor in its
+ * ledger.
+ */
 export function toProviderCallEvents(
   { id, name, arguments: args, result }: CallMadeThere,
   log: ReturnType<typeof createTaskEvents>['log'],

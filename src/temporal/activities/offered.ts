@@ -18,8 +18,8 @@ interface RunStart {
 }
 
 /**
- * The tools of a run, known once its servers have been asked: the number it got, resources that a tag would have joined if
- * somebody else had not made them, and the tools of its agent that it does not have, each group with its reason.
+ * Reports the tools of a run, known once its servers have been asked: their number, resources that do not join by tag because
+ * another person made them, and the agent's tools that the run lacks, grouped by reason.
  */
 export function listToolEvents({ ports, run, definition }: RunStart, { offered, selected }: Given): NewEvent[] {
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;

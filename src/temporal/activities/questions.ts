@@ -15,26 +15,35 @@ import { retryWhileDown, staleAttempt } from './attempt.ts';
 
 export interface QuestionPorts {
   ledger: Pick<ToolLedger, 'ask' | 'question' | 'closeQuestion' | 'resume'>;
-  /** Calls the listener when something about a workflow may have changed; it may miss changes. Returns what ends this. */
+  /**
+   * Calls the listener when something about a workflow may have changed; changes may be missed. Returns a function that ends
+   * this.
+   */
   onChange(workflow_id: string, listener: () => void): () => void;
   /** Shows in the engine that the run waits for an answer, or no longer does. */
   show(call: Pick<OpenCall, 'task_id' | 'call_id'>, asking: boolean): Promise<unknown>;
-  /** Takes a place for a question of this owner, and returns what frees it; null if too many wait on this worker. */
+  /**
+   * Reserves a place for a question of this owner. Returns a function that frees it; null if too many questions wait on this
+   * worker.
+   */
   enter(owner: string): (() => void) | null;
-  /** How long all questions of a call may wait together. */
+  /** The total time that all questions of a call may wait. */
   wait_ms: number;
   now(): string;
 }
 
 interface CallQuestions {
   ask: AskPerson;
-  /** The call has ended: withdraws what is still asked. Resolves when the record no longer waits for an answer. */
+  /** Withdraws open questions after the call has ended. Resolves when the record no longer waits for an answer. */
   end(): Promise<void>;
 }
 
 const LOOK_MS = 3_000;
 
-/** The questions of one attempt of a call, put to a person one at a time. `stopped`: the attempt ends, and the record stays as it is. */
+/**
+ * Puts the questions of one attempt of a call to a person, one at a time. `stopped`: the attempt ends, and the record stays as it
+ * is.
+ */
 export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: AbortSignal): CallQuestions {
   const ended = new AbortController();
   const taken = new Set<string>();
@@ -43,7 +52,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   let last: Promise<unknown> = Promise.resolve();
   let shown: Promise<unknown> = Promise.resolve();
 
-  /** In order, and without waiting for it: the record decides. */
+  /** Shows the changes in order, but does not wait for them: the record decides. */
   function show(asking: boolean): void {
     shown = shown.then(() => ports.show(call, asking)).catch(() => {});
   }
@@ -80,7 +89,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
       }),
       status('waiting', turns),
     ];
-    // An earlier try, whose reply was lost, may have asked it.
+    // An earlier try may have asked the question and lost the reply.
     const is_asked = await retryWhileDown(() => ports.ledger.ask(call, { question, events }), over);
     if (!is_asked && (await loadState(ports, call, over)).question?.id !== id) throw staleAttempt();
     show(true);
@@ -96,7 +105,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
       try {
         const { answers, question, status } = await loadState(ports, call, stopped);
         const given = answers.find((answer) => answer.question_id === question_id);
-        // An earlier try, whose reply was lost, may have let the call continue.
+        // An earlier try may have let the call continue and lost the reply.
         const continues = status === 'started';
         if (given && (continues || (await proceed(true, [])))) return takeAnswer(given);
         if (continues) return { action: 'cancel' };
@@ -104,7 +113,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
         stopped.throwIfAborted();
         const left = until - performance.now();
         const outcome = withdrawn.aborted ? 'withdrawn' : left <= 0 ? 'expired' : null;
-        // If this fails, it was answered just now.
+        // If this fails, the question was answered just now.
         if (outcome && (await proceed(false, [buildUnansweredEvent(question_id, outcome)]))) return { action: 'cancel' };
         if (!outcome) await changed.within(Math.min(LOOK_MS, left), over);
       } finally {
@@ -120,7 +129,10 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
     return log('question_answered', detail, { call_id, name, question_id, outcome });
   }
 
-  /** The call is in progress again, and the run with it unless it waits for something else. */
+  /**
+   * Puts the call back in progress, and its run too unless it waits for something else. Returns false if the question is no
+   * longer open.
+   */
   async function proceed(answered: boolean, events: NewEvent[]): Promise<boolean> {
     if (!(await retryWhileDown(() => ports.ledger.closeQuestion(call, { answered, events }), stopped))) return false;
     const { status } = createTaskEvents(call.task_id, ports.now);
@@ -136,7 +148,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
 
   return {
     ask(question, signal) {
-      // Counted as they come: each waits for the one before it, and is kept until then.
+      // Count each question as it arrives: it is kept until the one before it has ended.
       question_count += 1;
       if (question_count > MOST_QUESTIONS)
         return Promise.reject(new QuestionRefused(`a call may ask at most ${MOST_QUESTIONS} questions`));
@@ -152,7 +164,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   };
 }
 
-/** The record of the call's questions, while this attempt is the one in progress. Waits during an outage. */
+/** Returns the record of the call's questions. Throws if another attempt is in progress. Waits during an outage. */
 async function loadState({ ledger }: Pick<QuestionPorts, 'ledger'>, call: OpenCall, signal: AbortSignal) {
   const state = await retryWhileDown(() => ledger.question(call), signal);
   const mine = state?.attempts === call.attempts && (state.status === 'started' || state.status === 'waiting_answer');
@@ -160,7 +172,7 @@ async function loadState({ ledger }: Pick<QuestionPorts, 'ledger'>, call: OpenCa
   return state;
 }
 
-/** Made before the record is read, so that no change after that is missed. */
+/** Watches for the next change. Called before the record is read, so that no later change is missed. */
 function nextChange({ onChange }: Pick<QuestionPorts, 'onChange'>, workflow_id: string) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = onChange(workflow_id, resolve);
@@ -182,7 +194,7 @@ const hashQuestion = (question: FormQuestion) => createHash('sha256').update(JSO
 
 const addMs = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
 
-/** Places for questions on a worker, where each holds one of its slots: some for everybody, fewer for one owner. */
+/** Limits the waiting questions on a worker, because each holds one of its slots: a total for everybody, and fewer per owner. */
 export function questionPlaces(slots: number): QuestionPorts['enter'] {
   const most = Math.max(1, Math.floor(slots / 2));
   const most_of_one = Math.ceil(most / 4);

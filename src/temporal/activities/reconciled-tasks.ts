@@ -1,15 +1,15 @@
-/** What was found and repaired. */
+/** The result of comparing tasks with the engine. */
 export interface ReconciledTasks {
-  /** Non-terminal tasks compared with the engine. */
+  /** Number of tasks in progress that were compared with the engine. */
   compared: number;
-  /** Tasks without an execution, started again from their record. */
+  /** Number of tasks without an execution, which were started again from their record. */
   restarted: number;
-  /** Tasks whose run had ended although the task had not: now failed. */
+  /** Number of tasks whose run had ended although the task had not; they have now failed. */
   lost: number;
-  /** Tasks whose run has ended, or is parked, further than its record: they wait for a person. */
+  /** Number of tasks whose run has ended, or is parked, further than its record; they wait for a person. */
   behind: number;
-  /** Executions without a task, ended. */
+  /** Number of executions without a task, which were ended. */
   strays: number;
-  /** Old records that were removed, by kind. */
+  /** Numbers of old records that were removed, by kind. */
   removed?: Record<string, number>;
 }

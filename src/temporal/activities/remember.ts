@@ -12,14 +12,14 @@ export interface RememberPorts {
   runs: Pick<RunStore, 'open' | 'note'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
-  /** The run's model, for one answer outside of the run's conversation. */
+  /** Returns the run's model, for one answer outside of the run's conversation. */
   selectAnswerer(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  /** Stores a fact for later runs of the agent. Returns the reason if it was refused. */
+  /** Stores a fact for later runs of the agent. Returns the reason if the fact was refused, else null. */
   remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<string | null>;
   now(): string;
 }
 
-/** How many characters of the conversation are searched for facts: its end, where the results are. */
+/** The number of characters searched for facts: the end of the conversation, where the results are. */
 const READ = 20_000;
 
 /** Asks the run's model which facts of the conversation are worth keeping, and stores them. */

@@ -13,13 +13,13 @@ interface Reservation {
   run: OpenRun;
   definition: Definition;
   selected: SelectedRuntime;
-  /** About how many tokens the call sends. */
+  /** The approximate number of tokens that the call sends. */
   tokens: number;
   step: number;
 }
 
 /**
- * Checks whether the next model call fits the run's budget. `waiting`: it does not, and the run waits for a raise. Throws if
+ * Checks if the next model call fits the run's budget. Returns `waiting` if it does not and the run waits for a raise. Throws if
  * the budget demands that the run is halted.
  */
 export async function reserve({ ports, run, definition, selected, tokens, step }: Reservation): Promise<'go' | 'waiting'> {

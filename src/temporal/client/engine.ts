@@ -30,10 +30,13 @@ import { type QueueBacklog, type QueueState, queueBacklogs, queueStates } from '
 import type { RunLabels } from './run-labels.ts';
 import { attributeValues, runTexts } from './run-labels.ts';
 
-/** `waiting`: running, and parked until it is notified: for its lane, a decision or a budget. */
+/** `waiting`: the execution is running, and parked until it is notified: for its lane, a decision or a budget. */
 type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
 
-/** An execution as it is now. `place` changes with everything that the execution does or receives; null if it is not running. */
+/**
+ * The present state of an execution. `place` changes with everything that the execution does or receives; null if it is not
+ * running.
+ */
 export interface Execution {
   state: ExecutionState;
   run_id: string | null;
@@ -42,15 +45,17 @@ export interface Execution {
 
 /** The only interface to Temporal for the rest of the service. */
 export interface Engine {
-  /** Starts a task's run, unless the engine has had one for it, which may have ended: then it does nothing and returns false. */
+  /** Starts a task's run. Returns false and does nothing if the engine has had a run for the task, even one that has ended. */
   start(run: RunInput, labels: RunLabels): Promise<boolean>;
   /** Starts a run again from the record, if none is running. */
   restart(run: RunInput, labels: RunLabels): Promise<void>;
-  /** Asks a run to end. False if the engine has none. */
+  /** Asks a run to end. Returns false if the engine has none. */
   halt(task_id: string): Promise<boolean>;
-  /** Notifies a run that a person has decided about a call. False if the engine has no such run. */
+  /** Notifies a run that a person has decided about a call. Returns false if the engine has no such run. */
   decide(task_id: string, call_id: string): Promise<boolean>;
-  /** Shows that a call in progress waits for an answer of a person, or no longer does. False if the engine has no such run. */
+  /**
+   * Shows that a call in progress waits for a person's answer, or no longer does. Returns false if the engine has no such run.
+   */
   asking(task_id: string, question: Asking): Promise<boolean>;
   /** Lets a queued run proceed. */
   proceed(task_id: string): Promise<boolean>;
@@ -58,53 +63,59 @@ export interface Engine {
   raise(task_id: string): Promise<boolean>;
   /** Starts the delivery of a webhook message; `restart` ends one that is in progress. */
   deliver(delivery: DueDelivery, options?: { restart?: boolean }): Promise<void>;
-  /** The state of a task's execution. */
+  /** Returns the state of a task's execution. */
   state(task_id: string): Promise<ExecutionState>;
-  /** The same, and where the execution is. */
+  /** Returns the state of a task's execution and its position. */
   execution(task_id: string): Promise<Execution>;
-  /** What a run waits for. A worker computes the answer; null if none does: none is there, or its code is older. */
+  /**
+   * Returns everything a run waits for. A worker computes the answer; null if no worker can: none is running, or its code is
+   * older.
+   */
   waits(task_id: string): Promise<RunWait[] | null>;
-  /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
+  /** Lists the ids of tasks whose executions are running and were not started within this time. The engine's index may lag. */
   openRuns(fresh: TimeSpan): AsyncIterable<string>;
-  /** The latest execution of a task if it ended by itself; null if it runs, or was ended from outside, or there is none. */
+  /** Returns the latest execution of a task if it ended by itself; null if it runs, was ended from outside, or does not exist. */
   findOwnEnd(task_id: string): Promise<string | null>;
   /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
   terminate(task_id: string, reason: string, run_id?: string): Promise<boolean>;
-  /** The task queues that runs need. */
+  /** Returns the task queues that runs need. */
   queues(): Promise<QueueState[]>;
-  /** What waits in them. */
+  /** Returns the work waiting in each task queue. */
   backlogs(): Promise<QueueBacklog[]>;
   /** Throws if the engine is unreachable. */
   ping(): Promise<void>;
-  /** The run in the Temporal UI; null when no UI is configured. */
+  /** Returns the address of the run in the Temporal UI; null if no UI is configured. */
   runUrl(task_id: string): string | null;
 }
 
 interface EngineOptions {
   client: Client;
   task_queue: string;
-  /** Whether runs that start now send model and tool calls to separate queues. */
+  /** True if runs that start now send model and tool calls to separate queues. */
   role_queues: boolean;
   ui_url: string | null;
-  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  /** Returns the service's public address, for links to its dashboard; null: not known, or not yet. */
   public_url(): string | null;
-  /** The client shares its connection with a worker of this process, which can then start the first step without a round trip. */
+  /**
+   * True if the client shares its connection with a worker of this process, which can then start the first step without a round
+   * trip.
+   */
   eager: boolean;
 }
 
 const DEADLINE_MS = 5_000;
-/** For an answer that a worker computes: it may have to replay the run. */
+/** The deadline for an answer that a worker computes: the worker may have to replay the run. */
 const ANSWER_MS = 5_000;
 const OPEN = 'RUNNING';
 const WAITING: readonly WaitingStatus[] = ['pending', 'waiting'];
-/** How an execution ends by its own code, which has recorded the end of its task before. */
+/** The statuses of an execution that ended by its own code, which had recorded the end of its task before. */
 const BY_ITSELF = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
 );
 
-/** A call to the engine with a deadline; an unreachable engine is reported as `unavailable`. */
+/** Makes a call to the engine with a deadline; an unreachable engine is reported as `unavailable`. */
 export const withCallDeadline =
   (client: Client) =>
   <T>(work: () => Promise<T>): Promise<T> =>
@@ -203,7 +214,7 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
 const toSearchAttributes = (labels: RunLabels) =>
   new TypedSearchAttributes(Object.entries(attributeValues(labels)).map(([name, value]) => ({ key: keys[name]!, value })));
 
-/** False instead of the error for an unknown execution. */
+/** Returns false instead of throwing for an unknown execution. */
 async function catchUnknown(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
@@ -214,7 +225,7 @@ async function catchUnknown(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** An engine that cannot serve now is a 503 that gives the reason, under any of the client's error names. */
+/** Converts the failure of an engine that cannot serve now into a 503 with the reason, under any of the client's error names. */
 async function translateOutage<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

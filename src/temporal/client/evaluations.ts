@@ -10,7 +10,7 @@ import { evaluationPriority } from './priority.ts';
 export interface Evaluations {
   /** Starts an evaluation, or continues one from its record; does nothing if it is running. */
   start(started: { id: string; owner: string }): Promise<void>;
-  /** Asks an evaluation to end with its runs. False if the engine has none. */
+  /** Asks an evaluation to end with its runs. Returns false if the engine has none. */
   halt(id: string): Promise<boolean>;
 }
 
@@ -40,7 +40,7 @@ export function createEvaluations(client: Client, task_queue: string): Evaluatio
   };
 }
 
-/** The record is the truth: an evaluation that is running there and unknown to the engine is continued. */
+/** Continues evaluations that are running on record and unknown to the engine: the record is authoritative. */
 export async function reconcileEvaluations({ evaluations }: Pick<Store, 'evaluations'>, engine: Evaluations): Promise<void> {
   for (const { id, created_by: owner } of await evaluations.running()) await engine.start({ id, owner });
 }

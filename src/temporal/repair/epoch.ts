@@ -15,7 +15,7 @@ interface EpochPorts {
   log(message: string): void;
 }
 
-/** How old a mark becomes before it advances. */
+/** The age in seconds at which a mark advances. */
 const BEAT_SECONDS = 60;
 
 export type EpochKeeper = ReturnType<typeof epochKeeper>;
@@ -45,7 +45,10 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
     return { recorded, later, why, is_restored: !home_was_read && (is_copy || at_home.was_restored) };
   }
 
-  /** Of several processes that notice it, one begins the epoch: afterwards the record is in that epoch, on that server. */
+  /**
+   * Begins the epoch if this process is the first to notice the difference: afterwards the record is in that epoch, on that
+   * server.
+   */
   async function noteDifference({
     recorded,
     later,
@@ -66,7 +69,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
   async function keep(mark: Mark): Promise<void> {
     seen = mark;
     home_was_read = true;
-    // Where the log is changes all the time.
+    // The position of the log changes all the time.
     const text = formatMark({ ...mark, log: undefined } as Mark);
     if (text === written_at_home) return;
     // A worker may run without a home that it can write to.
@@ -107,6 +110,6 @@ const describeMove = ({ server, log }: { server?: ServerPlace; log?: ServerPlace
     ? `The database has changed from timeline ${server?.timeline} to ${log?.timeline}, as after a failover, and may have lost what was written last`
     : 'The database is on another server than before, and may lack what was written last';
 
-/** What a restore means, in the words of the log and of the command. */
+/** Describes a restore, for the log and for the command. */
 export const describeRestore = ({ epoch, tasks }: Restore): string =>
   `epoch ${epoch} begins. ${tasks} unfinished tasks ask before they write, and streams send their runs again`;

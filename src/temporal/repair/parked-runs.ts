@@ -3,14 +3,17 @@ import type { Store } from '../../store/index.ts';
 import type { UnfinishedTask } from '../../store/runs/tasks.ts';
 import type { Engine, Execution } from '../client/engine.ts';
 
-/** How many runs are asked in one comparison what they wait for. Each may have to be replayed; the others have their turn in the next. */
+/** The number of runs that one comparison asks. Each may have to be replayed; the next comparison asks the others. */
 const MOST_ASKED = 500;
-/** How many answers may be missing in a row before no more are asked for: there is no worker for these runs. */
+/** The number of missing answers in a row after which no more are requested: there is no worker for these runs. */
 const MOST_MISSING = 20;
 
 export type ParkedRuns = ReturnType<typeof createParkedRuns>;
 
-/** What parked runs wait for. A run is asked once: as long as its execution does nothing, it waits for the same. */
+/**
+ * Collects everything that parked runs wait for. A run is asked once: as long as its execution does nothing, it waits for the
+ * same.
+ */
 export function createParkedRuns({ most_asked = MOST_ASKED } = {}) {
   const parked = new Map<string, { place: string; waits: RunWait[] | null }>();
   let query_count = 0;
@@ -23,7 +26,7 @@ export function createParkedRuns({ most_asked = MOST_ASKED } = {}) {
       query_count = 0;
       missing = 0;
     },
-    /** Null if it is not known, or not yet. */
+    /** Returns the waits of a run; null if they are not known, or not yet. */
     async findWaits(engine: Pick<Engine, 'waits'>, task_id: string, place: string): Promise<RunWait[] | null> {
       const before = parked.get(task_id);
       if (before?.place === place) return before.waits;

@@ -14,7 +14,7 @@ interface ReconcilerPorts {
   engine: Engine;
   settle: Settle;
   definition(hash: string): Promise<Definition>;
-  /** What is known from earlier comparisons; absent: nothing. */
+  /** Results of earlier comparisons; absent: none. */
   parked?: ParkedRuns;
   now(): Date;
 }
@@ -23,7 +23,7 @@ type Comparing = ReconcilerPorts & { parked: ParkedRuns };
 
 /** The time allowed between the record of a prompt and its start, and between the record of a run's end and its end. */
 const GRACE_MS = 15_000;
-/** How long a workflow made for one request may exist without its task. */
+/** The time that a workflow made for one request may exist without its task. */
 const UNUSED_MS = 5 * 60_000;
 const AT_A_TIME = 10;
 const BATCH = 500;

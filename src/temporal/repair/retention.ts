@@ -4,7 +4,7 @@ import type { Sweep, SweepPlace } from '../../store/upkeep/retention.ts';
 interface Removed {
   /** By kind of record, without those of which none was removed. */
   removed: Record<string, number>;
-  /** Whether every sweep has ended. */
+  /** True if every sweep has ended. */
   finished: boolean;
 }
 

@@ -5,7 +5,7 @@ import { walkFolder } from '../../folders/walk.ts';
 import type { Store } from '../../store/index.ts';
 import { ENGINE_FILE } from '../names.ts';
 
-/** With more files than this, the size of a folder is not determined. */
+/** The number of files above which the size of a folder is not determined. */
 const MOST_FILES = 200_000;
 const BLOCK_BYTES = 512;
 
@@ -36,7 +36,10 @@ const getFileBytes = (path: string): Promise<number | null> =>
     () => null,
   );
 
-/** What the files of a folder take on disk; null if there is none, or too many files. Those that vanish or may not be read do not count. */
+/**
+ * Returns the disk space of a folder's files; null if there is no folder, or too many files. Files that vanish or may not be read
+ * do not count.
+ */
 async function folderBytes(folder: string): Promise<number | null> {
   if ((await getFileBytes(folder)) === null) return null;
   let [bytes, files] = [0, 0];

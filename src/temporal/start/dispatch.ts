@@ -28,13 +28,13 @@ export interface DispatchOptions {
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   starts: Starts;
-  /** Whether the steps of runs are made in this process. */
+  /** True if this process executes the steps of runs. */
   steps_here: boolean;
   settle: Settle;
   pinDefinition(snapshot: Snapshot, overrides?: AskedOfRun): Definition;
-  /** The settings behind a definition. */
+  /** Returns the settings that a definition was made from. */
   configOf(snapshot: Snapshot, definition: Definition): VersionConfig;
-  /** Why the guardrails refuse a prompt; null if they accept it. */
+  /** Returns the reason why the guardrails refuse a prompt; null if they accept it. */
   refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
 }
 
@@ -52,14 +52,17 @@ export function createDispatch({
 }: DispatchOptions): Dispatch {
   const { endSuperseded, ...queue } = laneQueue({ store, engine, settle });
 
-  /** Removes a task; false if its run has begun, or its request was repeated since. If the engine cannot start the next run in the lane now, the reconciler does. */
+  /**
+   * Removes a task. Returns false if its run has begun, or its request was repeated since. If the engine cannot start the next
+   * run in the lane now, the reconciler does.
+   */
   async function discard(task_id: string, since: Date): Promise<boolean> {
     const next = await store.tasks.discard(task_id, since);
     if (next) await engine.proceed(next).catch(() => {});
     return !(await store.tasks.find(task_id));
   }
 
-  /** Null: the workflow refuses it. */
+  /** Creates the task; null: the workflow refuses it. */
   const create = (task: NewTask, since: Date): Promise<CreatedTask | null> =>
     admitTask(task.owner, (most_open) => writeTask(task, { most_open, since }));
 
@@ -67,7 +70,7 @@ export function createDispatch({
     try {
       return await store.tasks.create(task, most_open);
     } catch (error) {
-      // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
+      // The task may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
       if (findOutage(error)) await discard(task.task_id, since).catch(() => {});
       throw error;
     }
@@ -91,7 +94,7 @@ export function createDispatch({
       // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
       if (await discard(task_id, order.since)) throw error;
     }
-    // The prompt is accepted. What does not get through now is repeated by the reconciler.
+    // The prompt is accepted. The reconciler repeats a signal that is lost here.
     if (queued) await recheck(task_id, workflow_id).catch(() => {});
   }
 
@@ -147,7 +150,7 @@ export function createDispatch({
     return { task_id, workflow_id, status: 'pending', prompt, created_at };
   }
 
-  /** Does all that a prompt costs in its turn: reading what it needs is half of the work. */
+  /** Does the whole work of a prompt in the owner's turn: reading its inputs is half of the work. */
   const inTurn =
     <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: TaskOrder<O>) => Promise<T>) =>
     (order: O): Promise<T> => {

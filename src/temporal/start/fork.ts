@@ -25,7 +25,7 @@ export interface ForkAt {
   changes?: DefinitionChanges | undefined;
 }
 
-/** A text of the caller's for the model, and the field that it came in. */
+/** A text of the caller for the model, and the field that contained it. */
 export interface SaidText {
   path: string;
   text: string;
@@ -34,16 +34,16 @@ export interface SaidText {
 interface PlannedFork {
   /** The source run's definition, with the changes of the fork. */
   definition: Definition;
-  /** The prompt that the fork is a run of. */
+  /** The prompt of the fork. */
   prompt: string;
-  /** What guardrails have to accept. */
+  /** The texts that guardrails have to accept. */
   said: SaidText[];
   seed: Seed;
-  /** Where its loop begins. */
+  /** The state in which the fork's loop begins. */
   state: LoopState;
 }
 
-/** The initial state of a fork. Refuses if the source cannot be forked at the step, or not with the changes. */
+/** Returns the initial state of a fork. Throws if the source cannot be forked at the step, or not with the changes. */
 export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, order: ForkAt): Promise<PlannedFork> {
   const { source, from_step, effects, prompt, changes = {} } = order;
   const original = await store.definitions.get(source.definition_hash);
@@ -92,7 +92,10 @@ async function forkDefinition({ forks }: Pick<Store, 'forks'>, { source, changes
   return changeDefinition(original, changes, parts);
 }
 
-/** The edits that are made in the copies, and those of a person's messages to be judged. Refuses edits of other messages. */
+/**
+ * Returns the edits to make in the copies, and the edited messages of a person that guardrails check. Throws for edits of other
+ * messages.
+ */
 async function checkEdits(
   store: Pick<Store, 'forks'>,
   { source, from_step, changes: { messages: edits = [] } = {} }: ForkAt,

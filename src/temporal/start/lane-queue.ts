@@ -3,7 +3,7 @@ import type { TaskInQueue } from '../../store/runs/tasks.ts';
 import type { Engine } from '../client/engine.ts';
 import type { Settle } from './settle.ts';
 
-/** Why a task that waits for its lane ends without having run. */
+/** The reasons why a task that waits for its lane ends without having run. */
 const UNRUN = {
   workflow_inactive: 'The workflow was switched off before this run began; switch it on and send the prompt again',
   superseded: 'A newer prompt with on_busy interrupt took its place before this run began',
@@ -15,7 +15,7 @@ interface QueuePorts {
   settle: Settle;
 }
 
-/** Tasks that a request ends itself. Those of a longer queue are ended by the reconciler. */
+/** The number of tasks that a request ends itself. The reconciler ends the rest of a longer queue. */
 const AT_ONCE = 200;
 
 /** Ends a task that has not begun; does nothing if it has. */

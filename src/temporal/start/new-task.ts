@@ -15,7 +15,7 @@ export interface PromptOrder extends AskedOfRun, Pick<NewTask, 'prompt_parts' | 
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
-  /** When a schedule meant it to run: if the installation was restored since, it may have run before. */
+  /** The due time of the schedule: if the installation was restored since, the task may have run before. */
   due_at?: Date | undefined;
   /** The caller's access token; sealed with the task if its model is the default runtime's, and opened only for a call of that. */
   access_token: string | null;
@@ -51,7 +51,7 @@ export function newTask(
     config: config ?? null,
     is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((option) => option !== undefined),
     on_busy: order.on_busy ?? on_busy,
-    // No other model is called with it.
+    // The token is used for no other model.
     caller_token: definition.provider === null ? access_token : null,
     seed,
     evaluated,

@@ -18,11 +18,13 @@ interface HousekeepingOptions {
   task_queue: string;
   /** Seconds between two comparisons of tasks with the engine. */
   every_seconds: number;
-  /** How long a namespace that is created here keeps the history of a run that has ended. */
+  /** The number of days for which a namespace created here keeps the history of a run that has ended. */
   retention_days: number;
 }
 
-/** How often a worker looks whether the engine still has what it needs: nothing that lives in the engine survives its loss. */
+/**
+ * The interval at which a worker checks if the engine still has its parts: nothing that lives in the engine survives its loss.
+ */
 const LOOK_MS = 10_000;
 const DEADLINE_MS = 5_000;
 const DAY_MS = 24 * 3_600_000;
@@ -85,7 +87,7 @@ export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Pro
   };
 }
 
-/** What the engine lacks of the parts that workers put there. */
+/** Lists the parts that workers put into the engine and that it lacks. */
 export const missingParts = (client: Client, task_queue: string): Promise<string[]> =>
   client.withDeadline(Date.now() + DEADLINE_MS, async () => {
     if (!(await hasNamespace(client))) return [`the namespace ${client.options.namespace}`];
@@ -94,7 +96,7 @@ export const missingParts = (client: Client, task_queue: string): Promise<string
     return scheduled ? parts : [...parts, `the schedule ${reconcilerScheduleId(task_queue)}`];
   });
 
-/** How long a namespace may take from its registration until every part of the engine knows it. */
+/** The time from a namespace's registration until every part of the engine knows it. */
 const NAMESPACE_KNOWN_MS = 30_000;
 const NAMESPACE_PAUSE_MS = 500;
 
@@ -159,7 +161,7 @@ const KEYWORD = 2;
 
 const getOperatorService = ({ connection }: Client) => (connection as Connection | NativeConnection).operatorService;
 
-/** Of the attributes that runs are found by, those that the namespace lacks. */
+/** Lists the search attributes of runs that the namespace lacks. */
 export async function missingAttributes(client: Client): Promise<string[]> {
   const { customAttributes } = await getOperatorService(client).listSearchAttributes({ namespace: client.options.namespace });
   return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));

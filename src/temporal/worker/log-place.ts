@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { toRunId, toTaskId } from '../names.ts';
 
-/** The task whose activity is running here; null outside of one. */
+/** Returns the task whose activity is running here; null outside of one. */
 export function currentTask(): string | null {
   try {
     const id = Context.current().info.workflowExecution?.workflowId ?? '';

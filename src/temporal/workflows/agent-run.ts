@@ -40,8 +40,8 @@ import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
 import { asking, listen, proceed, type Signals } from './signals.ts';
 import { during, type Progress, park, show, showQuestion, waits } from './waits.ts';
 
-// Failures of models and tools, and unexpected ones, are counted by the activities, and lost workers by `outliving`. What is left
-// is an unavailable database or engine, for which a run waits as long as it takes.
+// The activities count failures of models and tools and unexpected ones; `outliving` counts lost workers. The rest is an
+// unavailable database or engine, for which a run waits indefinitely.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
 const OPTIONS = {
@@ -50,18 +50,18 @@ const OPTIONS = {
   retry: { ...RETRY, nonRetryableErrorTypes: LOST_ATTEMPTS },
 } as const;
 
-// Beyond the longest call of a tool and the longest CLIENT_TOOL_SECONDS, for which its questions may wait.
+// Exceeds the longest call of a tool and the longest CLIENT_TOOL_SECONDS, for which its questions may wait.
 const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '25 hours' });
-// Beyond the longest MODEL_TOTAL_SECONDS, with time for what the model is prepared with.
+// Exceeds the longest MODEL_TOTAL_SECONDS, with time to prepare the model.
 const { exchange } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '150 minutes' });
 
-/** One short try, within the workflow task. It ends before that task would have to be prolonged. */
+/** Makes one short try within the workflow task, which ends before that task would have to be prolonged. */
 const { callTool: callBriefly } = proxyLocalActivities<Pick<RunActivities, 'callTool'>>({
   startToCloseTimeout: '2s',
   retry: { maximumAttempts: 1 },
 });
 
-/** Only a convenience: worth one retry, but not worth failing a run. */
+/** Memories are only a convenience: they are worth one retry, but not a failed run. */
 const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '8s',
@@ -75,7 +75,10 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   retry: RETRY,
 });
 
-/** One task: the agent loop bound to the engine. Its execution fails or is cancelled with the task, so that operators see the outcome. */
+/**
+ * Runs one task: the agent loop bound to the engine. The execution fails or is cancelled with the task, so that operators see the
+ * outcome.
+ */
 export async function agentRun(input: RunInput): Promise<void> {
   const { task_id, max_turns, renew_after, auto_memory } = input;
   const progress: Progress = {
@@ -126,13 +129,13 @@ export async function agentRun(input: RunInput): Promise<void> {
     await Promise.allSettled(progress.acts);
   }
   const { status, error, error_code } = await conclude(task_id, end, progress);
-  // An execution whose task had ended before says nothing about that task.
+  // If the task had ended before, the execution has no status to show for it.
   show(error_code === TASK_ENDED ? null : status);
   if (status === 'halted') throw new CancelledFailure('The run was halted');
   if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
 
-/** The queue of an activity, if it is not the run's own. */
+/** Returns the queue of an activity, if it is not the run's own. */
 const toQueueOption = ({ role_queues }: RunInput, role: Role) =>
   role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, role) } : {};
 
@@ -145,7 +148,7 @@ const parkBehind = (progress: Progress): Promise<boolean> =>
     until: () => false,
   });
 
-/** What one short try did not finish is done by an activity, which operators see and the engine repeats. */
+/** Tries briefly, then leaves unfinished work to an activity, which operators see and the engine repeats. */
 const orLater = <T>(briefly: () => Promise<T>, later: () => Promise<T>): Promise<T> =>
   briefly().catch((error: unknown) => {
     if (isCancellation(error) || isFinal(error)) throw error;
@@ -159,7 +162,7 @@ const isFinal = (error: unknown): boolean =>
 
 function createPorts(input: RunInput, signals: Signals, progress: Progress): RunPorts {
   const { task_id, max_turns, renew_after } = input;
-  /** Whether all calls of the round are brief, so that none is held up by another in the workflow task. */
+  /** True if all calls of the round are brief, so that none delays another within the workflow task. */
   let brief = false;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${truncateToBytes(name, SUMMARY_BYTES)} (${call_id})`;
@@ -225,7 +228,7 @@ function createPorts(input: RunInput, signals: Signals, progress: Progress): Run
   };
 }
 
-/** Ends the task. If the record lacks its final answer, the run waits; of this execution only a halt can come then. */
+/** Ends the task. If the record lacks its final answer, the run waits; only a halt can then end this execution. */
 async function conclude(task_id: string, end: RunEnd, progress: Progress): Promise<RunEnd> {
   const { turns, passed } = progress;
   const closeRun = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns, passed }));
@@ -255,7 +258,7 @@ async function passOn(next: string): Promise<void> {
 
 const HALTED: RunEnd = { status: 'halted', error: null, error_code: null };
 
-/** The delivery outlives this run: it may take a day. */
+/** Starts the delivery, which outlives this run: it may take a day. */
 async function sendOff(delivery_id: string): Promise<void> {
   await startChild('webhookDelivery', {
     workflowId: toDeliveryId(delivery_id),
@@ -267,7 +270,10 @@ async function sendOff(delivery_id: string): Promise<void> {
   });
 }
 
-/** `asked`: a person requested a halt, so a failed activity was not retried. Its worker may have been lost before it could report the halt. */
+/**
+ * Converts an error into the end of the run. `is_halt_requested`: a person requested a halt, so a failed activity was not
+ * retried. Its worker may have been lost before it could report the halt.
+ */
 function toRunEnd(error: unknown, is_halt_requested: boolean): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';

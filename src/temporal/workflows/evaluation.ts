@@ -24,7 +24,7 @@ const OPTIONS = {
   heartbeatTimeout: '8s',
   // A run that is being created must be on record before the evaluation ends.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  // Unavailable parts and the owner's quota are waited for.
+  // Retries wait for unavailable services and for the owner's quota.
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
 } as const;
 
@@ -35,14 +35,17 @@ const { gradeByTool } = proxyActivities<Pick<RunActivities, 'gradeByTool'>>({ ..
 
 const LONGEST_PAUSE_S = 30;
 
-/** An evaluation: a child execution for each item, several at once. Its record says what is left, so it can be started again at any time. */
+/**
+ * Runs an evaluation: one child execution per item, several at once. Its record lists the open items, so it can be started again
+ * at any time.
+ */
 export async function evaluation(id: string): Promise<void> {
   const { item_ids, parallel } = await openItems(id);
   let next = 0;
   const lane = async () => {
     while (next < item_ids.length && !workflowInfo().continueAsNewSuggested) await evaluate(id, item_ids[next++] as string);
   };
-  // All of them: a halted evaluation ends after its children.
+  // Wait for all lanes: a halted evaluation ends after its children.
   const lanes = await Promise.allSettled(Array.from({ length: parallel }, lane));
   const halted = CancellationScope.current().consideredCancelled;
   const failed = lanes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
@@ -81,7 +84,7 @@ async function runGraders(
   await Promise.all([...judges.map(runChild), ...called]);
 }
 
-/** Runs an item's run as a child, if it has no execution yet. How it ended is on record. */
+/** Runs an item's run as a child, unless it has an execution. Its outcome is on record. */
 async function runChild({ run, texts, attributes }: ChildRun): Promise<void> {
   const pairs = Object.entries(attributes).map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),

@@ -2,8 +2,9 @@ import { TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
 
 /**
- * How many attempts of one step or call may end with their worker. A server that does not probe its connections leaves the requests for
- * work of a frozen worker open for a minute, in which it takes about five. So fewer would fail runs that another worker can finish.
+ * The number of attempts of one step or call that may be lost with their worker. If a server does not probe its connections, a
+ * frozen worker's requests stay open for a minute and swallow about five attempts. A lower limit would fail runs that another
+ * worker can finish.
  */
 const MOST_LOST = 10;
 const FIRST_PAUSE_S = 1;
@@ -11,10 +12,12 @@ const LONGEST_PAUSE_S = 30;
 
 const LOST: readonly TimeoutType[] = [TimeoutType.HEARTBEAT, TimeoutType.START_TO_CLOSE];
 
-/** For the retry policy: the engine reports an attempt that was lost with its worker instead of trying it again by itself. */
+/** Failure types for the retry policy: the engine reports an attempt that was lost with its worker instead of retrying it. */
 export const LOST_ATTEMPTS = ['TemporalTimeout:Heartbeat', 'TemporalTimeout:StartToClose'];
 
-/** Tries work again whose worker was lost, and fails the run if that happens again and again: the work may be what ends the workers. */
+/**
+ * Repeats work whose worker was lost, and fails the run if that happens too often: the work itself may be crashing the workers.
+ */
 export async function outliving<T>(what: string, work: () => Promise<T>): Promise<T> {
   for (let lost = 1; ; lost += 1) {
     try {

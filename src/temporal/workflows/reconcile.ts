@@ -6,9 +6,9 @@ const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
   startToCloseTimeout: '10 minutes',
   // A comparison whose worker is lost must not block the next one.
   heartbeatTimeout: '10s',
-  // The next one is due soon anyway.
+  // The next comparison is due soon anyway.
   retry: { maximumAttempts: 1 },
 });
 
-/** Started by a schedule; its result lists the repairs. */
+/** Compares tasks with the engine. A schedule starts it; its result lists the repairs. */
 export const reconcileTasks = (): Promise<ReconciledTasks> => reconcile();

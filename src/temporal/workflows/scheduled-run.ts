@@ -9,7 +9,7 @@ const { fire } = proxyActivities<Pick<RunActivities, 'fire'>>({
 
 const { failFire } = proxyActivities<Pick<RunActivities, 'failFire'>>({ startToCloseTimeout: '30s' });
 
-/** One due time of a schedule: creates its task, or records why there is none. The task then has its own run. */
+/** Serves one due time of a schedule: creates its task, or records why there is none. The task then has its own run. */
 export async function scheduledRun(schedule_id: string): Promise<void> {
   const { searchAttributes, startTime } = workflowInfo();
   const [planned] = (searchAttributes.TemporalScheduledStartTime ?? []) as Date[];

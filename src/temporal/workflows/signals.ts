@@ -2,23 +2,26 @@ import { defineSignal, setHandler } from '@temporalio/workflow';
 import type { Asking, RunInput } from '../names.ts';
 import type { Progress } from './waits.ts';
 
-/** This run now holds the lane. */
+/** Signals that this run now holds the lane. */
 export const proceed = defineSignal('proceed');
-/** The budget that the run waits for was raised. */
+/** Signals that the budget which the run waits for was raised. */
 export const raise = defineSignal('raise');
-/** A person has decided about a call; the decision itself is in the ledger. */
+/** Signals that a person has decided about a call; the decision itself is in the ledger. */
 export const decide = defineSignal<[call_id: string]>('decide');
-/** A call in progress waits for an answer of a person, or no longer does; the question is in the ledger. */
+/** Signals that a call in progress waits for a person's answer, or no longer does; the question is in the ledger. */
 export const asking = defineSignal<[question: Asking]>('asking');
 
 export type Signals = ReturnType<typeof listen>;
 
-/** The signals this run has received: that it may proceed, and which of its calls a person has decided about. */
+/** Collects the signals of this run: permission to proceed, and the calls that a person has decided about. */
 export function listen({ queued, decided = [] }: RunInput, progress: Progress) {
   let admitted = !queued;
   let doubts = 0;
   const pending = new Set(decided);
-  /** What a run does not wait for is reported to it: its record may be older. Whatever is parked is compared with the record again. */
+  /**
+   * Counts a signal that the run does not wait for: its record may be older. Everything parked is then compared with the record
+   * again.
+   */
   function doubt(): void {
     if (progress.waits.size > 0) doubts += 1;
   }

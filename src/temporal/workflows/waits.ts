@@ -10,11 +10,13 @@ export interface Progress {
   passed: PassedCalls;
   /** Calls of the current round. */
   acts: Promise<void>[];
-  /** Calls that a worker makes now, and whether they wait for an answer. */
+  /** Calls that a worker executes now; the value is true if the call waits for an answer. */
   calls: Map<string, boolean>;
-  /** How many waits are open. */
+  /** The number of open waits. */
   parked: number;
-  /** What the run waits for, except for answers to questions of calls in progress: those look at their record by themselves. */
+  /**
+   * Everything the run waits for, except answers to questions of calls in progress: those calls check their record themselves.
+   */
   waits: Set<RunWait>;
 }
 
@@ -22,7 +24,7 @@ const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEY
 
 export const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
 
-/** What the run waits for, so that it can be compared with its record. Answered only when it is asked. */
+/** Returns everything the run waits for, so that it can be compared with its record. */
 export const waits = defineQuery<RunWait[]>('waits');
 
 interface Wait {
@@ -30,11 +32,14 @@ interface Wait {
   details: string;
   status: WaitingStatus;
   until: () => boolean;
-  /** Absent: for as long as it takes. */
+  /** The time limit in milliseconds; absent: none. */
   at_most_ms?: number;
 }
 
-/** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. False: it did not hold in time. */
+/**
+ * Waits until a condition holds; meanwhile the run is searchable and shown as waiting. Returns false if the time limit passed
+ * first.
+ */
 export async function park(progress: Progress, { on, details, status, until, at_most_ms }: Wait): Promise<boolean> {
   setCurrentDetails(details);
   progress.waits.add(on);
@@ -59,7 +64,7 @@ function leaveWait(progress: Progress): void {
   if (progress.parked === 0) show('running');
 }
 
-/** Only shows it: the call continues by itself when it has its answer. A signal may come after the call has ended. */
+/** Only shows the question: the call continues by itself when it has its answer. A signal may arrive after the call has ended. */
 export function showQuestion(progress: Progress, { call_id, is_asking }: Asking): void {
   const was = progress.calls.get(call_id);
   if (was === undefined || was === is_asking) return;
@@ -68,7 +73,7 @@ export function showQuestion(progress: Progress, { call_id, is_asking }: Asking)
   else leaveWait(progress);
 }
 
-/** The call as a worker makes it. */
+/** Marks a call as in progress while a worker executes it. */
 export async function during<T>(progress: Progress, call_id: string, work: () => Promise<T>): Promise<T> {
   progress.calls.set(call_id, false);
   try {

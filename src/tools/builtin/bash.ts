@@ -22,7 +22,7 @@ export const bashSpec: ToolSpec = {
 
 export interface BashPorts {
   startConfined: StartConfined;
-  /** Whether commands may reach the network, through the egress guard. */
+  /** True if commands may reach the network, through the egress guard. */
   bash_network: boolean;
 }
 
@@ -69,7 +69,7 @@ export function bash({ startConfined, bash_network }: BashPorts) {
 
 const waitForEnd = (stream: Readable) => finished(stream).catch(() => {});
 
-/** The output in the order it arrived; if it is long, only its beginning and end. */
+/** Collects the output in the order it arrived; if it is long, returns only its beginning and end. */
 function collectOutput(streams: Readable[]): () => string {
   const half = OUTPUT_CHARACTERS / 2;
   let head = '';

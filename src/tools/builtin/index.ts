@@ -19,7 +19,7 @@ export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPort
   searchKnowledge: SearchKnowledge;
   /** Null if no search endpoint is configured: then there is no web_search. */
   search_url: string | null;
-  /** To the search endpoint: the operator's choice, so the egress guard is not asked. */
+  /** Sends requests to the search endpoint: it is the operator's choice, so the egress guard is not asked. */
   searchFetch: typeof globalThis.fetch;
 }
 
@@ -45,7 +45,7 @@ const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
 
 const searchTool = (ports: SearchPorts): BuiltinTool => ({ spec: webSearchSpec, call: webSearch(ports) });
 
-/** The tools to choose from; web_search only if it is configured. */
+/** Lists the built-in tools; web_search only if it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [
   bashSpec,
   readSpec,
@@ -61,7 +61,7 @@ export const builtinSpecs = ({ web_search: search = true }: { web_search?: boole
   searchKnowledgeSpec,
 ];
 
-/** The built-in tools that an agent names. */
+/** Creates the built-in tools that an agent names. */
 export function createBuiltinTools(ports: BuiltinPorts, names: readonly string[]): ToolSource {
   const tools = names.length === 0 ? [] : builtinTools(ports).filter(({ spec }) => names.includes(spec.name));
   return {

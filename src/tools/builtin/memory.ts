@@ -7,7 +7,7 @@ import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
 export interface MemoryPorts {
   /** Stores a value under a key, replacing the old one. Throws an `AppError` if the key is someone else's or the quota is full. */
   storeMemory(run: RunContext, memory: Remembered & { scope: 'agent' | 'session' | 'global' }): Promise<void>;
-  /** The run's memories about a question, best first. */
+  /** Returns the run's memories about a question, best first. */
   searchMemory(run: RunContext, query: string, limit: number): Promise<Remembered[]>;
 }
 
@@ -78,6 +78,6 @@ export function searchMemory(ports: MemoryPorts) {
   };
 }
 
-/** An argument as it can be stored and looked up; null if it is blank, too long or anything but text. */
+/** Returns an argument as it can be stored and looked up; null if it is blank, too long or anything but text. */
 export const storableText = (value: unknown, longest: number): string | null =>
   typeof value === 'string' && value.trim() !== '' && value.length <= longest ? storable(value) : null;

@@ -17,9 +17,9 @@ export const webFetchSpec: ToolSpec = {
 };
 
 export interface WebPorts {
-  /** Guarded: refuses addresses that are not public. */
+  /** A guarded fetch, which refuses addresses that are not public. */
   fetch: typeof globalThis.fetch;
-  /** The text of a page, parsed in another process. Rejects with the rest of a sentence. */
+  /** Returns the text of a page, parsed in another process. Rejects with the rest of a sentence. */
   readPage: ReadPage;
 }
 

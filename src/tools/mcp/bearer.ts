@@ -18,11 +18,11 @@ type Fetch = typeof globalThis.fetch;
 
 /** The access token of one person for one server. */
 interface McpBearer {
-  /** Null: the person has not signed in. Renews a token that is about to expire. */
+  /** Returns the token, renewed if it is about to expire. Null: the person has not signed in. */
   token(): Promise<string | null>;
-  /** A token that replaces one that the server refused. Throws `mcp_sign_in_needed` if there is none. */
+  /** Returns a token that replaces one that the server refused. Throws `mcp_sign_in_needed` if there is none. */
   renew(refused: string): Promise<string>;
-  /** Who has to sign in, as an error. */
+  /** Creates an error that names the person who has to sign in. */
   createSignInError(): Error;
 }
 
@@ -117,10 +117,13 @@ function refresh({ client, discovery, tokens }: McpSignInSecrets, fetch: Fetch):
 
 const PASSING = [ServerError, TemporarilyUnavailableError, TooManyRequestsError];
 
-/** Whether the authorization server will refuse another attempt, too. */
+/** True if the authorization server will refuse another attempt, too. */
 const isRefusal = (error: unknown): boolean => error instanceof OAuthError && !PASSING.some((kind) => error instanceof kind);
 
-/** The same fetch with the person's access token. A token that the server refuses is renewed, once. `sent` is called with each use. */
+/**
+ * Wraps a fetch to send the person's access token. A token that the server refuses is renewed, once. `onSent` is called with each
+ * use.
+ */
 function withSignIn(fetch: Fetch, bearer: McpBearer, onSent: () => void): Fetch {
   const send = (input: Parameters<Fetch>[0], init: RequestInit | undefined, token: string) => {
     onSent();
@@ -143,11 +146,11 @@ function withSignIn(fetch: Fetch, bearer: McpBearer, onSent: () => void): Fetch 
 
 export interface PersonalFetch {
   fetch: Fetch;
-  /** Whether the person's sign-in has been sent to the server. */
+  /** True if the person's sign-in has been sent to the server. */
   isSignedIn(): boolean;
 }
 
-/** A principal's way to a server: with their own sign-in, where people sign in. */
+/** Creates a principal's fetch for a server: with their own sign-in, if people sign in there. */
 export const createPersonalFetch =
   (fetch: Fetch, store: BearerOptions['store']) =>
   ({ target, principal }: { target: McpTarget; principal: string }): PersonalFetch => {

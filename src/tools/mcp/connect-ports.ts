@@ -8,16 +8,16 @@ export interface ConnectPorts {
   packages?: McpPackages;
   /** How long to wait for an installation. Default: until it ends. */
   install_ms?: number;
-  /** Every request to a server goes through it, so it enforces the egress rules. */
+  /** Sends every request to a server, so it enforces the egress rules. */
   fetch?: typeof globalThis.fetch;
-  /** Whether `fetch` has sent the person's sign-in. Absent: there is none. */
+  /** True if `fetch` has sent the person's sign-in. Absent: there is none. */
   isSignedIn?: () => boolean;
   /** Checks the schemas that a server sends, in another process. */
   schemaFaults: SchemaFaults;
-  /** The longest message of a server that is a process; `fetch` counts those of the others. */
+  /** The longest message of a server that is a process, in bytes; `fetch` counts those of the others. */
   message_bytes?: number;
-  /** How long a connection may take until calls can be sent. */
+  /** The time limit for a connection until calls can be sent. */
   connect_ms?: number;
-  /** How long a call may run without progress. */
+  /** The longest time that a call may run without progress. */
   call_ms?: number;
 }

@@ -37,13 +37,13 @@ interface McpCall {
 }
 
 export interface McpConnection {
-  /** Whether the connection was lost or closed. */
+  /** True if the connection was lost or closed. */
   isClosed(): boolean;
-  /** All tools, over all pages; listed again after the server announced a change. */
+  /** Returns all tools, over all pages; lists them again after the server announced a change. */
   list(signal: AbortSignal): Promise<Listing>;
-  /** Whether the person's sign-in was sent, so that what the server lists may be for this person. */
+  /** True if the person's sign-in was sent, so that the server's list may be for this person only. */
   isSignedIn(): boolean;
-  /** Whether the server has asked a person something. */
+  /** True if the server has asked a person a question. */
   hasAsked(): boolean;
   call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof toMcpOutcome>>;
   /** Throws if the server does not answer. */
@@ -80,7 +80,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   });
 }
 
-/** The status with which the server refused a POST of streamable HTTP. */
+/** Returns the status with which the server refused a POST of streamable HTTP. */
 function findRefusalStatus(error: unknown): number | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause)
     if (inner instanceof StreamableHTTPError) return inner.code;
@@ -171,7 +171,10 @@ async function createTransport(target: McpTarget, ports: ConnectPorts): Promise<
     : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
 }
 
-/** The same fetch; a body that is refused, or a request for want of a sign-in, is reported at once; the client alone would wait until its time-out. */
+/**
+ * Wraps a fetch so that a refused body, or a request that lacks a sign-in, is reported at once; the client alone would wait until
+ * its time-out.
+ */
 function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unknown) => void): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init).catch((error: unknown) => {
@@ -198,7 +201,7 @@ function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unkn
   };
 }
 
-/** What was refused of a server ends whatever is waited for. */
+/** Ends every wait on a server when one of its answers was refused. */
 function watchRefusals() {
   const refused = Promise.withResolvers<never>();
   let happened = false;
@@ -214,7 +217,7 @@ function watchRefusals() {
   };
 }
 
-/** By the name that it has for MCP servers. */
+/** Names a refusal as one of an MCP server. */
 function toRefusal(error: unknown): unknown {
   const refused = findOutsideRefusal(error);
   return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
@@ -235,7 +238,7 @@ function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: Abor
   };
 }
 
-/** The innermost reason, and the last output of a process. */
+/** Returns the innermost reason, and the last output of a process. */
 function describeCause(error: unknown, transport: Transport): string {
   const reason = getReason(error);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';

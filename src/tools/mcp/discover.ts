@@ -31,11 +31,11 @@ interface DiscoveredListing {
 interface Discovery {
   tools: AllowedMcpTool[];
   notes: McpNote[];
-  /** Why required servers cannot be used, as sentences. */
+  /** The reasons why required servers cannot be used, as sentences. */
   missing: Error[];
   /** The tools that the run lacks, with the reason: all tools of a server, or some by name. */
   lost: { server: string; tools?: string[]; reason: string }[];
-  /** All that each server listed, allowed or not. */
+  /** Every tool that each server listed, allowed or not. */
   listings: DiscoveredListing[];
 }
 
@@ -64,7 +64,7 @@ export async function discover(
     }),
   );
   signal.throwIfAborted();
-  // What this installation lacks is not the fault of a server: the step is tried again.
+  // A lack of this installation is not the fault of a server: the step is tried again.
   for (const outcome of found) if (outcome.status === 'rejected' && findOutage(outcome.reason)) throw outcome.reason;
   for (const [index, outcome] of found.entries()) {
     const server = servers[index] as PinnedMcpServer;
@@ -81,7 +81,7 @@ export async function discover(
   return discovery;
 }
 
-/** What was refused of a server's answer says whose it was. */
+/** Names the server in an error about its answer. */
 const withServerName = (error: Error, { name }: PinnedMcpServer) =>
   new Error(`The MCP server ${name} cannot be used: ${outsideSentence(error)}`, { cause: error });
 

@@ -22,7 +22,7 @@ export interface Listing {
   refused: { tool: string; reason: string }[];
 }
 
-/** A tool of a listing as it is stored with the server. */
+/** Returns a listed tool as it is stored with the server. */
 export function toMcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool {
   const { description, parameters, effect } = spec;
   return { name, description, parameters, effect };
@@ -30,7 +30,7 @@ export function toMcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool
 
 const MOST_PAGES = 50;
 const MOST_TOOLS = 500;
-/** Usable or not; a server that lists more is not read to its end. */
+/** The limit for listed tools, usable or not; a server that lists more is not read to its end. */
 const MOST_LISTED = 5_000;
 const MOST_PROBLEMS = 50;
 const OWN_NAME_CHARACTERS = 256;
@@ -38,7 +38,7 @@ const DESCRIPTION_CHARACTERS = 8_000;
 const SCHEMA_CHARACTERS = 64_000;
 const LIST_MS = 20_000;
 
-/** What is wrong with each of a server's schemas; null if nothing is. Never rejects. */
+/** Returns the fault of each of a server's schemas; null if there is none. Never rejects. */
 export type SchemaFaults = (schemas: readonly unknown[]) => Promise<(string | null)[]>;
 
 interface ListPorts {
@@ -46,7 +46,7 @@ interface ListPorts {
   signal: AbortSignal;
 }
 
-/** All tools of a server. A malformed one is reported and left out; it does not affect the others. */
+/** Lists all tools of a server. A malformed one is reported and left out; it does not affect the others. */
 export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
   const listing: Listing = { tools: [], problems: [], refused: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
@@ -137,7 +137,7 @@ function findShapeProblem(schema: unknown): string | null {
   return null;
 }
 
-/** Taken from the server's hints; without a hint, a call counts as a write. */
+/** Derives the effect from the server's hints; without a hint, a call counts as a write. */
 function toEffect(hints: WiredTool['annotations']): ToolEffect {
   if (hints?.readOnlyHint === true) return 'read';
   return hints?.idempotentHint === true ? 'idempotent' : 'write';

@@ -7,13 +7,16 @@ type Fetch = typeof globalThis.fetch;
 const OAUTH_LIMITS = { ...BYTE_LIMITS, message: 256 * 1_024 };
 const OAUTH_MS = 15_000;
 
-/** A fetch for what the protocol reads and sends, within limits. */
+/** Creates a fetch for the OAuth protocol, within limits. */
 export const createOAuthFetch = (fetch: Fetch): Fetch => {
   const counted = limitFetchBytes(fetch, OAUTH_LIMITS);
   return (input, init) => counted(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(OAUTH_MS) });
 };
 
-/** The server's address, if people sign in to it: it is remote, and no header of its configuration signs in already. */
+/**
+ * Returns the server's address if people sign in to it: it is remote, and no header of its configuration signs in already. Else
+ * null.
+ */
 export function findSignInUrl({ endpoint }: McpTarget): string | null {
   if (endpoint.kind === 'stdio') return null;
   return Object.keys(endpoint.headers).some((name) => name.toLowerCase() === 'authorization') ? null : endpoint.url;

@@ -32,7 +32,7 @@ export interface PoolOptions extends ConnectPorts {
   version: string;
   /** `fetch` with the principal's sign-in at the server. */
   fetchFor?: (place: McpPlace) => PersonalFetch;
-  /** Unused connections are closed after this. */
+  /** The time after which unused connections are closed. */
   idle_ms?: number;
   /** A connection idle for this long is checked before use. */
   check_after_ms?: number;
@@ -53,7 +53,7 @@ const SWEEP_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 30_000;
 
-/** A limit, so that many principals do not use up the processes that are shared by all. */
+/** The limit for unused connections, so that many principals do not use up the processes that all share. */
 const MOST_UNUSED = 64;
 
 /** Connections of this worker, one for each principal, server and set of credentials, opened when first needed. */
@@ -83,7 +83,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
       return connection;
     } catch (error) {
       entry.connection = null;
-      // Nothing is wrong with the server: it is tried again as soon as the person has signed in, or the installation has room.
+      // The server is not at fault: it is tried again as soon as the person has signed in, or the installation has room.
       if (isMcpSignInNeeded(error)) throw error;
       if (findOutage(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
       entry.last_error = (error as Error).message;
@@ -115,14 +115,14 @@ export function createMcpPool(options: PoolOptions): McpPool {
   sweep.unref();
 
   const joining = new Map<Entry, Promise<McpConnection>>();
-  /** One attempt for everyone who waits for the same connection. */
+  /** Joins all callers that wait for the same connection in one attempt. */
   function joinConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
     const under_way = joining.get(entry) ?? getConnection(entry, place).finally(() => joining.delete(entry));
     joining.set(entry, under_way);
     return under_way;
   }
 
-  /** `key`: of the connection, which is opened if there is none. */
+  /** Runs `work` with the connection of this `key`, which is opened if there is none. */
   async function withConnection<T>(
     key: string,
     { place, signal }: { place: McpPlace; signal: AbortSignal },
@@ -170,7 +170,7 @@ const answers = (connection: McpConnection): Promise<boolean> =>
     () => false,
   );
 
-/** The key covers secrets, so only its hash is kept. */
+/** Returns the hash of a connection's key, because the key covers secrets. */
 const hashKey = ({ target, principal }: McpPlace) =>
   createHash('sha256')
     .update(JSON.stringify([principal, target]))

@@ -9,7 +9,7 @@ import { toMcpToolRecord } from './listing.ts';
 export interface ProbeResult {
   success: boolean;
   tools: McpListedTool[];
-  /** Whether the caller's sign-in was sent. */
+  /** True if the caller's sign-in was sent. */
   signed_in: boolean;
   error: string | null;
 }
@@ -18,7 +18,7 @@ interface ProbePorts extends ConnectPorts {
   version: string;
   /** Opens tokens in the caller's name. */
   openToken: OpenToken;
-  /** With the caller's sign-in at the server. */
+  /** Returns a fetch with the caller's sign-in at the server. */
   fetchFor?: (target: McpTarget) => PersonalFetch;
 }
 

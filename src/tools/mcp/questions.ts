@@ -20,7 +20,7 @@ interface AskingCall {
 export interface Questions {
   /** Does the work of a call; meanwhile the server may ask questions for it. */
   during<T>(call: AskingCall, work: () => Promise<T>): Promise<T>;
-  /** Whether the server has ever asked. */
+  /** True if the server has ever asked a question. */
   hasAsked(): boolean;
 }
 

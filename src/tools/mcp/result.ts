@@ -13,7 +13,7 @@ export interface CallResult {
 const RESULT_CHARACTERS = 256 * 1024;
 const MOST_PARTS = 10_000;
 
-/** A result as storable text: content that a model cannot read is described in brackets. */
+/** Returns a result as storable text: content that a model cannot read is described in brackets. */
 export function toMcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
   const parts = (Array.isArray(content) ? content.slice(0, MOST_PARTS) : []).map(toPartText);
   if (isTooDeep(structuredContent)) parts.push('[structured content, nested too deep, not shown]');
@@ -40,7 +40,7 @@ function toPartText(part: unknown): string {
 const countBytes = (base64 = '') =>
   Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
-/** Servers repeat structured content as text for older clients: as JSON, or one of its fields. */
+/** True if structured content repeats a text. Servers repeat it for older clients: as JSON, or as one of its fields. */
 function isAmong(texts: readonly string[], value: unknown): boolean {
   const fields: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
   const json = JSON.stringify(value);

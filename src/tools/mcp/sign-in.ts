@@ -14,12 +14,12 @@ import { createOAuthFetch, findSignInUrl } from './oauth.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** Who takes part in a sign-in. */
+/** The parties of a sign-in. */
 interface SignInOrigins {
   server: string;
-  /** Where the person consents. */
+  /** The address at which the person consents. */
   authorization: string;
-  /** Where the code is exchanged for tokens. */
+  /** The address at which the code is exchanged for tokens. */
   token: string;
 }
 
@@ -130,7 +130,7 @@ const toClientInformation = ({ client_id = '', client_secret }: { client_id?: st
   ...(client_secret ? { client_secret } : {}),
 });
 
-/** Where the server's refusal of an anonymous request says that its metadata is, and which scope it wants. */
+/** Returns the metadata address and the scope that the server names when it refuses an anonymous request. */
 async function fetchChallenge(url: string, headers: Record<string, string>, fetch: Fetch) {
   const response = await fetch(url, {
     method: 'POST',
@@ -196,7 +196,7 @@ export async function finishSignIn(
   return { ...known, client, tokens };
 }
 
-/** The code of another authorization server is not sent to this one. */
+/** Throws for the code of another authorization server, so that it is not sent to this one. */
 function requireIssuer({ authorizationServerMetadata: metadata }: OAuthDiscoveryState, issuer: string | undefined): void {
   const promised = (metadata as { authorization_response_iss_parameter_supported?: unknown } | undefined)
     ?.authorization_response_iss_parameter_supported;

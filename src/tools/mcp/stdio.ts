@@ -10,7 +10,7 @@ export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => 
 const STDERR_CHARACTERS = 2_000;
 const LINE_FEED = 10;
 
-/** The end of the output, from the start of a word: half of a secret could not be recognised and redacted. */
+/** Returns the end of the output, from the start of a word: half of a secret could not be recognised and redacted. */
 export const lastWords = (said: string) =>
   said.length <= STDERR_CHARACTERS ? said : said.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
 
@@ -78,7 +78,7 @@ export class ConfinedStdio implements Transport {
     this.#add(chunk.subarray(from));
   }
 
-  /** False when the line is longer than a message may be: that ends the connection. */
+  /** Returns false if the line is longer than a message may be: that ends the connection. */
   #add(piece: Buffer): boolean {
     this.#line_bytes += piece.length;
     if (this.#line_bytes <= this.#message_bytes) {

@@ -71,7 +71,7 @@ async function callOver(
 const sentence = ({ name }: PinnedMcpServer, message: string) =>
   `The MCP server ${name} made the call, but its answer could not be read: ${message}`;
 
-/** Whether the call cannot have taken effect: no request or connection was made, or the server does not know the session. */
+/** True if the call cannot have taken effect: no request or connection was made, or the server does not know the session. */
 function wasNotSent(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   if (error instanceof ToolUnreachable || findOutage(error)) return true;
@@ -87,7 +87,7 @@ function reportLostCall({ name }: PinnedMcpServer, effect: ToolEffect, error: Er
 
 const REPORT_EVERY_MS = 1_000;
 
-/** At most one report per second, however many the server sends. */
+/** Sends at most one report per second, however many the server sends. */
 function createProgressReporter(report: NonNullable<ToolCall['progress']>) {
   let reported_at = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {

@@ -24,7 +24,7 @@ export interface Layer {
 
 interface Place {
   objects: ObjectStore;
-  /** Begins the keys of the chunks. */
+  /** The prefix of the chunks' keys. */
   prefix: string;
   signal: AbortSignal;
 }
@@ -65,10 +65,13 @@ async function* serializeLayer(directory: string, change: Change): AsyncGenerato
   }
 }
 
-/** The owner's rights that reading takes. */
+/** The owner's permissions that reading requires. */
 const TO_READ = 0o500;
 
-/** Exactly as long as the node: of a file that has shrunk, vanished or become something else since, zeros. */
+/**
+ * Yields exactly as many bytes as the node has. If the file has shrunk, vanished or become something else since, the rest is
+ * zeros.
+ */
 async function* readFileContent(cursor: Cursor, { path, size }: Node): AsyncGenerator<Buffer> {
   const [parent, name] = split(path);
   const file = await cursor
@@ -89,8 +92,8 @@ async function* readFileContent(cursor: Cursor, { path, size }: Node): AsyncGene
 }
 
 /**
- * Makes the tree that layers lead to in an empty directory, from the latest layer back, so that each path is written once. Links come
- * last: nothing is written through one.
+ * Restores the tree of the layers in an empty directory, from the latest layer back, so that each path is written once. Links
+ * come last: nothing is written through one.
  */
 export async function restoreLayers(directory: string, layers: readonly Pick<Layer, 'chunks'>[], place: Place): Promise<void> {
   const decided = createDecisions();
@@ -113,17 +116,19 @@ export async function restoreLayers(directory: string, layers: readonly Pick<Lay
   }
 }
 
-/** What the layers say about each path, from the latest back: the first that says something decides. */
+/**
+ * Records the decision of the layers about each path, from the latest layer back: the first one that mentions the path decides.
+ */
 function createDecisions() {
   const decided = new Map<Path, Node | null>();
-  /** Paths with something in them. */
+  /** Paths that have entries. */
   const parents = new Set<Path>();
   const isFree = ({ path, kind }: Node) =>
     !decided.has(path) &&
     (kind === 'directory' || !parents.has(path)) &&
     listParents(path).every((parent) => !decided.has(parent) || decided.get(parent)?.kind === 'directory');
   return {
-    /** False if a later layer has decided about the path, or about what leads to it. */
+    /** Returns false if a later layer has decided about the path, or about one of its parents. */
     take(node: Node): boolean {
       if (!isFree(node)) return false;
       decided.set(node.path, node);
@@ -215,7 +220,7 @@ function split(path: Path): [parent: Path, name: EntryName] {
   return [path.slice(0, Math.max(0, slash)), path.slice(slash + 1)];
 }
 
-/** Owners, modes and times, of directories after what is in them. */
+/** Sets owners, modes and times; those of a directory after those of its entries. */
 async function finish(cursor: Cursor, nodes: Node[]): Promise<void> {
   const byDepth = nodes.sort((one, other) => (one.path < other.path ? 1 : -1));
   for (const { kind, path } of byDepth) if (kind === 'directory') await cursor.to(path);

@@ -3,20 +3,20 @@ import { AwsV4Signer } from 'aws4fetch';
 import { OutageError } from '../../domain/outages.ts';
 import { textWithReason } from '../../domain/reason.ts';
 
-/** Objects by name, in a place that every worker reaches. Each call throws if the place is unreachable for a while. */
+/** Stores objects by name, in a place that every worker reaches. Each call throws if the place is unreachable for a while. */
 export interface ObjectStore {
   /** Resolves when the object is stored durably. */
   put(key: string, content: Uint8Array, signal: AbortSignal): Promise<void>;
-  /** Null if there is no such object. */
+  /** Returns the object; null if it does not exist. */
   get(key: string, signal: AbortSignal): Promise<Uint8Array | null>;
-  /** The parts that follow `prefix` in the keys, up to the next slash. */
+  /** Lists the parts that follow `prefix` in the keys, up to the next slash. */
   folders(prefix: string): Promise<string[]>;
-  /** Removes all objects whose keys begin like this. */
+  /** Removes all objects whose keys begin with `prefix`. */
   remove(prefix: string): Promise<void>;
 }
 
 interface Bucket extends ObjectStore {
-  /** Lists once, within this time, without trying again. Throws a sentence that names the cause and the setting. */
+  /** Lists once, within this time, without a retry. Throws a sentence that names the cause and the setting. */
   ping(limit_ms: number): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface S3Settings {
   region: string;
   access_key_id: string;
   secret_access_key: string;
-  /** Begins every key: two installations may share a bucket. */
+  /** The prefix of every key: two installations may share a bucket. */
   prefix: string;
 }
 
@@ -39,7 +39,10 @@ interface S3Config {
   S3_PREFIX: string;
 }
 
-/** Null: workspaces stay in the home, which all workers share. Throws a sentence if the settings are incomplete. */
+/**
+ * Parses the settings. Null: workspaces stay in the home, which all workers share. Throws a sentence if the settings are
+ * incomplete.
+ */
 export function parseS3Settings(config: S3Config): S3Settings | null {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_REGION: region, S3_PREFIX: prefix } = config;
   if (!bucket) return null;
@@ -102,7 +105,7 @@ export function createS3Store({ prefix: root, ...settings }: S3Settings, fetch: 
       await ask({ method: 'GET', path: `?${query}`, limit_ms, attempts: 1 });
     },
     async remove(prefix) {
-      // From the start again: what a page continues after is removed.
+      // List from the start again: the last key of the page, after which the next would continue, is removed.
       let last: string | undefined;
       for (let keys = await listKeys(prefix); keys.length > 0; keys = await listKeys(prefix)) {
         if (keys[0] === last) throw new ObjectStoreDown(stillListed(settings, keys[0] as string));
@@ -113,7 +116,7 @@ export function createS3Store({ prefix: root, ...settings }: S3Settings, fetch: 
   };
 }
 
-/** Of a thousand folders each. */
+/** The limit for pages of a thousand folders each. */
 const MOST_PAGES = 10_000;
 const LISTING = /<ListBucketResult[\s/>]/;
 
@@ -127,7 +130,7 @@ const stillListed = (place: Place, key: string) =>
 const notListed = (settings: Place) =>
   `The object store ${baseOf(settings)} answered GET with something that is not a list of objects; S3_ENDPOINT must be the address of an S3 service`;
 
-/** Our keys contain nothing that XML would escape. */
+/** The elements of a list. Our keys contain no character that XML would escape. */
 const ELEMENTS = {
   Key: /<Key>([^<]*)<\/Key>/g,
   Prefix: /<Prefix>([^<]*)<\/Prefix>/g,
@@ -141,11 +144,11 @@ const parseValues = (xml: string, name: keyof typeof ELEMENTS): string[] =>
 
 interface Ask {
   method: 'GET' | 'PUT' | 'DELETE';
-  /** Below the bucket. */
+  /** The path below the bucket. */
   path: string;
   content?: Uint8Array;
   signal?: AbortSignal;
-  /** How long one attempt may take. */
+  /** The time limit of one attempt. */
   limit_ms?: number;
   attempts?: number;
 }
@@ -158,7 +161,7 @@ class ObjectStoreDown extends OutageError {
   }
 }
 
-/** An answer that a repetition would not change. */
+/** A refusal that a repetition would not change. */
 class Refused extends ObjectStoreDown {
   readonly status: number;
   constructor(status: number, message: string) {

@@ -13,46 +13,48 @@ interface StoredLayer extends Layer {
   number: string;
 }
 
-/** The record of which layers make up a run's workspace. */
+/** The record of the layers that make up a run's workspace. */
 interface LayerRecord {
-  /** In their order. */
+  /** Returns the layers of a run in order. */
   of(task_id: string): Promise<StoredLayer[]>;
-  /** Records the first layer, which nobody's call made. Null if there is one. */
+  /** Records the first layer, which was not made by a call. Returns null if there is one. */
   first(task_id: string, layer: Layer): Promise<string | null>;
   forget(task_id: string): Promise<void>;
 }
 
-/** Records what a call changed. Null if another attempt has taken the call over, or its task has ended. */
+/** Records the changes of a call. Returns null if another attempt has taken the call over, or its task has ended. */
 type RecordLayer = (layer: Layer) => Promise<string | null>;
 
 /** A copy of a run's workspace on this worker's disk. */
 interface Copy {
   directory: string;
-  /** The layers that it holds. */
+  /** The numbers of the layers in the copy. */
   numbers: string[];
-  /** As the layers have it. */
+  /** The tree of the layers. */
   tree: Tree;
-  /** Calls that use it. */
+  /** The number of calls that use the copy. */
   users: number;
   used_at: number;
-  /** It differs from the layers, and saving it would not change that. */
+  /** True if the copy differs from the layers, and saving it would not change that. */
   spoilt: boolean;
 }
 
 interface StoredWorkspaces {
-  /** The run's directory on this disk, up to date unless another call uses it. Each `enter` is followed by one `leave`. */
+  /**
+   * Returns the run's directory on this disk, up to date unless another call uses it. Each `enter` is followed by one `leave`.
+   */
   enter(task_id: string, fill: ((into: string) => Promise<void>) | null, signal: AbortSignal): Promise<string>;
-  /** Stores what has changed; with null, nothing is stored. Resolves when another worker would find it. */
+  /** Stores the changes; with null, stores nothing. Resolves when another worker would find them. */
   leave(task_id: string, record: RecordLayer | null, signal: AbortSignal): Promise<void>;
-  /** Removes a run's workspace everywhere but on the disks of other workers, which drop unused copies by themselves. */
+  /** Removes a run's workspace everywhere except on the disks of other workers, which drop unused copies by themselves. */
   remove(task_id: string): Promise<void>;
-  /** Ids of the runs that have objects. */
+  /** Lists the ids of the runs that have objects. */
   kept(): Promise<string[]>;
   close(): Promise<void>;
 }
 
 interface Options {
-  /** Directory for the copies, of this process alone: what is in it is removed. */
+  /** The directory for the copies, used by this process alone: its contents are removed. */
   parent: string;
   objects: ObjectStore;
   record: LayerRecord;
@@ -62,13 +64,13 @@ interface Options {
 const ROOT = 'workspaces/';
 const toKeyPrefix = (task_id: string) => `${ROOT}${task_id}/`;
 const DRAFT = '.draft-';
-/** After so long without a call, a copy is dropped; the next call restores it. */
+/** The time without a call after which a copy is dropped; the next call restores it. */
 const UNUSED_MS = 10 * 60_000;
 const LOOK_MS = 60_000;
-/** A file that was changed so shortly before it was read may be changed again without another mark. */
+/** A file that changed within this time before it was read may change again without another mark. */
 const SAME_MARK_MS = 1_000;
 
-/** Workspaces that are kept in an object store: workers need no file system in common, and one that dies takes nothing with it. */
+/** Keeps workspaces in an object store: workers need no common file system, and a worker that dies loses no workspace. */
 export async function openStoredWorkspaces({ parent, objects, record, log }: Options): Promise<StoredWorkspaces> {
   const copies = new Map<string, Copy>();
   const inTurn = createTurns();
@@ -109,7 +111,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
       },
     );
 
-  /** The first copy of a run. If another worker was faster, its files are used. */
+  /** Makes the first copy of a run. If another worker was faster, its files are used. */
   async function first(task_id: string, fill: (into: string) => Promise<void>, signal: AbortSignal): Promise<Copy> {
     const copy = await createCopy(task_id, [], async (draft) => {
       await fill(draft);
@@ -184,7 +186,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
   };
 }
 
-/** Without the marks of the files that were changed last: another call may be changing them. */
+/** Leaves out the marks of the files that were changed last: another call may be changing them. */
 function withoutRecent(tree: Tree): Tree {
   const settled = [...tree.values()].reduce((last, { changed_at }) => Math.max(last, changed_at), 0) - SAME_MARK_MS;
   return new Map([...tree].map(([path, found]) => [path, found.changed_at > settled ? { ...found, mark: '' } : found]));
@@ -193,7 +195,7 @@ function withoutRecent(tree: Tree): Tree {
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Tries again for as long as the object store or the database is unavailable, so that what a call has made is not lost. */
+/** Retries for as long as the object store or the database is unavailable, so that the work of a call is not lost. */
 async function retryWhileDown(store: () => Promise<void>, signal: AbortSignal, log: Options['log']): Promise<void> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
@@ -207,7 +209,7 @@ async function retryWhileDown(store: () => Promise<void>, signal: AbortSignal, l
   }
 }
 
-/** Work on the same thing happens one after the other. */
+/** Orders work on the same key: one piece after the other. */
 function createTurns() {
   const last = new Map<string, Promise<unknown>>();
   return <T>(key: string, work: () => Promise<T>): Promise<T> => {

@@ -4,16 +4,16 @@ import { walkFolder } from '../../folders/walk.ts';
 /** A path below a directory, one character for each of its bytes. */
 export type Path = EntryName;
 
-/** What a snapshot keeps of a file, directory or symbolic link. */
+/** The stored properties of a file, directory or symbolic link. */
 export interface Node {
   path: Path;
   kind: 'file' | 'directory' | 'link';
   mode: number;
-  /** In seconds. */
+  /** The modification time in seconds. */
   mtime: number;
   uid: number;
   size: number;
-  /** Of a link. */
+  /** The target of a link. */
   target?: string;
 }
 
@@ -21,19 +21,19 @@ interface TreeEntry {
   node: Node;
   /** Changes whenever the file does. */
   mark: string;
-  /** When the file changed last, in milliseconds. */
+  /** The time of the file's last change, in milliseconds. */
   changed_at: number;
 }
 
-/** By its path, everything that is in a directory. */
+/** The entries of a directory and of everything below it, by path. */
 export type Tree = Map<Path, TreeEntry>;
 
-/** The owner's rights that reading takes. */
+/** The owner's permissions that reading requires. */
 const TO_READ = 0o500;
 
 /**
- * Reads a directory without following links. Sockets, pipes and devices are left out, and what vanishes meanwhile. So is what cannot be
- * looked at; it makes the workspace count as full.
+ * Reads a directory without following links. Leaves out sockets, pipes, devices, and files that vanish meanwhile. Entries that
+ * cannot be read are left out too, and make the workspace count as full.
  */
 export async function readTree(directory: string): Promise<Tree> {
   const tree: Tree = new Map();
@@ -67,14 +67,14 @@ function toTreeEntry(bare: Node, found: EntryStats, target: string): TreeEntry {
   return { node, mark: toMark(node, found), changed_at: Number(found.ctimeMs) };
 }
 
-/** What is in a directory has separate marks. */
+/** Returns an entry's mark. A directory's entries have separate marks. */
 function toMark({ kind, mode, size, target }: Node, { ino, mtimeNs, ctimeNs }: EntryStats): string {
   return kind === 'directory' ? `${kind} ${mode}` : [kind, mode, size, target, ino, mtimeNs, ctimeNs].join(' ');
 }
 
-/** What makes the later tree out of the earlier one. */
+/** The difference that turns the earlier tree into the later one. */
 export interface Change {
-  /** Parents come before what is in them. */
+  /** The new or changed nodes; parents come before their entries. */
   nodes: Node[];
   removed: Path[];
 }

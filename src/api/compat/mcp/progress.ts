@@ -12,7 +12,7 @@ const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> 
   question_asked: ({ detail }) => String(detail),
 };
 
-/** Clients give up after a minute without progress, if they were not configured otherwise. */
+/** The time between heartbeats. By default, clients give up after a minute without progress. */
 const HEARTBEAT_MS = 10_000;
 
 interface Reporting {
@@ -38,7 +38,7 @@ export async function reportProgress(services: CompatServices, run: CompatRun, r
         sending -= 1;
       });
   };
-  // A client that takes nothing gets no further heartbeats.
+  // A client that accepts nothing gets no further heartbeats.
   const heartbeat = setInterval(() => sending === 0 && void send('Still running'), HEARTBEAT_MS);
   try {
     for await (const { type, data } of streamRunEvents(services, run, signal)) {
@@ -50,9 +50,9 @@ export async function reportProgress(services: CompatServices, run: CompatRun, r
   }
 }
 
-/** Resolves when the client has taken nearly everything. The library itself never waits for a client. */
+/** Resolves when the client has received nearly everything. The library itself never waits for a client. */
 async function waitForDrain(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  // What was sent reaches the socket in a later turn.
+  // The sent data reaches the socket in a later turn of the event loop.
   await turn();
   if (response.writableNeedDrain) await once(response, 'drain', { signal });
 }

@@ -27,7 +27,7 @@ import { reportProgress } from './progress.ts';
 import { createRunTasks, toMcpTask } from './run-tasks.ts';
 import { listTools, toMcpTool } from './tools.ts';
 
-/** What the protocol wants a client to accept. */
+/** The media types that the protocol requires a client to accept. */
 const ANSWERS = ['application/json', 'text/event-stream'];
 const SESSION = 'mcp-session-id';
 /** The requests that wait for a run. */
@@ -129,7 +129,7 @@ interface Waiting {
   sendNotification(notification: ServerNotification): Promise<void>;
 }
 
-/** A client sees no status and no headers. */
+/** Returns the refusal as one text, because a client sees neither status nor headers. */
 function formatRefusal(error: Error): string {
   const { detail, code, retry_after_s } = toProblem(error);
   return retry_after_s === undefined ? detail : `${detail} (${code}; try again in ${retry_after_s} s)`;

@@ -6,7 +6,10 @@ import { type CompatServices, type CompatTask, hasEnded, waitForEnd } from '../r
 
 type TaskStatus = CompatTask['status'];
 
-/** `waiting` is not `input_required`: the decision is made in Perdura, so the MCP client has nothing to ask its user. */
+/**
+ * Maps the statuses of runs. `waiting` does not become `input_required`: the decision is made in Perdura, so the MCP client has
+ * nothing to ask its user.
+ */
 const MCP_STATUS: Record<TaskStatus, Task['status']> = {
   pending: 'working',
   running: 'working',
@@ -18,7 +21,7 @@ const MCP_STATUS: Record<TaskStatus, Task['status']> = {
 
 const POLL_MS = 1_000;
 
-/** A run as an MCP task. It keeps its id, and is kept as long as other runs (`ttl: null`). */
+/** Returns a run as an MCP task. The task has the run's id, and is stored as long as other runs (`ttl: null`). */
 export const toMcpTask = ({ id, status, error, created_at, started_at, completed_at }: CompatTask): Task => ({
   taskId: id,
   status: MCP_STATUS[status],
@@ -29,13 +32,13 @@ export const toMcpTask = ({ id, status, error, created_at, started_at, completed
   ...(status === 'waiting' ? { statusMessage: 'Waits for a decision in Perdura' } : error ? { statusMessage: error } : {}),
 });
 
-/** The tasks of one caller. */
+/** Serves the tasks of one caller. */
 export function createRunTasks(services: CompatServices, caller: Caller) {
   async function find(task_id: string): Promise<CompatTask> {
     try {
       return await getOwnTask(services.store)(task_id, caller);
     } catch (error) {
-      // The same answer for other people's runs, so that ids cannot be probed.
+      // Other people's runs get the same answer, so that ids cannot be probed.
       if (error instanceof AppError) throw new McpError(ErrorCode.InvalidParams, `You have no task with id ${task_id}`);
       throw error;
     }

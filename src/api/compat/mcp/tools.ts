@@ -23,11 +23,11 @@ const RUN_SCHEMA = {
 interface RunTool {
   name: string;
   description: string;
-  /** What the tool runs: the id of a workflow, or the name of an agent. */
+  /** The model that the tool runs: the id of a workflow, or the name of an agent. */
   model: string;
 }
 
-/** The caller's workflows, then the agents. */
+/** Lists the caller's workflows, then the agents. */
 export async function listTools({ store }: CompatServices, caller: Caller): Promise<RunTool[]> {
   const [workflows, agents] = await Promise.all([
     store.workflows.list({ limit: MOST_TOOLS, owner: caller.key, single_use: false }),
@@ -55,7 +55,7 @@ export const toMcpTool = ({ name, description }: RunTool) => ({
   execution: { taskSupport: 'optional' as const },
 });
 
-/** Titles repeat, so the name has a part of the id. */
+/** Makes a tool name of a title and a part of the id, because titles repeat. */
 function formatToolName(title: string, id: string): string {
   const words = title
     .normalize('NFKD')

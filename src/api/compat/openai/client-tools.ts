@@ -17,7 +17,10 @@ interface AskedFunction {
   parameters?: unknown;
 }
 
-/** The functions that a client executes, by the tools of its request; undefined if it has none. Refuses tools of another type. */
+/**
+ * Returns the functions that a client executes, from the tools of its request; undefined if it has none. Refuses tools of another
+ * type.
+ */
 export function parseClientTools(
   tools: readonly ({ type: string; function?: unknown } & AskedFunction)[] | null | undefined,
   tool_choice: unknown,
@@ -55,10 +58,10 @@ function toToolSpec({ name, description, parameters }: AskedFunction): ToolSpec 
 const createRefusal = (message: string, code: string, param = 'tools') =>
   new AppError('invalid', message, { code, errors: [{ path: param, message }] });
 
-/** The id of a call as its client knows it: of its task, and of the call in it. */
+/** Returns the id of a call for clients; it contains the ids of the task and of the call. */
 export const formatCallId = (task_id: string, call_id: string) => `call_${task_id}_${call_id}`;
 
-/** The place of a call that this installation asked for; null if it was another. */
+/** Returns the task and the call of an id that this installation issued; null for any other id. */
 function parseCallId(id: string): { task_id: string; call_id: string } | null {
   const [, task_id = '', call_id = ''] = /^call_(.+)_(\d+-\d+)$/.exec(id) ?? [];
   return isUuid(task_id) ? { task_id, call_id } : null;
@@ -69,7 +72,7 @@ interface WiredOutput {
   output: string;
 }
 
-/** The results at the end of a conversation; of calls that this installation asked for, as their ids show. */
+/** Lists the results at the end of a conversation whose ids show that this installation requested the calls. */
 export function listToolOutputs(items: readonly (CompatItem | CompatMessage)[]): WiredOutput[] {
   const outputs = items.map((item) => {
     const { role, tool_call_id, type, call_id, content, output } = item as Record<string, unknown>;
@@ -86,7 +89,7 @@ export function extractText(content: unknown): string {
   return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('');
 }
 
-/** The results of a request, and of which functions the model must call one next. */
+/** The results of a request, and the functions of which the model must call one next. */
 interface Continuing {
   outputs: readonly WiredOutput[];
   forced_tools?: string[] | undefined;
@@ -116,7 +119,7 @@ export async function continueRun(
   const open = await listOpenCalls(services, task);
   const isGiven = ({ call_id }: { call_id: string }) => outputs.some((given) => given.call_id === call_id);
   const missing = open.filter((call) => !isGiven(call));
-  // If it gives none of the open ones, it repeats an earlier request.
+  // If the request gives none of the open results, it repeats an earlier request.
   if (open.some(isGiven) && missing.length > 0) {
     const ids = missing.map(({ call_id }) => formatCallId(task_id, call_id));
     throw createRefusal(`No tool output found for ${ids.join(', ')}`, 'missing_tool_output', 'input');
@@ -127,7 +130,7 @@ export async function continueRun(
   return run;
 }
 
-/** Those of the functions that the run began with. */
+/** Returns those of the functions that the run started with. */
 function pickForcedTools(definition: Definition, names: string[]): string[] {
   refuseChoices(definition.provider, { forced_tools: names });
   const client_tools = listClientTools(definition);

@@ -12,13 +12,16 @@ import { toConversationItem, toStoredItems } from './conversation-items.ts';
 import { type ParsedMessages, parsePriorMessages } from './messages.ts';
 import { CONVERSATION_ID, parseTaskId, RESPONSE_ID } from './replies.ts';
 
-/** What a request for a response continues. */
+/** The response or conversation that a request continues. */
 interface Continued {
   conversation?: Conversation | undefined;
   previous?: string | undefined;
 }
 
-/** Reads what a request continues. Refuses two of it, and a conversation that is not the caller's. */
+/**
+ * Loads what a request continues. Refuses a request that names both a response and a conversation, and a conversation that is not
+ * the caller's.
+ */
 export async function loadContinuation(
   services: CompatServices,
   { previous_response_id, conversation }: Pick<ResponseRequest, 'previous_response_id' | 'conversation'>,
@@ -36,7 +39,7 @@ export async function loadContinuation(
   return { conversation: await getOwnConversation(services, id, caller) };
 }
 
-/** A conversation of the caller, by its id on the wire; for others it does not exist. */
+/** Returns a conversation of the caller by its id on the wire; throws 404 for anyone else's. */
 export async function getOwnConversation({ store }: Pick<CompatServices, 'store'>, wired_id: string, caller: Caller) {
   const id = wired_id.startsWith(CONVERSATION_ID) ? wired_id.slice(CONVERSATION_ID.length) : '';
   const conversation = isUuid(id) ? await store.conversations.find(id, caller.key) : null;
@@ -47,11 +50,11 @@ export async function getOwnConversation({ store }: Pick<CompatServices, 'store'
 interface Input {
   continued: Continued;
   items: readonly CompatItem[];
-  /** How many files the items have. */
+  /** The number of files of the items. */
   files: number;
 }
 
-/** What comes before the input of a response, and what its run adds to the conversation. */
+/** Prepares the items before the input of a response, and the items that its run adds to the conversation. */
 export async function prepareContext(
   services: CompatServices,
   { continued: { conversation, previous }, items, files }: Input,
@@ -71,11 +74,11 @@ export async function prepareContext(
   return { said: before.said, files: before.files.map(({ file }) => ({ file, path: 'conversation' })), turn };
 }
 
-/** Of one conversation. All of it is in each prompt. */
+/** The most items of one conversation. Each prompt contains all of them. */
 const MOST_ITEMS = 5_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Refuses to add characters to a conversation while a response continues it, and when it is full. */
+/** Refuses to add characters to a conversation while a response continues it, or when the conversation is full. */
 export async function refuseClosed(
   { store }: Pick<CompatServices, 'store'>,
   conversation: Conversation,
@@ -89,7 +92,7 @@ export async function refuseClosed(
   }
 }
 
-/** The conversation of a response, with its answer, and the files that its run was given. */
+/** Returns the conversation of a response, with its answer, and the files that its run was given. */
 async function loadPreviousConversation({ store }: CompatServices, id: string, caller: Caller): Promise<ParsedMessages> {
   const task_id = parseTaskId(id);
   const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;

@@ -10,7 +10,7 @@ import { MESSAGE_ID } from './replies.ts';
 
 const ROLES = ['user', 'assistant', 'system', 'developer'];
 
-/** The files of items that a client adds. Refuses items that an agent is not given. */
+/** Returns the files of items that a client adds. Refuses items that an agent cannot be given. */
 export function checkItems(items: readonly CompatItem[], param: string) {
   for (const [index, item] of items.entries()) {
     const path = `${param}.${index}`;
@@ -33,7 +33,7 @@ interface StoredWithFiles {
   file_ids: string[];
 }
 
-/** Items as they are stored: with the ids of their files, which are given in order, in place of their content. */
+/** Converts items to their stored form, with the ids of their files instead of the content. The files are given in order. */
 export function toStoredItems(items: readonly CompatItem[], files: readonly AttachedFile[]): StoredWithFiles[] {
   const left = [...files];
   return items.map((item) => {
@@ -69,7 +69,7 @@ const toOutputText = (text: string) => ({ type: 'output_text', text, annotations
 
 const PREFIXES: Record<string, string> = { function_call: 'fc_', function_call_output: 'fco_' };
 
-/** An item of a conversation, as clients get it. The id of an answer is that of the message in its response. */
+/** Returns an item of a conversation as clients get it. An answer has the id of the message in its response. */
 export function toConversationItem({ id, item, task }: ConversationItemRow) {
   const answer = {
     type: 'message',

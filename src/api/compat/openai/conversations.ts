@@ -97,7 +97,7 @@ interface Adding {
   first?: string | undefined;
 }
 
-/** Adds items that a client sent, with their files. Returns the id of the first. */
+/** Adds items that a client sent, with their files. Returns the id of the first item. */
 async function addItems(
   services: CompatServices,
   { conversation, items, files, first = uuid() }: Adding,

@@ -3,7 +3,7 @@ import { AppError, type FieldError } from '../../../domain/errors.ts';
 import { isUuid } from '../../../domain/uuid.ts';
 import { type AskedFile, parseDataUrl } from '../../routes/attachments.ts';
 
-/** A file of a message, and the parameter that it came in. */
+/** A file of a message, and the parameter that contained it. */
 export interface PlacedFile {
   file: AskedFile;
   path: string;
@@ -34,7 +34,9 @@ interface Part {
 
 export const FILE_PARTS = ['image_url', 'input_image', 'file', 'input_file'];
 
-/** The file of a part of a message. Refuses a part of another kind, and what the model would not be given as it was asked. */
+/**
+ * Returns the file of a part of a message. Refuses a part of another kind, and options that the model's input would not honour.
+ */
 export function parseFilePart(part: Part, path: string): AskedFile {
   switch (part.type) {
     case 'image_url':
@@ -103,10 +105,10 @@ const NO_IMAGE = 'An image is a data URL in base64, such as data:image/png;base6
 const createRefusal = (path: string, code: string, message: string) =>
   new AppError('invalid', message, { code, errors: [{ path, message }] });
 
-/** How the files of a prompt are named in its errors. */
+/** Matches the names of a prompt's files in error paths. */
 const ATTACHMENT = /^attachments(?:\.(\d+))?/;
 
-/** Does the work; if it refuses files, the refusal names the parameters that they came in. */
+/** Does the work; if it refuses files, the refusal names the parameters that contained them. */
 export async function withFilePaths<T>(files: readonly PlacedFile[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();

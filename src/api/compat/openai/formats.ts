@@ -3,7 +3,7 @@ import { AppError } from '../../../domain/errors.ts';
 import type { Judge } from '../../../guardrails/judge.ts';
 import type { Caller } from '../../../identity/caller.ts';
 
-/** A format of the answer: that of a chat completion has the schema in `json_schema`, that of a response has it next to its type. */
+/** The requested format of the answer: a chat completion has the schema in `json_schema`, a response has it next to the type. */
 interface AskedFormat {
   type: string;
   json_schema?: { schema?: unknown } | null | undefined;
@@ -11,13 +11,16 @@ interface AskedFormat {
 }
 
 interface FormatOrder {
-  /** The parameter that the format came in. */
+  /** The parameter that contained the format. */
   param: string;
   format: AskedFormat | null | undefined;
   caller: Caller;
 }
 
-/** The schema that an answer has to fit, by the format that a client asks for; undefined: any text. Refuses formats that are not honoured. */
+/**
+ * Returns the schema that an answer has to match, from the requested format; undefined: any text. Refuses formats that are not
+ * honoured.
+ */
 export async function parseOutputSchema(
   { judge }: { judge: Pick<Judge, 'schemaFault'> },
   { param, format, caller }: FormatOrder,

@@ -3,7 +3,7 @@ import type { SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { FILE_PARTS, type PlacedFile, parseFilePart } from './files.ts';
 
-/** What a message consists of. */
+/** The text and the files of a message. */
 interface Content {
   text: string;
   files: PlacedFile[];
@@ -11,7 +11,7 @@ interface Content {
 
 type Parts = CompatMessage['content'];
 
-/** The text and the files of a message at a place of the request. */
+/** Returns the text and the files of the message at a path of the request. */
 function parseContent(content: Parts, path: string): Content {
   if (typeof content === 'string') return { text: content, files: [] };
   const parts = content ?? [];
@@ -31,7 +31,7 @@ interface AskedCall {
 
 const formatCall = ({ name, arguments: args }: AskedCall) => `[called ${name} with ${args}]`;
 
-/** An earlier message, call or result, as text, and its files. */
+/** Returns an earlier message, call or result as text, and its files. */
 function parseMessage(item: CompatItem | CompatMessage, path: string): Content & { role: string } {
   const { type, role, content, output, tool_calls } = item as Record<string, unknown> & Pick<CompatItem, 'content'>;
   if (type === 'function_call') return { role: 'assistant', text: formatCall(item as AskedCall), files: [] };
@@ -56,11 +56,11 @@ export interface ParsedMessages {
   files: PlacedFile[];
 }
 
-/** The messages before a prompt. */
+/** Parses the messages before a prompt. */
 export const parsePriorMessages = (items: readonly CompatItem[], param: string): ParsedMessages =>
   collectMessages(items.map((item, index) => parseMessage(item, `${param}.${index}`)));
 
-/** The messages of a request, of which the last is the prompt. `param`: the parameter that they came in. */
+/** Parses the messages of a request, of which the last is the prompt. `param` is the parameter that contained them. */
 export function parseMessages(items: readonly (CompatItem | CompatMessage)[], param: string): ParsedMessages {
   const read = items.map((item, index) => parseMessage(item, `${param}.${index}`));
   const last = read.at(-1);

@@ -18,7 +18,7 @@ const toAgentModel = ({ name, created_at }: Omit<Listed, 'id'>) => toModel({ id:
 const toWorkflowModel = ({ id, title, created_at }: Omit<Listed, 'name'> & { title: string | null }) =>
   toModel({ id, name: title ?? id, created_at });
 
-/** What the caller can name as `model`. */
+/** Lists the models that the caller can name as `model`. */
 export async function listModels({ store }: CompatServices, caller: Caller) {
   const [agents, workflows] = await Promise.all([
     store.agents.list({ limit: MOST_MODELS }),

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '../../../domain/errors.ts';
 
-/** Parameters that say nothing about the answer, so every value is accepted. */
+/** Parameters that do not affect the answer, so every value is accepted. */
 const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'store', 'include', 'seed'];
 
-/** Parameters that are not honoured, and the values that ask for what happens anyway. */
+/** Parameters that are not honoured, and their values that request the default behaviour. */
 const ONLY: Record<string, unknown[]> = {
   audio: [],
   frequency_penalty: [0],
@@ -31,8 +31,8 @@ const ONLY: Record<string, unknown[]> = {
 };
 
 /**
- * Refuses what a run would not honour, as OpenAI's reasoning models refuse a temperature: a client must not take an answer for one that
- * follows its schema, its limits or its tools.
+ * Refuses parameters that a run would not honour, as OpenAI's reasoning models refuse a temperature: a client must not assume
+ * that an answer follows its schema, its limits or its tools.
  */
 export function refuseUnhonoured(body: Record<string, unknown>, honoured: readonly string[]): void {
   for (const [param, value] of Object.entries(body)) {

@@ -4,7 +4,7 @@ import { formatCallId } from './client-tools.ts';
 
 export const toSeconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
-/** The id that a client uses to look up the run. */
+/** The prefix of the id that a client uses to look up the run. */
 const CHAT_ID = 'chatcmpl-';
 export const RESPONSE_ID = 'resp_';
 export const CONVERSATION_ID = 'conv_';
@@ -48,7 +48,7 @@ export function toChatCompletion(task: CompatTask, model: string, calls: readonl
   };
 }
 
-/** Chunks of one streamed completion. */
+/** Creates the chunks of one streamed completion. */
 export function createChunks({ task_id }: CompatRun, model: string, created_at: Date) {
   const head = {
     id: `${CHAT_ID}${task_id}`,
@@ -96,7 +96,7 @@ const toFunctionCall = ({ call_id, name, arguments: args }: ClientCall, task_id:
   status: 'completed',
 });
 
-/** With the calls that its client has to execute, a response is complete; the run is not. */
+/** Returns a task as a response. With calls that its client has to execute, the response is complete although the run is not. */
 export function toResponse(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
   const { total_in, total_out, cache_read, total } = getUsage(task);
   const done = task.status === 'completed';
@@ -133,17 +133,17 @@ interface ResponseFacts {
   model: string;
   /** The client has received the events up to this number. */
   after: number;
-  /** The task and its whole text once the run has ended; `known` is the text, unless it was too long to be kept. */
+  /** Returns the task and its whole text once the run has ended. `known` is the text, or null if it was too long to keep. */
   finish(known: string | null): Promise<{ task: CompatTask; text: string; calls: ClientCall[] } | null>;
 }
 
-/** A longer text is not kept while it is streamed. */
+/** The longest text that is kept in memory while it is streamed, in characters. */
 const KEPT_CHARACTERS = 64 * 1024;
 
 /**
- * The events of one streamed response, with rising numbers. A piece of text has the number of its last character: the record may cut
- * the text differently when a client resumes, and a piece that the client has in part is sent without that part. If `finish` returns
- * no end, they stop where the text stopped.
+ * Yields the events of one streamed response, with rising numbers. The number of a piece of text is that of its last character:
+ * the record may cut the text differently when a client resumes, and a piece that the client has in part is sent without that
+ * part. If `finish` returns null, the events stop after the text.
  */
 export async function* streamResponseEvents(
   pieces: AsyncIterable<string>,

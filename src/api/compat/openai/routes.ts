@@ -102,9 +102,9 @@ function refuseInTheirWords({ http, endpoints }: Api): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = toProblem(error);
     const { status } = problem;
-    // The request itself is destroyed as soon as its body was read.
+    // The request itself is destroyed as soon as its body has been read.
     if (status >= 500 && !reply.raw.destroyed) logFault(request.log, error, 'request failed');
-    // OpenAI's clients repeat a request that ended in 502, which would be another run.
+    // OpenAI's clients repeat a request that ended in 502, which would start another run.
     if (status === 502) reply.header('x-should-retry', 'false');
     return sendRefusal(reply, problem);
   });
@@ -125,20 +125,20 @@ function sendRefusal(reply: FastifyReply, { status, detail, code, errors, retry_
 /** The parts of a request that starts a run. */
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
-/** A run to begin, with the files that its prompt is given. */
+/** A run to start, with the files of its prompt. */
 interface NewRun {
   order: RunOrder;
   files: readonly PlacedFile[];
 }
 
 interface RunAsked extends Pick<Ordering<unknown>, 'once'>, Pick<RunOrder, 'forced_tools'> {
-  /** Not called if an earlier attempt of the request has begun the run. */
+  /** Prepares the run; not called if an earlier attempt of the request has started it. */
   begin(): Promise<NewRun>;
   outputs: ReturnType<typeof listToolOutputs>;
   conversation_id?: string | undefined;
 }
 
-/** The run that a request begins, or the one that waits for its results. */
+/** Starts the run of a request, or continues the run that waits for its results. */
 async function startOrContinueRun(
   services: CompatServices,
   { begin, once, ...given }: RunAsked,
@@ -161,7 +161,7 @@ interface AskedTools {
   parallel_tool_calls?: boolean | null | undefined;
 }
 
-/** What a request says about tools. Calls at once are what happens anyway. */
+/** Parses what a request asks of tools. Parallel calls are the default behaviour. */
 function parseTools({ tools, tool_choice, parallel_tool_calls }: AskedTools) {
   const client_tools = parseClientTools(tools, tool_choice);
   const serial = parallel_tool_calls === false ? { parallel_tool_calls } : {};

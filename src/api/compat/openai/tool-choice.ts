@@ -7,7 +7,10 @@ interface NamedChoice {
   function?: { name?: unknown } | null;
 }
 
-/** The functions of the request of which the model must call one; undefined: it decides. Refuses choices that are not honoured. */
+/**
+ * Returns the functions of the request of which the model must call one; undefined: the model decides. Refuses choices that are
+ * not honoured.
+ */
 export function parseForcedFunctions(tool_choice: unknown, functions: readonly ToolSpec[] | undefined): string[] | undefined {
   const choice = tool_choice ?? 'auto';
   if (choice === 'auto' || choice === 'none') return undefined;

@@ -14,7 +14,7 @@ type Ports = Pick<ContextPorts, 'recall' | 'lookUp'> &
   Pick<RememberPorts, 'remember'> &
   Pick<ExchangePorts, 'judge' | 'answerFaults' | 'holdsBack'>;
 
-/** The context of runs besides their prompt, and the guardrails for the text of their models. */
+/** Creates the ports for the context of runs besides their prompt, and for the guardrails of their models' text. */
 export function contextPorts({
   store,
   knowledge,
@@ -39,13 +39,13 @@ export function contextPorts({
   };
 }
 
-/** The sentence of a refusal; every other error is rethrown. */
+/** Returns the sentence of a refusal; rethrows every other error. */
 function getRefusalSentence(error: unknown): string {
   if (error instanceof AppError) return error.message;
   throw error;
 }
 
-/** What tools may know. */
+/** Creates the ports for the information that tools may use. */
 export function knowingPorts({
   store,
   knowledge,

@@ -45,7 +45,7 @@ export function graderCaller(core: Pick<SharedServices, 'store' | 'runner' | 'pa
 const toEnvMapping = ({ env_config = {} }: Tool) =>
   Object.fromEntries(Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]));
 
-/** Those that the tool takes. A text is made of JSON for a parameter that is a text. */
+/** Returns the arguments that the tool accepts. JSON is converted to text for a text parameter. */
 function pickArguments({ parameters_schema }: Tool, given: JudgedAnswer): Record<string, unknown> {
   const { properties = {} } = parameters_schema as { properties?: Record<string, { type?: unknown }> };
   return Object.fromEntries(

@@ -35,7 +35,7 @@ import { createTidying } from './tidying.ts';
 import { mcpPorts, openMcpPool, progressReporter, runTools } from './tools.ts';
 import { runWorkspaces } from './workspaces.ts';
 
-/** Reports that a model is asked, once its request is on its way. */
+/** Reports that a model is called, once its request is on its way. */
 const reportRequests = (runtime: ModelRuntime, onAsked: () => void): ModelRuntime => ({
   ...runtime,
   exchange(...asked) {
@@ -158,9 +158,10 @@ export async function createActivityPorts(
     halt: bus.halt,
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
-      // Before it compares tasks with the engine: what it finds means something else if the record was restored.
+      // The epoch is checked before tasks are compared with the engine, because a restored record changes what a difference
+      // means.
       await driver.epoch.look();
-      // Before it delivers messages that are due.
+      // Alerts are measured before due messages are delivered.
       await store.alerts.measure(new Date()).catch((error: Error) => core.log(`Alerts were not measured: ${error.message}`));
       const settleLost = sessions.ending(settle);
       const done = await reconcile({ store, engine, settle: settleLost, definition, parked, now: () => new Date() });
@@ -180,7 +181,7 @@ export async function createActivityPorts(
   return { ports: core.tracing?.ports(ports) ?? ports, unwatch };
 }
 
-/** How the calls of a worker ask people. */
+/** Creates the ports through which a worker's calls ask people. */
 const questionPorts = ({ store, bus, setting: { config } }: SharedServices, engine: RunControl['engine']): QuestionPorts => {
   const roles = selectRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
   return {
@@ -206,7 +207,7 @@ const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string)
   if (task) await parkBehind(core)({ ...task, task_id }, ANSWER);
 };
 
-/** How a due schedule becomes a task. */
+/** Creates the ports that turn a due schedule into a task. */
 export const createFirePorts = ({ store, mayStart }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
@@ -216,14 +217,14 @@ export const createFirePorts = ({ store, mayStart }: SharedServices, { dispatch,
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
 
-/** Spreads the waiting runs, so that they do not all ask at once. */
+/** Spreads the waiting runs, so that they do not all call the provider at once. */
 async function admit({ store }: SharedServices, provider: Definition['provider']): Promise<number> {
   if (!provider?.requests_per_minute) return 0;
   const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
   return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
 }
 
-/** The principal in whose name a run's models and tools are used. */
+/** Returns the principal in whose name a run's models and tools are used. */
 function toModelCaller({ store }: SharedServices, run: OpenRun, key: Promise<StepClaim> | null): ModelCaller {
   return {
     get access_token() {

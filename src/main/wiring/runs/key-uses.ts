@@ -6,10 +6,10 @@ import type { TokenUseFacts } from '../../../store/secrets/tokens.ts';
 import type { ExchangePorts } from '../../../temporal/activities/exchange/attempt.ts';
 import type { SharedServices } from '../../core.ts';
 
-/** Of so many runs a worker remembers how they use the keys of their providers. */
+/** The most runs whose key uses a worker remembers. */
 const MOST_KEPT = 1_000;
 
-/** A run's request for a token that its provider names. */
+/** Returns a run's request for a token that its provider names. */
 export const keyRequest = (
   { owner, task_id }: Pick<OpenRun, 'owner' | 'task_id'>,
   name: string,
@@ -17,8 +17,8 @@ export const keyRequest = (
 ) => ({ name, principal: owner, destination: providerDestination(provider), task_id });
 
 /**
- * How runs use the keys of their providers. Owner and definition of a run never change, so a worker that makes several of its steps
- * computes this once, and can begin a step with the use of its key before it has read the run.
+ * Returns how runs use the keys of their providers. Owner and definition of a run never change, so a worker that makes several of
+ * its steps computes this once, and can begin a step with the use of its key before it has loaded the run.
  */
 export function keyUses({ store }: Pick<SharedServices, 'store'>): ExchangePorts['keyUses'] {
   const uses = new LRUCache<string, TokenUseFacts>({ max: MOST_KEPT });

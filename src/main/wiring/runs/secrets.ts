@@ -6,7 +6,7 @@ import type { RunOfSecrets } from '../../../store/runs/tasks.ts';
 import type { RunSecrets } from '../../../temporal/activities/secrets.ts';
 import type { SharedServices } from '../../core.ts';
 
-/** Values may change during a run. A worker that has not opened a new value itself knows it after this time. */
+/** How soon every worker knows a new value that it has not opened itself. Values may change during a run. */
 const FRESH_MS = 60_000;
 const MOST_KEPT = 1_000;
 
@@ -38,7 +38,7 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
   };
 }
 
-/** False: what says which secrets these are is not on record now. */
+/** Opens secrets; false if the definition that lists them is not on record now. */
 type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<boolean>;
 
 /**

@@ -9,7 +9,7 @@ interface SessionPorts {
   openRuntime(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
 }
 
-/** The lane of a workflow is passed on only afterwards. */
+/** How long the end of a session may take, in milliseconds. The lane of a workflow is released only afterwards. */
 const PATIENCE_MS = 4_000;
 
 /** Ends the sessions that model providers keep for ended runs. */
@@ -24,7 +24,7 @@ export function runSessions({ store, log }: SharedServices, { definition, openRu
     if (cursor !== null) await store.cursors.forget(task_id);
   }
 
-  /** `away`: providers that did not answer; they are not asked again. */
+  /** Ends one session. `away` holds the providers that did not answer; they are not tried again. */
   async function endSession(task_id: string, definition_hash: string, away = new Set<string>()): Promise<void> {
     try {
       const pinned = await definition(definition_hash);

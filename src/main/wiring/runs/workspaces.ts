@@ -10,9 +10,12 @@ import type { SharedServices } from '../../core.ts';
 
 /** A run's workspace during one call. */
 interface HeldWorkspace {
-  /** The run's directory with its repository. Throws a sentence if it cannot be made. */
+  /** Returns the run's directory with its repository. Throws an error with a readable message if it cannot be created. */
   directory(signal: AbortSignal): Promise<string>;
-  /** Ends the call's use of it. When this resolves, what the call has changed is safe; null: it can have changed nothing. */
+  /**
+   * Ends the call's use of the workspace. When this resolves, the call's changes are stored; with null, the call can have changed
+   * nothing.
+   */
   release(call: OpenCall | null, signal: AbortSignal): Promise<void>;
 }
 
@@ -25,7 +28,7 @@ interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
 
 type Fill = (into: string) => Promise<void>;
 
-/** Where the workspaces of all workers are. */
+/** The storage of the workspaces of all workers. */
 interface Place extends Pick<Workspaces, 'remove' | 'kept'> {
   enter(task_id: string, fill: Fill | null, signal: AbortSignal): Promise<string>;
   leave(task_id: string, call: OpenCall | null, signal: AbortSignal): Promise<void>;
@@ -73,7 +76,7 @@ export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces
   };
 }
 
-/** The home is one file system for all workers. */
+/** Creates the storage in the home, which is one file system for all workers. */
 function inSharedHome(parent: string): Place {
   const { of, remove, kept } = createWorkspaces(parent);
   return { remove, kept, enter: (task_id, fill) => of(task_id, fill ?? undefined), leave: async () => {}, close: async () => {} };
@@ -94,7 +97,7 @@ async function inObjectStore({ setting, store, egress, log }: SharedServices, s3
       const limit = signal.aborted ? AbortSignal.timeout(LAST_MS) : signal;
       return stored.leave(task_id, call && ((layer) => record.add(call, layer)), limit);
     },
-    // A run ends also while the store is down; the reconciler removes what is left.
+    // A run can also end while the store is down; the reconciler removes the rest.
     remove: (task_id) => stored.remove(task_id).catch(unlessDown(`The workspace of ${task_id} is not removed yet`)),
     kept: () =>
       stored

@@ -19,7 +19,10 @@ import type { ExchangeAttempt } from './attempt.ts';
 import type { StartedStep } from './begin.ts';
 import type { ModelAnswer } from './record.ts';
 
-/** Sends the transcript to the model and publishes its text as it arrives. `waiting`: the run's budget does not allow the call. */
+/**
+ * Sends the transcript to the model and publishes its text as it arrives. Returns `waiting` if the run's budget does not allow
+ * the call.
+ */
 export async function askModel(work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> {
   const { ports, run, definition, order } = work;
   const { claim, signal } = started;
@@ -56,13 +59,13 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   }
 }
 
-/** What a model is asked to do once its tools are off, and what helps if it does not. */
+/** Returns the instruction to the model once its tools are off, and a remedy in case it does not comply. */
 const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string =>
   order.repaired
     ? 'correcting its answer'
     : `answering. Its tool calls are used up: max_turns (${settings.max_turns}); raise it, or say in the system prompt when to stop`;
 
-/** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
+/** Selects the runtime that asks the model, and the tools offered to it; the first exchange records them. */
 async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, signal, publish }: StartedStep) {
   const { ports, run, definition, order } = work;
   const selected = await ports.openRuntime(run, definition, work.key && claim);
@@ -73,7 +76,7 @@ async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, 
   return { selected, offered };
 }
 
-/** Adds the texts of the run's files to its prompt; the model is given the others next to it. */
+/** Adds the texts of the run's files to its prompt; other files go to the model separately. */
 async function withFiles(
   { ports, run }: ExchangeAttempt,
   transcript: TranscriptMessage[],
@@ -91,7 +94,7 @@ async function withFiles(
   };
 }
 
-/** The tools of an exchange. If the client forces a call, they are only those of which the model must call one. */
+/** Returns the tools of an exchange. If the client forces a call, they are only the tools of which the model must call one. */
 function selectTools(
   { run, order, definition }: ExchangeAttempt,
   offered: ToolSpec[],
@@ -136,7 +139,7 @@ async function checkOut(
   const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch(async (error: Error) => {
     signal.throwIfAborted();
     if (findOutage(error)) {
-      // Not the repository's fault: the step is tried again for as long as the bucket, the database or the room is missing.
+      // This is not the repository's fault: retry the step for as long as the bucket, the database or disk space is unavailable.
       const lack = asLack(error) as Error;
       await publish([log('retry', storable(lack.message), { step: 1 })]).catch(() => {});
       throw lack;

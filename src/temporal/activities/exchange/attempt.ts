@@ -15,19 +15,19 @@ import type { ParkBehind } from '../continuity.ts';
 import type { FitPorts } from '../fit.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
 
-/** What one attempt of a step works with. */
+/** The inputs of one attempt of a step. */
 export interface ExchangeAttempt {
   ports: ExchangePorts;
   run: OpenRun | FirstRun;
   definition: Definition;
   order: ExchangeOrder;
-  /** The step, if it was begun when the run was opened; null: it is still to be begun. */
+  /** The claim, if the step was begun when the run was opened; null: the step is not begun yet. */
   claim: StepClaim | null;
-  /** The use of the provider's key that the beginning puts on record; null: none. */
+  /** The use of the provider's key that the beginning of the step records; null: none. */
   key: TokenUseFacts | null;
-  /** The prices of the model, once it was selected. */
+  /** The prices of the model; absent until the model is selected. */
   prices?: ModelPrices;
-  /** What the model call has used so far; absent: none was made. */
+  /** The model call's usage so far; absent: no call was made. */
   so_far?: UsageSoFar;
 }
 
@@ -36,26 +36,29 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   parkBehind: ParkBehind;
-  /** `key`: what the beginning of the step has found of its provider's key; null: the key is opened by itself. */
+  /** Opens the model's runtime. `key`: the step's claim, with its provider's key; null: the key is opened separately. */
   openRuntime(run: OpenRun, definition: Definition, key?: Promise<StepClaim> | null): Promise<SelectedRuntime>;
-  /** How a run uses its provider's key. `known` says it before the run is read, if this process has asked before. */
+  /**
+   * Returns how a run uses its provider's key. `findKnown` knows this before the run is read, if this process has asked before;
+   * else null.
+   */
   keyUses: {
     of(run: OpenRun, definition: Definition): Promise<TokenUseFacts | null>;
     findKnown(task_id: string): TokenUseFacts | null;
   };
-  /** MCP tools are listed once per run; nothing is published about them before `ready`. */
+  /** Lists the tools of a run; MCP tools are listed once per run. Nothing is published about them before `ready`. */
   listTools(query: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches. */
   publisher: PublishDeltas;
-  /** Files of a run with their bytes, in this order. */
+  /** Returns the files of a run with their bytes, in the given order. */
   loadFiles(files: readonly AttachedFile[]): Promise<(AttachedFile & { content: Uint8Array })[]>;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
-  /** The longest that a provider may ask to be left alone. */
+  /** The longest wait that a provider may demand before the next request. */
   longest_wait_ms: number;
-  /** Judges a text of the model by the run's output guardrails. */
+  /** Checks a text of the model against the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
-  /** Why a final answer does not fit the output schema of the run; empty if it does, or if there is none. */
+  /** Returns the reasons why a final answer does not fit the run's output schema; empty if it fits, or if there is no schema. */
   answerFaults(definition: Definition, text: string, owner: string): Promise<string[]>;
-  /** Whether texts must be judged before any part of them is shown. */
+  /** True if texts must pass the guardrails before any part of them is shown. */
   holdsBack(definition: Definition): boolean;
 }

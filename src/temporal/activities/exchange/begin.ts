@@ -12,23 +12,28 @@ import type { ExchangeAttempt } from './attempt.ts';
 export interface StartedStep {
   /** Resolves once the record shows that this attempt has the step; rejects if another was quicker. */
   claim: Promise<StepClaim>;
-  /** The run's first exchange. */
+  /** True for the run's first exchange. */
   first: boolean;
-  /** The tools offered to the model, if the record of the beginning lists them; null: they are still to be found, or known before. */
+  /**
+   * The tools offered to the model, if the record of the beginning lists them; null: they are still to be found, or were known
+   * before.
+   */
   offered: OfferedTool[] | null;
-  /** The transcript with what this step adds before the model is called. */
+  /** The transcript, with the messages that this step adds before the model is called. */
   transcript: TranscriptMessage[];
-  /** Aborts with the activity, and if another attempt has claimed the step. */
+  /** Aborts with the activity, or if another attempt has claimed the step. */
   signal: AbortSignal;
-  /** Publishes events of this attempt, once the step has begun; ends it if another attempt has claimed the step. */
+  /** Publishes events of this attempt once the step has begun. Ends the attempt if another one has claimed the step. */
   publish(events: NewEvent[]): Promise<void>;
-  /** The same for text. Waits while the database is unavailable, until the signal aborts. */
+  /** Publishes text once the step has begun. Waits while the database is unavailable, until the signal aborts. */
   publishDelta(delta: string): Promise<void>;
-  /** The texts that were published so far. */
+  /** Returns the texts that were published so far. */
   getPublishedTexts(): PublishedTexts;
 }
 
-/** Starts to write the beginning of the step, if it is not written yet, without waiting for it: the model can be prepared meanwhile. */
+/**
+ * Starts to write the beginning of the step, unless it is written, and does not wait for it: the model can be prepared meanwhile.
+ */
 export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Promise<StartedStep> {
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
@@ -75,8 +80,8 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
 const NOTHING: Context = { messages: [], events: [] };
 
 /**
- * The tools of a run whose definition alone says them, so that its beginning and its tools are written at once. Null if servers have to
- * be asked, or if the vendor has some of them.
+ * Returns the tools of a run whose definition alone determines them, so that its beginning and its tools are written together.
+ * Returns null if servers have to be asked, or if the vendor runs some of the tools.
  */
 async function buildKnownTools({ ports, run, definition, order }: ExchangeAttempt, signal: AbortSignal) {
   const { provider, mcp_servers = [] } = definition;
@@ -86,7 +91,7 @@ async function buildKnownTools({ ports, run, definition, order }: ExchangeAttemp
   return { offered: order.tools_off ? [] : await box.list(signal), selected };
 }
 
-/** Claims the step for this attempt. Null if another attempt was quicker. */
+/** Claims the step for this attempt. Returns null if another attempt was quicker. */
 function claimStep({ ports, run, order, key }: ExchangeAttempt, opening: Context, stale: AbortController) {
   const { step, turns, denied } = order;
   return ports.runs.begin(run, { step, turns, denied, key, ...opening }).catch((error) => {
@@ -102,7 +107,7 @@ function giveWay(stale: AbortController): never {
   throw reason;
 }
 
-/** What is written before the model is called: new messages for it, and their events. */
+/** Returns new messages for the model and their events, which are written before the model is called. */
 function buildOpening({ ports, run, definition, order }: ExchangeAttempt, context: Context): Context {
   const { log, status, message } = createTaskEvents(run.task_id, ports.now);
   const messages: TranscriptMessage[] = [...context.messages];

@@ -18,26 +18,26 @@ import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
 import { beginStep } from './begin.ts';
 import { getRecordedCalls, recordReply } from './record.ts';
 
-/** What is needed before the run's secrets are known. */
+/** The ports needed before the run's secrets are known. */
 export interface FirstPorts {
   runs: Pick<RunStore, 'openFirst'>;
   secrets: RunSecrets;
 }
 
-/** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
+/** Runs one exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
 export const exchangeActivity =
   (ports: ExchangePorts & FirstPorts) =>
   (task_id: string, order: ExchangeOrder): Promise<ExchangeEnd> =>
     runAttempt(ports.halts, task_id, async (signal) => {
-      // The first step reads the run before its secrets are known, as the run says which these are.
+      // The first step reads the run before its secrets are known, because the run determines which secrets these are.
       const first = order.step === 1 ? await ports.runs.openFirst(task_id) : undefined;
       return ports.secrets.during(task_id, () => exchangeStep(ports, [task_id, order, first], signal), first);
     });
 
-/** `waiting`: the run waits for a higher budget. `behind`: it waits because its record is behind. */
+/** The outcome of an exchange. `waiting`: the run waits for a higher budget. `behind`: it waits because its record is behind. */
 type ExchangeEnd = ExchangeResult | 'waiting' | 'behind';
 
-/** The exchange, independent of the engine. */
+/** Runs the exchange, independent of the engine. */
 export async function exchangeStep(
   ports: ExchangePorts,
   [task_id, order, first]: [string, ExchangeOrder, FirstRun?],
@@ -63,7 +63,9 @@ export async function exchangeStep(
   }
 }
 
-/** A step that writes something before its model call is begun by itself, once the run has been read. */
+/**
+ * Reads the run, and begins its step in the same write. A step that writes something before its model call is begun separately.
+ */
 async function openRun({ runs, keyUses, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
   const key = keyUses.findKnown(task_id);
   if (step > 1 && denied.length === 0 && !remind)
@@ -71,7 +73,7 @@ async function openRun({ runs, keyUses, now }: ExchangePorts, task_id: string, {
   return { run: await runs.open(task_id, step), begun: null, key };
 }
 
-/** Counts what a halted model call has used. Not at any price: the halt does not wait for a database that is down. */
+/** Counts the usage of a halted model call. Best effort: the halt does not wait for a database that is down. */
 async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
   if (!so_far) return;
   const { estimated, ...answered } = usageSoFar(so_far, estimateTokens);

@@ -15,7 +15,10 @@ import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { toProviderCallEvents } from '../made-there.ts';
 import type { ExchangeAttempt } from './attempt.ts';
 
-/** Calls of a recorded reply. A reply that a guardrail withheld ends the run, as does an answer that was rejected after its repair. */
+/**
+ * Returns the calls of a recorded reply. A reply that a guardrail withheld ends the run, and so does an answer that was rejected
+ * after its repair.
+ */
 export function getRecordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): ExchangeResult {
   const findMessage = (kind: TranscriptMessage['kind']) =>
     messages.find((message) => message.step === step && message.kind === kind);
@@ -31,7 +34,7 @@ export interface ModelAnswer {
   cursor: unknown;
   offered: OfferedTool[];
   selected: SelectedRuntime;
-  /** The texts that were published, if they are all of the reply; null: it is sent again as a whole. */
+  /** The published texts, if they make up the whole reply; null: the reply is sent again as a whole. */
   published: PublishedTexts | null;
 }
 
@@ -40,7 +43,7 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
   const { entry, planned, resent } = await buildEntry(work, answer);
   const recording = () => ports.runs.record(run, entry);
   const first = await retryWhileDown(recording, signal);
-  // The database was set back while the text was published: what readers have and what is on record differ.
+  // The database was restored to an earlier state while the text was published, so readers have text that is not on record.
   const again = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
   if (first === 'text_differs' ? await retryWhileDown(again, signal) : first)
     return getRecordedCalls({ messages: entry.messages, calls: planned }, order.step);
@@ -49,7 +52,7 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
   return getRecordedCalls(now, order.step);
 }
 
-/** The record of a reply, and the calls to make. */
+/** Builds the record of a reply, with the calls to make. */
 async function buildEntry(
   work: ExchangeAttempt,
   { reply, cursor, offered, selected, published }: ModelAnswer,
@@ -115,7 +118,10 @@ async function buildEntry(
   return { entry, planned, resent };
 }
 
-/** What follows a final answer that does not fit the output schema: the request for another one, or the reason why the run fails. */
+/**
+ * Returns the consequence of a final answer that does not fit the output schema: a request for another answer, or the reason why
+ * the run fails.
+ */
 async function findRejection({ ports, run, definition, order }: ExchangeAttempt, text: string) {
   const faults = await ports.answerFaults(definition, text, run.owner);
   if (faults.length === 0) return null;
@@ -133,7 +139,7 @@ async function findRejection({ ports, run, definition, order }: ExchangeAttempt,
   return { message, event: log('output_rejected', content, { step: order.step, final: order.repaired === true }) };
 }
 
-/** A reply's text after the guardrails, or why it is withheld. */
+/** Returns a reply's text after the guardrails, or the reason why it is withheld. */
 async function judgeReply(
   { ports, run, definition }: Pick<ExchangeAttempt, 'ports' | 'run' | 'definition'>,
   { text, calls }: ModelReply,

@@ -9,14 +9,14 @@ import { findProgram, InstallFailed, type InstallPorts, install } from './instal
 import type { PackageLaunch } from './launch.ts';
 
 interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
-  /** Where the packages are. */
+  /** The folder of the packages. */
   folder: string;
   interpreter: { executable: string; version: string } | null;
   /** Addresses of the registries; undefined: the public ones. */
   registries: Record<PackageLaunch['registry'], string | undefined>;
-  /** Of all packages together. */
+  /** The size limit of all packages together. */
   total_bytes: number;
-  /** Of one installation. */
+  /** The time limit of one installation. */
   timeout_ms?: number;
   /** Waits until no other process of this machine has the lock; resolves with its release. */
   lock(file: string): Promise<() => Promise<void>>;
@@ -24,8 +24,8 @@ interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
 
 export interface McpPackages {
   /**
-   * The program of a package, installed if it is not. `env` is the server's: its own registry is used. Throws `InstallFailed`, also if it
-   * is not installed within `patience_ms`; the installation then continues.
+   * Returns the program of a package, after installing it if needed. `env` is the server's: its own registry is used. Throws
+   * `InstallFailed`, also if the package is not installed within `patience_ms`; the installation then continues.
    */
   program(
     launch: PackageLaunch,
@@ -37,7 +37,7 @@ export interface McpPackages {
 interface InstalledPackage {
   registry: PackageLaunch['registry'];
   specs: string[];
-  /** Below the folder of the cache. */
+  /** The package's directory, relative to the folder of the cache. */
   directory: string;
   installed_at: string;
   bytes: number;
@@ -53,7 +53,7 @@ const REGISTRY_VARIABLES = {
   pypi: ['UV_DEFAULT_INDEX', 'UV_INDEX_URL', 'PIP_INDEX_URL'],
 };
 
-/** Packages of MCP servers, each installed once for all. Anyone who asks for one that is being installed waits for it. */
+/** Manages packages of MCP servers, each installed once for all. Callers that need a package being installed wait for it. */
 export function createMcpPackages(options: CacheOptions): McpPackages {
   const { folder, interpreter, registries, total_bytes, lock } = options;
   const timeout_ms = options.timeout_ms ?? TIMEOUT_MS;
@@ -135,13 +135,15 @@ async function withTimeLimit<T>(work: Promise<T>, specs: string[], patience_ms: 
 
 const manifestFile = (folder: string, key: string) => join(folder, `${key}.json`);
 
-/** Only what is completely installed has a manifest. */
+/** Returns the manifest of a package; only complete installations have one. */
 async function findManifest(folder: string, key: string): Promise<InstalledPackage | null> {
   const text = await readFile(manifestFile(folder, key), 'utf8').catch(() => null);
   return text === null ? null : (JSON.parse(text) as InstalledPackage);
 }
 
-/** Whole, and only if there is none: with a shared folder, another machine may have been faster. False then. */
+/**
+ * Writes the whole manifest, unless there is one: with a shared folder, another machine may have been faster. Returns false then.
+ */
 async function writeOnce(folder: string, key: string, manifest: InstalledPackage): Promise<boolean> {
   // Next to the package, whose scripts could have put a link in its place.
   const draft = join(folder, `${manifest.directory}.draft`);
@@ -157,7 +159,7 @@ async function writeOnce(folder: string, key: string, manifest: InstalledPackage
   }
 }
 
-/** All that are installed, oldest first. */
+/** Lists all installed packages, oldest first. */
 export async function listInstalledPackages(folder: string): Promise<InstalledPackage[]> {
   const names = await readdir(folder).catch(() => []);
   const keys = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
@@ -166,13 +168,13 @@ export async function listInstalledPackages(folder: string): Promise<InstalledPa
 }
 
 /**
- * Removes all, or those with this specifier; running servers lose what they have not loaded yet. All includes what was never finished,
- * also what is being installed. Resolves with what was removed.
+ * Removes all packages, or those with this specifier, and returns them; running servers lose the files that they have not loaded
+ * yet. Removing all includes unfinished installations, even those in progress.
  */
 export async function clearPackages(folder: string, spec?: string): Promise<InstalledPackage[]> {
   const chosen = (await listInstalledPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
   for (const { directory } of chosen) {
-    // Without its manifest nobody starts it any more.
+    // Without its manifest, a package is no longer started.
     await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });
     await removeFolder(join(folder, directory));
   }

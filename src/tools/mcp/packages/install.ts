@@ -8,7 +8,7 @@ import { watchSize } from '../../size-watch.ts';
 import { lastWords, type StartConfined } from '../stdio.ts';
 import { npmName, type PackageLaunch } from './launch.ts';
 
-/** A sentence for the person whose server cannot start, with its word for machines. */
+/** The reason why a server cannot start, as a sentence for its owner, with an error code. */
 export class InstallFailed extends Error {
   constructor(specs: readonly string[], reason: string) {
     super(`mcp_install_failed: ${specs.join(', ')} could not be installed: ${reason}`);
@@ -17,15 +17,15 @@ export class InstallFailed extends Error {
 
 export interface InstallPorts {
   startConfined: StartConfined;
-  /** Makes the environments of Python packages. */
+  /** The interpreter that creates the environments of Python packages. */
   python: string | undefined;
-  /** Of one package with all that it needs. */
+  /** The size limit of one package with its dependencies. */
   max_bytes: number;
   timeout_ms: number;
 }
 
 interface Install extends Pick<PackageLaunch, 'registry' | 'specs'> {
-  /** Where it is installed; exists, and is empty. */
+  /** The directory to install into; it exists and is empty. */
   dir: string;
   /** The registry's address; undefined: the public one. */
   address: string | undefined;
@@ -89,7 +89,7 @@ interface Step {
   deadline: AbortSignal;
 }
 
-/** One command of an installation. */
+/** Runs one command of an installation. */
 async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: InstallPorts): Promise<void> {
   const ended = new AbortController();
   const command = {
@@ -128,7 +128,7 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
 
 const MANIFEST_BYTES = 1024 * 1024;
 
-/** The path of a package's program. Throws a sentence. No link that a package has made is followed. */
+/** Returns the path of a package's program. Throws a sentence if there is none. Follows no link that a package has made. */
 export async function findProgram(dir: string, { registry, specs, program }: PackageLaunch): Promise<string> {
   const root = await openFolder(dir);
   try {
@@ -160,7 +160,7 @@ async function inFolder<T>(root: Folder, path: string, work: (folder: Folder) =>
   }
 }
 
-/** As `npx` chooses it: the only one, or the one named like the package. */
+/** Chooses the program as `npx` does: the only one, or the one named like the package. */
 async function npmProgram(root: Folder, name: string): Promise<string> {
   const own = name.split('/').at(-1) as string;
   try {

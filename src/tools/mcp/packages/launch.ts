@@ -1,10 +1,10 @@
 /** A package of a registry, whose program is an MCP server. */
 export interface PackageLaunch {
   registry: 'npm' | 'pypi';
-  /** What is installed; without `program`, the first names it. */
+  /** The packages to install; without `program`, the first names it. */
   specs: string[];
   program: string | null;
-  /** How many of the launcher's arguments come before the program's. */
+  /** The number of the launcher's arguments before the program's. */
   used: number;
 }
 
@@ -17,12 +17,12 @@ const LAUNCHERS = {
   uvx: { registry: 'pypi', spec: PYPI_SPEC, ignored: ['-q', '--quiet', '--'], packages: ['--from', '--with'] },
 } as const;
 
-/** `npx` or `uvx`, also by an absolute path; undefined for any other command. */
+/** Returns `npx` or `uvx`, also for an absolute path; undefined for any other command. */
 export const findLauncher = (command: string): 'npx' | 'uvx' | undefined => /^(?:\/\S*\/)?(npx|uvx)$/.exec(command)?.[1] as never;
 
 /**
- * Reads the arguments of `npx` and `uvx` as far as they name packages of a registry. Null for other commands and for what is not
- * known here: options, addresses, folders, and templates, because a specifier is shown in lists and errors.
+ * Parses the arguments of `npx` and `uvx` as far as they name packages of a registry. Returns null for other commands and for
+ * unsupported arguments: options, addresses, folders, and templates, because a specifier is shown in lists and errors.
  */
 export function parsePackageLaunch(command: string, args: readonly string[]): PackageLaunch | null {
   const launcher = findLauncher(command);
@@ -54,10 +54,10 @@ export function parsePackageLaunch(command: string, args: readonly string[]): Pa
 
 const bareName = (spec: string) => spec.split(/[@[=<>~!]/, 1)[0] as string;
 
-/** `uvx` writes `name@1.2` for what pip calls `name==1.2`. */
+/** Converts `name@1.2` of `uvx` to pip's `name==1.2`. */
 const requirement = (spec: string) => spec.replace(/@latest$/, '').replace('@', '==');
 
-/** The name of an npm package without its version. Its first character may be the `@` of a scope. */
+/** Returns the name of an npm package without its version. Its first character may be the `@` of a scope. */
 export function npmName(spec: string): string {
   const at = spec.indexOf('@', 1);
   return at === -1 ? spec : spec.slice(0, at);
