@@ -5,7 +5,7 @@ import type { Store } from '../store/index.ts';
 import type { StoredAgent } from '../store/resources/agents.ts';
 
 /** Returns the reasons why an agent, with these changes, cannot have its tools that a vendor runs. */
-export async function hostedFaults(
+export async function listHostedToolErrors(
   { providers }: Pick<Store, 'providers'>,
   values: Partial<StoredAgent>,
   before: StoredAgent | null,

@@ -92,7 +92,7 @@ export function createTransport({
     try {
       const response = await attempt(route, { ...input, signal: either });
       const text = await wrapConnectionErrors(either, base, () => response.text());
-      return { value: valueIn(text, base), headers: response.headers };
+      return { value: parseAnswer(text, base), headers: response.headers };
     } catch (error) {
       if (late.aborted && !signal?.aborted)
         throw new PerduraConnectionError(base, new Error(`no answer within ${timeout_ms} ms`));
@@ -132,7 +132,7 @@ function findRetryDelay(repeats: number, { route, error }: { route: string; erro
   return seconds > MOST_RETRY_AFTER_S ? null : seconds * 1_000;
 }
 
-function valueIn(text: string, base: string): unknown {
+function parseAnswer(text: string, base: string): unknown {
   try {
     return text ? JSON.parse(text) : null;
   } catch {

@@ -22,7 +22,7 @@ function toStoredShape(given: unknown, { addIssue }: { addIssue(message: string)
   if (!isObject(given)) return given;
   const { type, function: nested, ...flat } = given;
   const hosted = typeof type === 'string' && HOSTED_NAMES.get(type);
-  if (hosted) return hostedShape(given, hosted, addIssue);
+  if (hosted) return checkHostedShape(given, hosted, addIssue);
   const named = type ?? 'function';
   const takes = named === 'function' || (named === 'custom' && nested === undefined && isObject(flat.input_schema));
   if (!takes) return addIssue(formatRefusal(type));
@@ -31,7 +31,7 @@ function toStoredShape(given: unknown, { addIssue }: { addIssue(message: string)
 }
 
 /** A tool that its vendor runs, as it came. */
-function hostedShape(given: Fields, name: string, addIssue: (message: string) => void): unknown {
+function checkHostedShape(given: Fields, name: string, addIssue: (message: string) => void): unknown {
   if (given.name !== name) addIssue(`Send \`name: "${name}"\`: its vendor knows \`${given.type}\` by no other name`);
   if ('function' in given) addIssue(`\`${given.type}\` is run by its vendor, which takes no \`function\` in it; leave that out`);
   if ('cache_control' in given) addIssue('Leave out `cache_control`: Perdura marks what the vendor is to keep in its cache');

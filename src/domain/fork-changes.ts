@@ -9,7 +9,7 @@ import {
   pinBuiltins,
 } from './definition.ts';
 import { type FieldError, unprocessable } from './errors.ts';
-import { hostedToolsOf, runsHosted, whoRuns } from './hosted-tools.ts';
+import { listHostedTools, runsHosted, whoRuns } from './hosted-tools.ts';
 
 /** A copied message whose text is replaced. */
 export interface MessageEdit {
@@ -93,7 +93,7 @@ export function changeDefinition(source: Definition, changes: DefinitionChanges,
   };
   if (changed.provider && isVendor(changed.provider))
     throw unprocessable([{ path: 'changes.provider_id', message: KEPT_THERE }], 'fork_unsupported');
-  const [hosted] = hostedToolsOf(changed);
+  const [hosted] = listHostedTools(changed);
   if (hosted && !runsHosted(changed.provider))
     throw unprocessable([{ path: 'changes.provider_id', message: whoRuns(hosted, changed.provider) }]);
   return canonicalJson(changed) === canonicalJson(source) ? source : changed;

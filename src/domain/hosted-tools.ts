@@ -4,7 +4,7 @@ import { type ApprovalGuard, fitsTool, listGuards, PREFIXES, type StoredGuards, 
 /** True if a stored tool definition is in the format of the vendor that runs the tool; otherwise it is a function. */
 export const isHosted = (tool: object): tool is HostedTool => !('function' in tool);
 
-export const hostedToolsOf = ({ tools }: Pick<Definition, 'tools'>): HostedTool[] =>
+export const listHostedTools = ({ tools }: Pick<Definition, 'tools'>): HostedTool[] =>
   tools.flatMap((tool) => (tool.kind === 'hosted' ? [tool.tool] : []));
 
 type Kind = Pick<PinnedProvider, 'provider_type'> | null;

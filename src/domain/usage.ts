@@ -9,7 +9,7 @@ export interface ExchangeUsage {
 }
 
 /** Returns the usage of several answers of one exchange. */
-export const sumOf = (one: ExchangeUsage, more: ExchangeUsage): ExchangeUsage => ({
+export const addExchangeUsage = (one: ExchangeUsage, more: ExchangeUsage): ExchangeUsage => ({
   total_in: one.total_in + more.total_in,
   total_out: one.total_out + more.total_out,
   cache_read: one.cache_read + more.cache_read,

@@ -52,7 +52,7 @@ async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JW
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const answer = await fetch(url, { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok) throw new Error(`The OpenID Connect issuer answered ${answer.status} at ${url}`);
-  const discovery = await discoveryIn(answer).catch((error: Error) => {
+  const discovery = await parseDiscovery(answer).catch((error: Error) => {
     throw readably(error, `The OpenID Connect metadata at ${url}`);
   });
   if (discovery.issuer !== issuer) throw new Error(`OIDC_ISSUER is ${issuer}, but ${url} names the issuer ${discovery.issuer}`);
@@ -62,7 +62,7 @@ async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JW
   });
 }
 
-const discoveryIn = async (answer: Response) => Discovery.parse(await answer.json());
+const parseDiscovery = async (answer: Response) => Discovery.parse(await answer.json());
 
 /** True if the token itself is invalid; false if the issuer's keys could not be loaded. */
 const isInvalid = (error: unknown): boolean =>

@@ -29,14 +29,14 @@ export function codeHostIdentity({ provider, api_url, fetch }: CodeHost): Identi
     });
     if (answer.status === 401 || answer.status === 403) return null;
     if (!answer.ok) throw new Error(`The identity provider ${provider} answered ${answer.status}`);
-    const { id, login, username } = await accountIn(answer).catch((error: Error) => {
+    const { id, login, username } = await parseAccount(answer).catch((error: Error) => {
       throw readably(error, `The account at the identity provider ${provider}`);
     });
     return { provider, subject: String(id), login: login ?? username ?? String(id) };
   };
 }
 
-const accountIn = async (answer: Response) => Account.parse(await answer.json());
+const parseAccount = async (answer: Response) => Account.parse(await answer.json());
 
 interface LocalAccount {
   token: string;

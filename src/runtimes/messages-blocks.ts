@@ -50,14 +50,14 @@ export const isHostedResult = (block: { type?: unknown; tool_use_id?: unknown })
 export const isHostedUse = (block: KeptBlock): block is HostedUse => block.type === 'server_tool_use' && 'id' in block;
 
 /** A value of an endpoint that is sent back as it is. Throws for one that is nested too deep. */
-export function sentValue(value: unknown): unknown {
+export function toSendable(value: unknown): unknown {
   if (isTooDeep(value))
     throw new OutsideRefused(`A part of the model's answer is nested deeper than ${DEEPEST} levels`, 'model_answer_too_large');
   return toDoubles(value);
 }
 
 /** Returns the blocks to keep; null if the recorded text and calls are all that the next request needs. */
-export function keptBlocks(blocks: readonly ReplyBlock[], container: string | null): MessagesExtra | null {
+export function toMessagesExtra(blocks: readonly ReplyBlock[], container: string | null): MessagesExtra | null {
   const hosted = blocks.some((block) => block.type === 'server_tool_use' || isHostedResult(block));
   const called = blocks.some(({ type }) => type === 'tool_use');
   const thought = blocks.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
@@ -76,7 +76,7 @@ export function keptBlocks(blocks: readonly ReplyBlock[], container: string | nu
 }
 
 /** Returns the calls that the vendor itself made for a reply, in a readable form. */
-export const hostedCalls = (blocks: readonly ReplyBlock[]): CallMadeThere[] =>
+export const listHostedCalls = (blocks: readonly ReplyBlock[]): CallMadeThere[] =>
   blocks.flatMap(({ type, id, name, arguments: args }) => {
     if (type !== 'server_tool_use') return [];
     const result = blocks.find((block) => isHostedResult(block) && block.tool_use_id === id);
@@ -105,7 +105,7 @@ export function textParts(content: string, blocks: readonly KeptBlock[]): { text
 }
 
 /** Returns the blocks to send back. The vendor does not want signed thinking without calls back. */
-export const blocksKeptIn = ({ role, extra, tool_calls }: TranscriptMessage): readonly KeptBlock[] => {
+export const listKeptBlocks = ({ role, extra, tool_calls }: TranscriptMessage): readonly KeptBlock[] => {
   const { blocks } = (extra ?? {}) as Partial<MessagesExtra>;
   if (role !== 'assistant' || !Array.isArray(blocks)) return [];
   return tool_calls?.length || blocks.some((block) => isHostedUse(block) || isHostedResult(block)) ? blocks : [];
@@ -115,11 +115,14 @@ export const blocksKeptIn = ({ role, extra, tool_calls }: TranscriptMessage): re
  * Returns the ids of the vendor's tool calls that can be sent again: those with a result and, if the vendor is still `offered`
  * its tools, those of the last reply that it has yet to make.
  */
-export function sentAgain(transcript: readonly TranscriptMessage[], { offered }: { offered: boolean }): ReadonlySet<string> {
-  const kept = transcript.flatMap(blocksKeptIn);
+export function findResendableCalls(
+  transcript: readonly TranscriptMessage[],
+  { offered }: { offered: boolean },
+): ReadonlySet<string> {
+  const kept = transcript.flatMap(listKeptBlocks);
   const used = new Set(kept.filter(isHostedUse).map(({ id }) => id));
   const answered = kept.flatMap((block) => (isHostedResult(block) && used.has(block.tool_use_id) ? [block.tool_use_id] : []));
   const last = transcript.findLast(({ role }) => role === 'assistant');
-  const open = offered && last && (last === transcript.at(-1) || last.tool_calls?.length) ? blocksKeptIn(last) : [];
+  const open = offered && last && (last === transcript.at(-1) || last.tool_calls?.length) ? listKeptBlocks(last) : [];
   return new Set([...answered, ...open.filter(isHostedUse).map(({ id }) => id)]);
 }

@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
-import { type Answered, type ExchangeUsage, sumOf } from '../domain/usage.ts';
-import { hostedCalls, isHostedResult, keptBlocks, type ReplyBlock, sentValue } from './messages-blocks.ts';
+import { type Answered, addExchangeUsage, type ExchangeUsage } from '../domain/usage.ts';
+import { isHostedResult, listHostedCalls, type ReplyBlock, toMessagesExtra, toSendable } from './messages-blocks.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
 
@@ -91,7 +91,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     return piece;
   };
   const taken = (value: unknown): unknown => {
-    const sent = sentValue(value);
+    const sent = toSendable(value);
     countPiece(JSON.stringify(sent) ?? '');
     return sent;
   };
@@ -106,7 +106,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     for (const field of USAGE) if (typeof more?.[field] === 'number') usage[field] = more[field];
     report(findUsage());
   };
-  const findUsage = (): Answered => ({ model, usage: sumOf(before, toExchangeUsage(usage)) });
+  const findUsage = (): Answered => ({ model, usage: addExchangeUsage(before, toExchangeUsage(usage)) });
   const settle = (more: unknown) => {
     const { id } = (more ?? {}) as { id?: unknown };
     container = countPiece(toText(id)) || container;
@@ -157,9 +157,9 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     if (delta.citation) block.citations.push(taken(delta.citation));
   }
 
-  const finishOf = () => (stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '');
+  const getFinish = () => (stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '');
   const whole = (): ReplyBlock[] =>
-    blocks.map((block) => ({ ...block, arguments: block.arguments || wholeInput(block.input, { finish: finishOf() }) }));
+    blocks.map((block) => ({ ...block, arguments: block.arguments || wholeInput(block.input, { finish: getFinish() }) }));
 
   return {
     add({ type, index, message, content_block, delta, usage: more }) {
@@ -175,20 +175,20 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     spent: () => (has_started ? findUsage() : null),
     paused: () =>
       stop_reason === 'pause_turn' && !blocks.some(({ type }) => type === 'tool_use')
-        ? { text, extra: keptBlocks(whole(), container) }
+        ? { text, extra: toMessagesExtra(whole(), container) }
         : null,
     reply() {
       const all = whole();
       const made = all.flatMap(({ type, id, name, arguments: args }) =>
         type === 'tool_use' ? [{ id, name, arguments: args }] : [],
       );
-      const made_there = hostedCalls(all);
+      const made_there = listHostedCalls(all);
       const reply: ModelReply = {
         text,
         calls: made,
-        finish: finishOf(),
+        finish: getFinish(),
         ...findUsage(),
-        extra: keptBlocks(all, container),
+        extra: toMessagesExtra(all, container),
         ...(made_there.length > 0 ? { made_there } : {}),
       };
       return usableReply(reply, 'raise max_output_tokens or lower the reasoning effort');

@@ -3,7 +3,14 @@ import { isImage, type ModelFile } from '../domain/attachments.ts';
 import { parseExact } from '../domain/exact-json.ts';
 import { isTooDeepText } from '../domain/normalise.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
-import { blocksKeptIn, isHostedResult, isHostedUse, type MessagesExtra, sentAgain, textParts } from './messages-blocks.ts';
+import {
+  findResendableCalls,
+  isHostedResult,
+  isHostedUse,
+  listKeptBlocks,
+  type MessagesExtra,
+  textParts,
+} from './messages-blocks.ts';
 import type { Exchange } from './runtime.ts';
 
 type Block = Anthropic.ContentBlockParam;
@@ -31,7 +38,7 @@ export function messagesRequest(
   const { temperature, top_p, max_output_tokens, stop } = call_settings;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
   // A run without tools sends only its instructions twice.
-  const offered = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toolOf)];
+  const offered = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toVendorTool)];
   const continues = offered.length > 0 || transcript.some(({ role }) => role === 'assistant');
   return {
     model,
@@ -39,7 +46,7 @@ export function messagesRequest(
     ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
     messages: toTurns(transcript, { files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
     ...(offered.length > 0 ? { tools: instructions ? offered : offered.with(-1, { ...offered.at(-1)!, ...CACHED }) } : {}),
-    ...(hosted_tools.length > 0 ? containerOf(transcript) : {}),
+    ...(hosted_tools.length > 0 ? findContainer(transcript) : {}),
     // The vendor refuses a forced call of a model that thinks.
     ...(effort && !must_call ? { thinking: { type: 'adaptive' as const } } : {}),
     ...(effort ? { output_config: { effort } } : {}),
@@ -50,14 +57,14 @@ export function messagesRequest(
   };
 }
 
-const toolOf = ({ name, description, parameters }: Exchange['tools'][number]): Anthropic.Tool => ({
+const toVendorTool = ({ name, description, parameters }: Exchange['tools'][number]): Anthropic.Tool => ({
   name,
   description: description || name,
   input_schema: { ...parameters, type: 'object' as const },
 });
 
 /** Returns the container of the last reply: code continues in the place where it ran before. */
-function containerOf(transcript: readonly TranscriptMessage[]): Pick<Request, 'container'> {
+function findContainer(transcript: readonly TranscriptMessage[]): Pick<Request, 'container'> {
   const last = transcript.findLast(({ role }) => role === 'assistant');
   const { container } = (last?.extra ?? {}) as Partial<MessagesExtra>;
   return typeof container === 'string' ? { container } : {};
@@ -98,7 +105,7 @@ function toTurns(
   transcript: readonly TranscriptMessage[],
   { files, kept, hosted }: { files: readonly ModelFile[]; kept: number; hosted: boolean },
 ): Anthropic.MessageParam[] {
-  const calls = { called: collectCallIds(transcript), made_there: sentAgain(transcript, { offered: hosted }) };
+  const calls = { called: collectCallIds(transcript), made_there: findResendableCalls(transcript, { offered: hosted }) };
   const prompt = transcript.find(({ kind }) => kind === 'prompt');
   const turns: Turn[] = [];
   for (const message of transcript) {
@@ -148,7 +155,7 @@ const textBlock = (part: ReturnType<typeof textParts>[number]): Block[] =>
 
 function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>): Block[] {
   const { content, tool_calls } = message;
-  const kept = blocksKeptIn(message);
+  const kept = listKeptBlocks(message);
   const texts = textParts(content, kept);
   const calls = (tool_calls ?? []).map(
     ({ call_id, name, arguments: args }): Block => ({

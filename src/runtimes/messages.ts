@@ -34,7 +34,7 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
           const paused = answer.paused();
           if (!paused) return { reply: answer.reply(), cursor: null };
           if (requests === MOST_REQUESTS) throw new ModelFailure(TOO_MANY_PAUSES, { code: 'model_paused', recoverable: false });
-          asked = { ...input, transcript: [...input.transcript, pausedMessage(paused)] };
+          asked = { ...input, transcript: [...input.transcript, toPausedMessage(paused)] };
         }
       } catch (error) {
         signal.throwIfAborted();
@@ -52,7 +52,7 @@ async function hear(response: Response, add: (event: MessageEvent) => void): Pro
 }
 
 /** Returns the answer so far as the end of the conversation: the vendor continues it. */
-const pausedMessage = ({ text: content, extra }: Pick<ModelReply, 'text' | 'extra'>): TranscriptMessage => ({
+const toPausedMessage = ({ text: content, extra }: Pick<ModelReply, 'text' | 'extra'>): TranscriptMessage => ({
   step: 0,
   position: 0,
   role: 'assistant',

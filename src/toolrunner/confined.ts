@@ -163,7 +163,7 @@ function waitForStart(child: ChildProcess): Promise<void> {
         ? (JSON.parse(text) as { started?: true; failed?: string; errno?: number | null })
         : { failed: 'the sandbox ended before the command started' };
       if (word.failed === undefined) resolve();
-      else reject(refusalOf(word.failed, 'errno' in word ? word.errno : null));
+      else reject(createRefusal(word.failed, 'errno' in word ? word.errno : null));
     });
   });
 }
@@ -179,7 +179,7 @@ async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
 /** System errors of a supervisor that count as if this process had met them. */
 const LACKS = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const;
 
-function refusalOf(message: string, errno: number | null = null): Error {
+function createRefusal(message: string, errno: number | null = null): Error {
   const code = LACKS.find((name) => constants.errno[name] === errno);
   return Object.assign(new Error(message), code && { code, syscall: 'spawn' });
 }

@@ -53,7 +53,7 @@ export async function git<T = string>(
     signal.throwIfAborted();
     if (stopped) throw new Error(`The repository could not be checked out: ${stopped}`);
     if (code === 0) return out;
-    throw failureOf(err, await room.end());
+    throw toFailure(err, await room.end());
   } finally {
     clearTimeout(timer);
     await room.end();
@@ -74,7 +74,7 @@ const LACKS: [RegExp, string][] = [
 /** Lines in which the server reports on its own machine. */
 const FOREIGN = /^(?:remote:|fatal: remote error)/;
 
-function failureOf(said: string, was_full: boolean): Error {
+function toFailure(said: string, was_full: boolean): Error {
   const lines = said
     .split('\n')
     .map((line) => line.trimEnd())

@@ -45,7 +45,7 @@ describe('the statements of the store', () => {
     expect(new Set(statements.map(({ name }) => name)).size).toBe(statements.length);
   });
 
-  it('are all in files of their own', () => {
+  it('are all in *.sql.ts files', () => {
     const store = new URL('../../src/store/', import.meta.url);
     const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter(
       (file) => /\.ts$/.test(file) && !/\.sql\.ts$|database\/statement\.ts$/.test(file),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fileReader } from '../../src/knowledge/extract.ts';
-import { gradersIn } from '../../src/main/commands/eval.ts';
+import { parseGraders } from '../../src/main/commands/eval.ts';
 import { parseBundle } from '../../src/main/commands/import.ts';
 import { readDeclared } from '../../src/main/declared/read.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
@@ -68,13 +68,13 @@ describe('a document that is uploaded', () => {
 
 describe('a file of graders', () => {
   it.each(ODD_TEXTS)('that is %j is refused by name', async (text) => {
-    const said = await refusalOf(() => gradersIn(text, 'graders.json'));
+    const said = await refusalOf(() => parseGraders(text, 'graders.json'));
     expect(said).toContain('graders.json');
     expect(codeIn(said ?? '')).toBeNull();
   });
 
   it('that is not JSON is refused with an example', async () => {
-    expect(await refusalOf(() => gradersIn('{', 'graders.json'))).toBe(
+    expect(await refusalOf(() => parseGraders('{', 'graders.json'))).toBe(
       'graders.json is not valid JSON; write a list of graders, such as [{"type": "exact"}]',
     );
   });
@@ -90,7 +90,7 @@ describe('a file of graders', () => {
     async (_, path) => {
       const refusals = await Promise.all(
         ODD_VALUES.map(([, value]) =>
-          refusalOf(() => gradersIn(JSON.stringify(changedAt(GRADERS, path, value)), 'graders.json')),
+          refusalOf(() => parseGraders(JSON.stringify(changedAt(GRADERS, path, value)), 'graders.json')),
         ),
       );
       expect(faultsIn(refusals, 'graders.json')).toEqual([]);

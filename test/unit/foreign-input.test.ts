@@ -7,7 +7,7 @@ import { readably } from '../../src/domain/reason.ts';
 import { oidcIdentity } from '../../src/identity/oidc.ts';
 import { oidcLogin } from '../../src/identity/oidc-login.ts';
 import { codeHostIdentity } from '../../src/identity/providers.ts';
-import { runBundleIn } from '../../src/main/commands/replay.ts';
+import { parseRunBundle } from '../../src/main/commands/replay.ts';
 import { createManagedRuntime } from '../../src/runtimes/managed/session.ts';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { createMcpPool } from '../../src/tools/mcp/pool.ts';
@@ -450,7 +450,7 @@ it.each([
   '{"format":"perdura-run","version":1}',
   '{"format":"perdura-run","version":1,"task":[]}',
 ])('a file %s instead of a bundle is refused in words', (text) => {
-  expect(codeIn(refusalOf(() => runBundleIn(text)) ?? 'undefined')).toBeNull();
+  expect(codeIn(refusalOf(() => parseRunBundle(text)) ?? 'undefined')).toBeNull();
 });
 
 it.each(['', '<html>', 'null', '<Error>', '<ListBucketResult', '<?xml version="1.0"?><Odd/>'])(

@@ -47,7 +47,7 @@ const FUNCTION = /^\s*(?:export )?(?:(?:async )?function\*? ([a-z]\w*)|const ([a
 const PREPOSITION = /[a-z](?:Of|In|For|At|To|From|By|With)$/;
 /** Participles; the exceptions are verbs that look like one. */
 const PARTICIPLE =
-  /^(?!need|feed|seed|embed|listen|open|shorten|flatten|widen|happen|tokenize)(?:[a-z]+ed|[a-z]{2,}en|known|shown|found|kept|made|told|said|sent|begun|held|built|left|met|drawn|spent|gone|done|heard)(?=[A-Z]|$)/;
+  /^(?!need|feed|seed|embed|listen|open|shorten|flatten|widen|happen|tokenize)(?:[a-z]+ed|[a-z]{2,}en|known|shown|found|kept|made|said|sent|begun|held|built|left|met|drawn|spent|gone|done|heard)(?=[A-Z]|$)/;
 
 /** A newcomer reads a call as a sentence: `retryWhileDown(work)`, not `written(work)`; `getOwner(row)`, not `ownerOf(row)`. */
 it.each([

@@ -26,13 +26,13 @@ export async function listReferenceErrors(
 ): Promise<FieldError[]> {
   const errors: FieldError[] = [];
   for (const [field, table] of Object.entries(references)) {
-    const named = idsIn(before, field);
-    const ids = idsIn(values, field).filter((id) => !named.includes(id));
+    const named = listIds(before, field);
+    const ids = listIds(values, field).filter((id) => !named.includes(id));
     const missing = await store.missing(table, ids);
     if (missing.length > 0) errors.push({ path: field, message: `No ${NOUNS[table]} with id ${missing.join(', ')}` });
   }
   return errors;
 }
 
-const idsIn = (record: object | null, field: string) =>
+const listIds = (record: object | null, field: string) =>
   [(record as Record<string, unknown> | null)?.[field] ?? []].flat() as string[];

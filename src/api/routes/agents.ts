@@ -11,7 +11,7 @@ import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listReferenceErrors } from '../checks/references.ts';
 import { listToolTokenWarnings } from '../checks/tool-tokens.ts';
 import { listAgentTagWarnings } from '../checks/unjoined.ts';
-import { hostedFaults } from '../hosted-tools.ts';
+import { listHostedToolErrors } from '../hosted-tools.ts';
 import { mountCrud, type SharedWrite } from '../http/crud.ts';
 import { findNearest } from '../http/fields.ts';
 import type { Api } from '../http/mount.ts';
@@ -64,7 +64,7 @@ export const listAgentErrors = async (
   { before, by }: SavingAgent,
 ): Promise<FieldError[]> => [
   ...listBuiltinErrors(values),
-  ...(await hostedFaults(store, values, before)),
+  ...(await listHostedToolErrors(store, values, before)),
   ...(await listReferenceErrors(store, values, REFERENCES, before)),
   ...(values.approval_tools ? await listGuardErrors(store, { ...before, ...values }, by) : []),
 ];

@@ -10,7 +10,7 @@ import type { Store } from '../../store/index.ts';
 import type { FaultOf, ImportParts, PartName } from '../../store/resources/transfer-drafts.ts';
 import { listGuardErrors, listGuardWarnings } from '../checks/agent-guards.ts';
 import { listAgentTagWarnings, listWorkflowTagWarnings } from '../checks/unjoined.ts';
-import { hostedFaults } from '../hosted-tools.ts';
+import { listHostedToolErrors } from '../hosted-tools.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { toReply } from '../http/validate.ts';
 import type { Warnings } from '../http/warnings.ts';
@@ -161,7 +161,7 @@ const createFaultFinder = (store: Store, check: CheckGuardrail, judge: Judge) =>
     const values = agent as Partial<Agent>;
     const [fault] = [
       ...listBuiltinErrors(values),
-      ...(await hostedFaults(store, { ...values, approval_guards: [] }, null)),
+      ...(await listHostedToolErrors(store, { ...values, approval_guards: [] }, null)),
       ...(await listGuardErrors(store, { ...values, approval_guards: [] }, importer.key)),
     ];
     if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);

@@ -71,7 +71,7 @@ async function openApiClient(config: Config): Promise<Call> {
 async function buildOrder({ workflow, version, graders, effects, parallel, baseline }: Options): Promise<object> {
   return {
     workflow_id: workflow,
-    graders: graders ? gradersIn(await readFile(graders, 'utf8'), graders) : [{ type: 'exact' }],
+    graders: graders ? parseGraders(await readFile(graders, 'utf8'), graders) : [{ type: 'exact' }],
     ...(version ? { definition_hash: version } : {}),
     ...(effects ? { effects } : {}),
     ...(parallel ? { parallel: Number(parallel) } : {}),
@@ -82,13 +82,13 @@ async function buildOrder({ workflow, version, graders, effects, parallel, basel
 const GRADERS_WANTED = 'write a list of graders, such as [{"type": "exact"}]';
 
 /** Throws a sentence that names the file unless the text is a list of graders. */
-export function gradersIn(text: string, file: string): unknown {
-  const { success, error } = EvaluationCreate.shape.graders.safeParse(jsonIn(text, file));
+export function parseGraders(text: string, file: string): unknown {
+  const { success, error } = EvaluationCreate.shape.graders.safeParse(parseJsonFile(text, file));
   if (!success) throw new Error(`${file} is not valid: ${sentenceOfError(error)}; ${GRADERS_WANTED}`);
   return JSON.parse(text);
 }
 
-function jsonIn(text: string, file: string): unknown {
+function parseJsonFile(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

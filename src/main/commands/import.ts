@@ -33,14 +33,14 @@ const PARTS: Record<string, string> = {
 
 /** A full bundle, or one of a single kind with its `items`. YAML contains JSON. */
 export function parseBundle(source: string, file: string): FullImport {
-  const bundle = yamlIn(source, file);
+  const bundle = parseYamlFile(source, file);
   if (typeof bundle !== 'object' || bundle === null || Array.isArray(bundle)) throw new Error(`${file} is not an export bundle`);
   const { items, resource_type, ...rest } = bundle as { items?: unknown; resource_type?: string };
   const part = PARTS[resource_type ?? ''];
   return (part ? { ...rest, [part]: items } : bundle) as FullImport;
 }
 
-function yamlIn(source: string, file: string): unknown {
+function parseYamlFile(source: string, file: string): unknown {
   try {
     return parse(source, { logLevel: 'error' });
   } catch (error) {

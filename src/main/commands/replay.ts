@@ -41,11 +41,11 @@ async function readBundle(file: string): Promise<RunBundle> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(error.code === 'ENOENT' ? 'No such file' : error.message);
   });
-  return runBundleIn(text);
+  return parseRunBundle(text);
 }
 
 /** Throws a sentence if the text is not a bundle of a run. */
-export function runBundleIn(text: string): RunBundle {
+export function parseRunBundle(text: string): RunBundle {
   const value = parseJson(text);
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
   if (format !== 'perdura-run') throw new Error('Not a bundle of a run; download one with GET /api/tasks/{id}/bundle');

@@ -34,12 +34,12 @@ function parseDocuments(file: string, source: string): unknown[] {
   return parseAllDocuments(source).map((document) => {
     const [error] = document.errors;
     if (error) throw new Error(`${file}: ${error.message.split('\n')[0]}`);
-    return valueIn(document, file);
+    return toValue(document, file);
   });
 }
 
 /** Throws for an alias that names nothing, or itself. */
-function valueIn(document: Document, file: string): unknown {
+function toValue(document: Document, file: string): unknown {
   try {
     const value: unknown = document.toJS();
     JSON.stringify(value);

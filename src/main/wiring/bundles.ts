@@ -1,7 +1,7 @@
 import type { BundleBuilder } from '../../api/ports.ts';
 import { RunBundle } from '../../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../../domain/definition.ts';
-import { hostedToolsOf } from '../../domain/hosted-tools.ts';
+import { listHostedTools } from '../../domain/hosted-tools.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { replay } from '../../replay/replay.ts';
 import { selectRuntime } from '../../runtimes/select.ts';
@@ -40,7 +40,7 @@ export async function loadBundle(core: SharedServices, task: WiredTask, caller: 
   const definition = await core.store.definitions.get(task.definition_hash);
   const record = await core.store.inspection.record(task.id);
   const { context_window, keeps_context, tools } = await describeRuntime(core, definition, record);
-  const hosted_tools = hostedToolsOf(definition);
+  const hosted_tools = listHostedTools(definition);
   const draft = RunBundle.parse({
     format: 'perdura-run',
     version: 1,

@@ -35,7 +35,7 @@ export function bucketChecks({ setting: { config }, egress }: Pick<SharedService
 }
 
 /** Converts checks so that they report what is missing and do not fail. */
-const reportedOnly = (checks: Checks): Checks =>
+const reportOnly = (checks: Checks): Checks =>
   Object.fromEntries(
     Object.entries(checks).map(([name, check]) => [name, () => check().catch((error: Error) => textWithReason(error))]),
   );
@@ -72,6 +72,6 @@ export function createChecks(
     migrations: async () => `${await requireOwnSchema(database.pool, MIGRATIONS)} applied`,
     tools: async () => describeTools(runner),
     // Only calls with files need it, and they wait: the API accepts prompts, and serves what is on record. Workers and `doctor` fail.
-    ...reportedOnly(bucketChecks(core)),
+    ...reportOnly(bucketChecks(core)),
   };
 }

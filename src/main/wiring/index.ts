@@ -128,9 +128,12 @@ export async function openSharedServices(
     void store.principals.seen(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
   const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
   const people = withBrowserSessions(createCachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
-  const claimedRole = async (owner: string) =>
+  const findClaimedRole = async (owner: string) =>
     config.OIDC_ROLE_CLAIM === undefined ? null : ((await store.principals.find(owner))?.claimed_role ?? null);
-  const identify = withServiceKeys(people, { known: (key) => store.serviceKeys.known(key, noteFailure), claimedRole });
+  const identify = withServiceKeys(people, {
+    known: (key) => store.serviceKeys.known(key, noteFailure),
+    claimedRole: findClaimedRole,
+  });
   const knowledge = openKnowledge({
     store,
     egress: egress.configuration,

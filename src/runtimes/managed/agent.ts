@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
 import type { Exchange } from '../runtime.ts';
-import { entriesOf, PAGE } from './pages.ts';
+import { iterateEntries, PAGE } from './pages.ts';
 
 /** Tools that run at the vendor instead of here. */
 export interface Hosted {
@@ -34,7 +34,7 @@ export async function findOrCreateSession(
   const { client, signal } = vendor;
   const agent = await findOrCreateAgent(vendor, agentParams(input, model, hosted));
   const opened = client.beta.sessions.list({ agent_id: agent, include_archived: true, limit: PAGE }, { signal });
-  for await (const { id, metadata } of entriesOf(opened, 'sessions')) if (metadata[TASK] === input.task_id) return id;
+  for await (const { id, metadata } of iterateEntries(opened, 'sessions')) if (metadata[TASK] === input.task_id) return id;
   const environment_id = await findOrCreateEnvironment(vendor);
   const title = `Perdura task ${input.task_id}`;
   const created = { agent, environment_id, title, metadata: { [TASK]: input.task_id } };
@@ -47,7 +47,7 @@ export async function findOpenSession(
   { task_id, since }: { task_id: string; since: Date },
 ): Promise<string | null> {
   const opened = client.beta.sessions.list({ 'created_at[gte]': since.toISOString(), limit: PAGE }, { signal });
-  for await (const { id, metadata } of entriesOf(opened, 'sessions')) if (metadata[TASK] === task_id) return id;
+  for await (const { id, metadata } of iterateEntries(opened, 'sessions')) if (metadata[TASK] === task_id) return id;
   return null;
 }
 
@@ -55,13 +55,13 @@ export async function findOpenSession(
 async function findOrCreateAgent({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
   const made = client.beta.agents.list({ limit: PAGE }, { signal });
-  for await (const { id, metadata } of entriesOf(made, 'agents')) if (metadata[HASH] === hash) return id;
+  for await (const { id, metadata } of iterateEntries(made, 'agents')) if (metadata[HASH] === hash) return id;
   return (await client.beta.agents.create({ ...params, metadata: { [HASH]: hash } }, { signal })).id;
 }
 
 async function findOrCreateEnvironment({ client, signal }: Vendor): Promise<string> {
   const known = client.beta.environments.list({ limit: PAGE }, { signal });
-  for await (const { id, metadata } of entriesOf(known, 'environments'))
+  for await (const { id, metadata } of iterateEntries(known, 'environments'))
     if (metadata[ENVIRONMENT] === ENVIRONMENT_VERSION) return id;
   const config = { type: 'cloud' as const, networking: { type: 'unrestricted' as const } };
   const made = { name: 'perdura', config, metadata: { [ENVIRONMENT]: ENVIRONMENT_VERSION } };

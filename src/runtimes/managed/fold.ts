@@ -31,7 +31,7 @@ export function foldEvents(
     emit(delta);
   };
   function message({ id, content }: Message): void {
-    const whole = content.map((block) => (block.type === 'text' ? textFrom(block.text) : '')).join('');
+    const whole = content.map((block) => (block.type === 'text' ? toText(block.text) : '')).join('');
     const shown = previews.get(id);
     // Previews are best effort: missing text follows here; wrong text was already emitted but is not stored.
     if (shown === undefined && text !== '' && whole !== '') say('\n\n');
@@ -44,7 +44,7 @@ export function foldEvents(
     take(event: SessionEvent, { counts }: { counts: boolean }): Rest | null {
       if (event.type === 'event_start') return null;
       if (event.type === 'event_delta') {
-        preview(event.event_id, textFrom(event.delta.content.text));
+        preview(event.event_id, toText(event.delta.content.text));
         return null;
       }
       if (seen.has(event.id)) return null;
@@ -52,7 +52,7 @@ export function foldEvents(
       last = event.id;
       if (event.type === 'agent.message') message(event);
       else if (event.type === 'agent.custom_tool_use')
-        asked.set(event.id, { id: event.id, name: textFrom(event.name), arguments: jsonText(event.input ?? {}) });
+        asked.set(event.id, { id: event.id, name: toText(event.name), arguments: jsonText(event.input ?? {}) });
       else if (isToolEvent(event)) noteTool(made_there, event);
       else if (event.type === 'span.model_request_end') {
         addUsage(usage, event.model_usage);
@@ -86,7 +86,7 @@ export function foldEvents(
     }
     if (stop_reason.type === 'end_turn') return { kind: 'answered', finish: 'stop' };
     if (stop_reason.type === 'refusal') {
-      if (text.trim() === '') say(textFrom(stop_details?.explanation) || 'The model refused to answer.');
+      if (text.trim() === '') say(toText(stop_details?.explanation) || 'The model refused to answer.');
       return { kind: 'answered', finish: 'refusal' };
     }
     throw new ModelFailure(`The session at the provider stopped: ${stop_reason.type.replaceAll('_', ' ')}`, {
@@ -97,7 +97,7 @@ export function foldEvents(
 }
 
 /** Returns a text, or '' for any other type: the vendor may send anything in a field documented as text. */
-const textFrom = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const TOOL_EVENTS = new Set<string>(['agent.tool_use', 'agent.mcp_tool_use', 'agent.tool_result', 'agent.mcp_tool_result']);
 const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has(event.type);
@@ -105,16 +105,13 @@ const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has
 /** Records a tool event. A result whose call was reported in an earlier exchange stands alone. */
 function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
   if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
-    const name =
-      'mcp_server_name' in event ? `${textFrom(event.mcp_server_name)}: ${textFrom(event.name)}` : textFrom(event.name);
+    const name = 'mcp_server_name' in event ? `${toText(event.mcp_server_name)}: ${toText(event.name)}` : toText(event.name);
     made.set(event.id, { id: event.id, name, arguments: jsonText(event.input ?? {}), result: null });
     return;
   }
   const call = made.get('tool_use_id' in event ? event.tool_use_id : event.mcp_tool_use_id);
   if (!call) return;
-  const parts = (event.content ?? []).map((block) =>
-    block.type === 'text' ? textFrom(block.text) : `[${textFrom(block.type)}]`,
-  );
+  const parts = (event.content ?? []).map((block) => (block.type === 'text' ? toText(block.text) : `[${toText(block.type)}]`));
   call.result = { content: parts.join('\n'), failed: event.is_error === true };
 }
 
@@ -127,7 +124,7 @@ function refuse({ error }: SessionError, counts: boolean): void {
   if (status === 'retrying' || !counts) return;
   const code = error.type === 'model_rate_limited_error' ? 'rate_limited' : 'model_error';
   const recoverable = error.type === 'model_rate_limited_error' || error.type === 'model_overloaded_error';
-  const said = textFrom(error.message) || 'it gives no reason';
+  const said = toText(error.message) || 'it gives no reason';
   throw new ModelFailure(`The provider's session failed: ${said}`, { code, recoverable });
 }
 

@@ -13,7 +13,7 @@ const MOST_PAGES = 1_000;
 export const PAGE = 100;
 
 /** Iterates over the entries of a list at the vendor. The vendor may name further pages forever, so their number is limited. */
-export async function* entriesOf<T>(first: PromiseLike<Page<T>>, what: string): AsyncGenerator<T> {
+export async function* iterateEntries<T>(first: PromiseLike<Page<T>>, what: string): AsyncGenerator<T> {
   let read = 0;
   for await (const page of (await first).iterPages()) {
     yield* page.getPaginatedItems();

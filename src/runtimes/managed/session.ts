@@ -12,7 +12,7 @@ import { findOpenSession, findOrCreateSession, type Hosted } from './agent.ts';
 import { archive, endSession, isHaltReason, stop } from './end.ts';
 import { toVendorFailure } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
-import { entriesOf } from './pages.ts';
+import { iterateEntries } from './pages.ts';
 
 interface ManagedSessionOptions {
   client: Anthropic;
@@ -135,7 +135,7 @@ async function converse(
 async function history({ client, session_id, signal }: Place): Promise<ListedEvent[]> {
   const events: ListedEvent[] = [];
   const listed = client.beta.sessions.events.list(session_id, { order: 'asc', limit: 1_000 }, { signal });
-  for await (const event of entriesOf(listed, 'events')) events.push(event);
+  for await (const event of iterateEntries(listed, 'events')) events.push(event);
   return events;
 }
 

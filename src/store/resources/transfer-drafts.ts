@@ -217,7 +217,7 @@ function describeIds(ids: readonly string[], sentence: (id: string) => string): 
 }
 
 /** Ids after each other, and how many more there are. */
-function listed(ids: readonly string[]): string {
+function formatIds(ids: readonly string[]): string {
   const first = ids.slice(0, MOST_SENTENCES).map((id) => id.slice(0, LONGEST_ID));
   const more = ids.length - first.length;
   return more > 0 ? `${first.join(', ')} and ${more} more` : first.join(', ');
@@ -239,7 +239,7 @@ function withoutForeignIds<T extends object>(
       const value = (item as Record<string, unknown>)[field] ?? [];
       const foreign = ([value].flat() as string[]).filter((id) => !isUuid(id));
       if (foreign.length === 0) continue;
-      sentences.push(`${field}: ${listed(foreign)}`);
+      sentences.push(`${field}: ${formatIds(foreign)}`);
       const own = ([value].flat() as string[]).filter(isUuid);
       const stand_in = field in REQUIRED_REFERENCES ? [NO_RECORD] : [];
       changed[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);

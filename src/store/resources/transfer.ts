@@ -140,16 +140,16 @@ function foreignIds() {
   const made = new Map<string, string>();
   const sent = new WeakMap<object, object>();
   const place = (part: PartName, id: string) => `${part} ${id}`;
-  const followed = (part: PartName, id: string) => (isUuid(id) ? id : (made.get(place(part, id)) ?? id));
-  const followedIn = (part: PartName, value: unknown) =>
-    Array.isArray(value) ? [...new Set(value.map((id: string) => followed(part, id)))] : followed(part, String(value));
+  const followId = (part: PartName, id: string) => (isUuid(id) ? id : (made.get(place(part, id)) ?? id));
+  const followIds = (part: PartName, value: unknown) =>
+    Array.isArray(value) ? [...new Set(value.map((id: string) => followId(part, id)))] : followId(part, String(value));
   return {
     /** The items with their references followed. */
     follow: <I extends Item>(items: readonly I[]): I[] =>
       items.map((item) => {
         const named = Object.entries(LEADS_TO).flatMap(([field, part]) => {
           const value = (item as Record<string, unknown>)[field];
-          return value === undefined ? [] : [[field, followedIn(part, value)]];
+          return value === undefined ? [] : [[field, followIds(part, value)]];
         });
         const after = { ...item, ...Object.fromEntries(named) };
         sent.set(after, item);

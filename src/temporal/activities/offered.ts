@@ -1,6 +1,6 @@
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
-import { hostedToolsOf } from '../../domain/hosted-tools.ts';
+import { listHostedTools } from '../../domain/hosted-tools.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 
 interface Given {
@@ -25,7 +25,7 @@ export function listToolEvents({ ports, run, definition }: RunStart, { offered, 
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;
   const { log } = createTaskEvents(run.task_id, ports.now);
   const { custom_tools, elsewhere } = selected;
-  const there = [...(elsewhere?.builtins ?? []), ...hostedToolsOf(definition).map(({ name }) => name)];
+  const there = [...(elsewhere?.builtins ?? []), ...listHostedTools(definition).map(({ name }) => name)];
   const servers = elsewhere?.mcp_server_ids.length ?? 0;
   const names = [...offered.map(({ name }) => name), ...there];
   const handed = servers > 0 ? `, and those of ${servers} MCP servers at the vendor` : '';

@@ -121,14 +121,14 @@ const MOST_PAGES = 10_000;
 const LISTING = /<ListBucketResult[\s/>]/;
 
 type Place = Pick<S3Settings, 'endpoint' | 'bucket'>;
-const baseOf = ({ endpoint, bucket }: Place) => `${endpoint.replace(/\/$/, '')}/${bucket}`;
+const formatBaseUrl = ({ endpoint, bucket }: Place) => `${endpoint.replace(/\/$/, '')}/${bucket}`;
 
 const endless = (place: Place) =>
-  `The object store ${baseOf(place)} does not end its list of objects; S3_ENDPOINT must be the address of an S3 service`;
+  `The object store ${formatBaseUrl(place)} does not end its list of objects; S3_ENDPOINT must be the address of an S3 service`;
 const stillListed = (place: Place, key: string) =>
-  `The object store ${baseOf(place)} still lists ${key} after it was removed; S3_ACCESS_KEY_ID must be allowed to delete objects`;
+  `The object store ${formatBaseUrl(place)} still lists ${key} after it was removed; S3_ACCESS_KEY_ID must be allowed to delete objects`;
 const notListed = (settings: Place) =>
-  `The object store ${baseOf(settings)} answered GET with something that is not a list of objects; S3_ENDPOINT must be the address of an S3 service`;
+  `The object store ${formatBaseUrl(settings)} answered GET with something that is not a list of objects; S3_ENDPOINT must be the address of an S3 service`;
 
 /** The elements of a list. Our keys contain no character that XML would escape. */
 const ELEMENTS = {
@@ -172,7 +172,7 @@ class Refused extends ObjectStoreDown {
 
 function createRequester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThis.fetch) {
   const { region, access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
-  const base = baseOf(settings);
+  const base = formatBaseUrl(settings);
 
   async function once({ method, path, content, signal, limit_ms = REQUEST_MS }: Ask): Promise<Buffer> {
     const signing = { method, url: base + path, accessKeyId, secretAccessKey, service: 's3', region };

@@ -4,7 +4,7 @@ import { pickSetCallSettings } from '../../../domain/call-settings.ts';
 import { type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { createTaskEvents } from '../../../domain/events.ts';
-import { hostedToolsOf } from '../../../domain/hosted-tools.ts';
+import { listHostedTools } from '../../../domain/hosted-tools.ts';
 import { buildInstructions } from '../../../domain/instructions.ts';
 import { dropCalls } from '../../../domain/model-failure.ts';
 import { asLack, findOutage } from '../../../domain/outages.ts';
@@ -102,7 +102,7 @@ function selectTools(
   const forced = order.step === 1 ? definition.forced_tools : findForcedTools(run.messages, order.step - 1);
   const tools = offered.filter(({ name }) => forced?.includes(name));
   if (tools.length > 0) return { tools, must_call: true };
-  const hosted_tools = order.tools_off ? [] : hostedToolsOf(definition);
+  const hosted_tools = order.tools_off ? [] : listHostedTools(definition);
   return { tools: offered, ...(hosted_tools.length > 0 ? { hosted_tools } : {}) };
 }
 
