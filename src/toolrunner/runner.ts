@@ -38,8 +38,7 @@ export interface Inspection {
   env: Record<string, string>;
   /** Module constant `EFFECT`: 'read' | 'idempotent' | 'write', or null when not declared. */
   effect: 'read' | 'idempotent' | 'write' | null;
-  /** Module constant `NETWORK`. */
-  /** Null if the file does not declare it: then the tool has no network. */
+  /** Module constant `NETWORK`; null if the file does not declare it: then the tool has no network. */
   network: boolean | null;
   /** Top-level packages the file imports. */
   imports?: string[];

@@ -3,7 +3,7 @@ import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolSource } from './source.ts';
 
 /**
- * Creates definitions that an agent or a client passes to the model. Nothing here executes them; a call fails with that reason.
+ * Creates the tools that are only definitions, which an agent or a client passes to the model. Nothing here executes them; a call fails with that reason.
  */
 export function createDefinitionTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
   return {

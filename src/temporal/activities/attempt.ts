@@ -86,7 +86,7 @@ export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
 const UNFORESEEN = 5;
 
 /**
- * Retries an unexpected error only a few times, but retries indefinitely while the database, the engine or disk space is
+ * Retries an unexpected error only a few times, but retries indefinitely while the database, the engine or a resource of the machine is
  * unavailable.
  */
 function limitRetries(error: unknown, attempts: number): unknown {

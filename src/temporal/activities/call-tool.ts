@@ -31,7 +31,7 @@ export interface CallToolPorts extends AnswerPorts {
 }
 
 /**
- * Executes one call, or asks a person what to do about it. `seen`: the run's last report about the call. Returns `waiting` if the
+ * Executes one call, or asks a person what to do about it. `seen`: what the run has seen of the call before. Returns `waiting` if the
  * ledger waits for a decision, and `behind` if the run does.
  */
 export const callToolActivity =

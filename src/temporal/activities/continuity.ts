@@ -1,4 +1,4 @@
-/** The position of a task: the part of it that its events show. */
+/** The part of a task that its events name. */
 interface TaskPlace {
   task_id: string;
   workflow_id: string;

@@ -1,6 +1,6 @@
 /** The result of comparing tasks with the engine. */
 export interface ReconciledTasks {
-  /** Number of tasks in progress that were compared with the engine. */
+  /** Number of non-terminal tasks that were compared with the engine. */
   compared: number;
   /** Number of tasks without an execution, which were started again from their record. */
   restarted: number;

@@ -59,7 +59,7 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   }
 }
 
-/** Returns the instruction to the model once its tools are off, and a remedy in case it does not comply. */
+/** Returns what the model was asked for once its tools are off, with the next step for the person, for the sentence of a failure. */
 const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string =>
   order.repaired
     ? 'correcting its answer'
@@ -139,7 +139,7 @@ async function checkOut(
   const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch(async (error: Error) => {
     signal.throwIfAborted();
     if (findOutage(error)) {
-      // This is not the repository's fault: retry the step for as long as the bucket, the database or disk space is unavailable.
+      // This is not the repository's fault: retry the step for as long as the bucket, the database or room on the machine is missing.
       const lack = asLack(error) as Error;
       await publish([log('retry', storable(lack.message), { step: 1 })]).catch(() => {});
       throw lack;
