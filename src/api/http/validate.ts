@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isStorable, type Warning } from '../../contracts/common.ts';
 import { AppError, type FieldError, unprocessable } from '../../domain/errors.ts';
-import { withoutLimits } from '../stored-replies.ts';
 import { findExcess } from './entries.ts';
 import { findUnknownFields, listIdFields } from './fields.ts';
 import { respell } from './spellings.ts';
+import { withoutLimits } from './stored-replies.ts';
 
 const DEEPEST = 64;
 

@@ -3,7 +3,7 @@ import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, 
 import { FieldsProblem, Problem } from '../../contracts/common.ts';
 import { carriesWarnings, type Endpoint } from '../../contracts/endpoint.ts';
 import { listIdFields } from '../http/fields.ts';
-import { describeWithoutLimits } from '../stored-replies.ts';
+import { describeWithoutLimits } from '../http/stored-replies.ts';
 
 const REASONS: Record<number, string> = {
   304: 'Unchanged since the ETag in If-None-Match',

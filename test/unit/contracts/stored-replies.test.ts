@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { withoutLimits } from '../../../src/api/http/stored-replies.ts';
 import { toReply } from '../../../src/api/http/validate.ts';
 import { describeApi } from '../../../src/api/service/openapi.ts';
-import { withoutLimits } from '../../../src/api/stored-replies.ts';
 import { ProviderCreate } from '../../../src/contracts/providers.ts';
 import { Workflow, WorkflowCreate } from '../../../src/contracts/workflows.ts';
 import { declaredEndpoints } from '../../support/endpoints.ts';

@@ -1,8 +1,8 @@
-import type { FieldError } from '../domain/errors.ts';
-import { isHosted, runsHosted, unkeptGuard, whoRuns } from '../domain/hosted-tools.ts';
-import { isUuid } from '../domain/uuid.ts';
-import type { Store } from '../store/index.ts';
-import type { StoredAgent } from '../store/resources/agents.ts';
+import type { FieldError } from '../../domain/errors.ts';
+import { isHosted, runsHosted, unkeptGuard, whoRuns } from '../../domain/hosted-tools.ts';
+import { isUuid } from '../../domain/uuid.ts';
+import type { Store } from '../../store/index.ts';
+import type { StoredAgent } from '../../store/resources/agents.ts';
 
 /** Returns the reasons why an agent, with these changes, cannot have its tools that a vendor runs. */
 export async function listHostedToolErrors(
