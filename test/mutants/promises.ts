@@ -1,8 +1,5 @@
 import type { Mutant } from './mutant.ts';
 
-const PLAIN = 'src/domain/plain-fit.ts';
-const PLAIN_TEST = 'test/unit/domain/plain-fit.test.ts';
-
 export default [
   {
     id: 'promises/unknown-fields',
@@ -195,30 +192,6 @@ export default [
     replacement: '',
     harm: 'A null for an optional parameter becomes a zero.',
     tests: [{ file: 'test/api/custom-tools.test.ts', name: 'leaves out a null for an optional parameter' }],
-  },
-  {
-    id: 'promises/plain-fit-of-numbers',
-    file: PLAIN,
-    text: 'integer: Number.isInteger,',
-    replacement: 'integer: Number.isFinite,',
-    harm: 'A tool that takes whole numbers is called with others, which its schema excludes.',
-    tests: [{ file: PLAIN_TEST, name: 'if they may not fit, or are many' }],
-  },
-  {
-    id: 'promises/plain-fit-of-unknown-keywords',
-    file: PLAIN,
-    text: '(Object.hasOwn(RULES, keyword) && RULES',
-    replacement: '(!Object.hasOwn(RULES, keyword) || RULES',
-    harm: 'Whatever a schema asks in other words than the plain ones is ignored.',
-    tests: [{ file: PLAIN_TEST, name: 'if the schema has more than plain keywords' }],
-  },
-  {
-    id: 'promises/plain-fit-of-many',
-    file: PLAIN,
-    text: 'hasFewParts(schema) && hasFewParts(value) && ',
-    replacement: '',
-    harm: 'A long list of a model is checked here, and every request waits for it.',
-    tests: [{ file: PLAIN_TEST, name: 'if they may not fit, or are many' }],
   },
   {
     id: 'promises/unfit-arguments',

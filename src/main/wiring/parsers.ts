@@ -1,10 +1,10 @@
 import { exactly, toDoubles } from '../../domain/exact-json.ts';
-import { fitsPlainly } from '../../domain/plain-fit.ts';
 import { ParserFailure } from '../../parsers/failure.ts';
 import type { ParserPool } from '../../parsers/pool.ts';
 import type { FitArguments } from '../../tools/arguments.ts';
 import type { ReadPage } from '../../tools/builtin/web-fetch.ts';
 import type { SchemaFaults } from '../../tools/mcp/listing.ts';
+import { fitsOwnSchema } from '../../tools/own-schemas.ts';
 import { ToolUnreachable } from '../../tools/source.ts';
 import type { Config } from '../config.ts';
 import type { SharedServices } from '../core.ts';
@@ -52,13 +52,13 @@ export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): Sch
 }
 
 /**
- * Checks the arguments of tool calls. Those that plainly fit need no validator, which runs in another process. A schema that cannot be
- * checked is reported to the model; a busy pool is retried.
+ * Checks the arguments of tool calls. The parser process compiles the schemas of custom tools, MCP servers and clients, because a schema
+ * may take any time. A schema that cannot be checked is reported to the model; a busy pool is retried.
  */
 export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): FitArguments => {
   const deadline_ms = setting.config.JUDGE_SECONDS * 1_000;
   return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
-    if (fitsPlainly(schema, args)) return { arguments: args };
+    if (fitsOwnSchema(schema, args)) return { arguments: args };
     try {
       const fitted = await parsers.run('arguments', { schema, args: toDoubles(args) }, { owner, deadline_ms });
       if ('arguments' in fitted) return { arguments: exactly(fitted.arguments, args) };
