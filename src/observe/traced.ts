@@ -97,8 +97,8 @@ const formatOutput = ({ text, calls, finish }: Reply): string => {
 export function tracePorts(ports: ActivityPorts, { content }: { content: boolean }): ActivityPorts {
   return {
     ...ports,
-    async openRuntime(run, definition) {
-      const selected = await ports.openRuntime(run, definition);
+    async openRuntime(run, definition, begun) {
+      const selected = await ports.openRuntime(run, definition, begun);
       const provider = definition.provider?.provider_type;
       return { ...selected, runtime: traceRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
     },

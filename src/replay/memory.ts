@@ -47,14 +47,11 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
       return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
-    async openAndBegin(task_id, { step }) {
-      return { run: await runs.open(task_id, step), begun: null };
-    },
     async begin(_, { step, turns, messages: added }: Begin) {
       run = { ...run, status: 'running', turns };
       for (const message of added) write(message);
       closeRound(step - 1);
-      return { last: 0, key: null };
+      return 0;
     },
     async record(_, entry: StepRecord) {
       recordStep(entry);
@@ -109,9 +106,6 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
   }
   const ledger: CallToolPorts['ledger'] = {
     open: async (_, call_id) => calls.get(call_id),
-    async openAndStart(_, call_id) {
-      return { call: calls.get(call_id), started: false };
-    },
     start: async (call) => move(call, { status: 'started', attempts: call.attempts + 1, decision: null }),
     end: async (call, result) => end(call, result),
     answer: async (call, { content }) => end(call, { content, kind: 'result' }),

@@ -140,7 +140,6 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     definition: async () => definition,
     parkBehind: async () => {},
     openRuntime: async () => runtime,
-    keyUses: { of: async () => null, findKnown: () => null },
     listTools: async () => ({
       list: async () => bundle.tools,
       listRenamed: async () => [],

@@ -24,7 +24,7 @@ const message = (content: string) =>
 const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, effect: 'write', approval: false } as never;
 
 const begin = (run: OpenRun) =>
-  here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run), key: null });
+  here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run) });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
   ...{ step, model: 'm', finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, published: null, events: eventsFor(run) },
@@ -42,7 +42,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
   noteHalted: (run) => here.core.store.runs.noteHalted(run, { step, model: 'm', usage, estimated: true, events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
-const OF_A_RUN = ['open', 'openFirst', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
+const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];
 
 const question = { id: 'q-1', server: 'asking', message: 'Which one?', fields: [], asked_at: new Date().toISOString() };
 const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1, extra: null } as const;
@@ -67,7 +67,7 @@ const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
 /** A statement that waits for a write and drops its answer. A halted attempt ends either way, so what it used may be refused. */
 const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(?!noteHalted)(\w+)\(/gm;
 /** Of a call as it is, of its run, or of a person. */
-const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'decide', 'lastCalls', 'question', 'answerQuestion'];
+const OF_ANY_CALL = ['open', 'resume', 'publish', 'decide', 'lastCalls', 'question', 'answerQuestion'];
 
 /** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
 async function twice() {

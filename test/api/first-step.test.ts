@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NEWEST } from '../../src/domain/memory.ts';
+import { contextPorts } from '../../src/main/wiring/runs/context.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
@@ -45,7 +46,12 @@ const keep = ({
     ...[agent_id, scope, workflow_id, key, ttl, created_by, updated_at],
   );
 
-const newestOf = async (task_id: string) => (await here.core.store.runs.openFirst(task_id))?.newest;
+async function recallFor(task_id: string) {
+  const { runs, definitions } = here.core.store;
+  const run = (await runs.open(task_id, 1))!;
+  const recalled = await contextPorts(here.core).recall(run, await definitions.get(run.definition_hash));
+  return recalled.map(({ key, value }) => ({ key, value }));
+}
 
 describe('The memories that a first step is given', () => {
   it('are those shared by all agents, those of its agent, and those of its workflow, unless they have expired', async () => {
@@ -63,9 +69,9 @@ describe('The memories that a first step is given', () => {
             const is_seen = place === 'global' || (its === agent_id && !place.endsWith('another workflow'));
             if (is_seen && life !== 'expired') seen.push(key);
           }
-    const newest = await newestOf(task_id);
-    expect(newest?.map(({ key }) => key).sort()).toEqual(seen.sort());
-    expect(newest).toEqual(newest?.map(({ key }) => ({ key, value: `value of ${key}` })));
+    const recalled = await recallFor(task_id);
+    expect(recalled.map(({ key }) => key).sort()).toEqual(seen.sort());
+    expect(recalled).toEqual(recalled.map(({ key }) => ({ key, value: `value of ${key}` })));
     await sql('DELETE FROM memories');
   });
 
@@ -75,18 +81,6 @@ describe('The memories that a first step is given', () => {
     for (const day of days.toSorted((a, b) => ((a * 7) % 25) - ((b * 7) % 25)))
       await keep({ agent_id, scope: 'agent', key: `day ${day}`, updated_at: new Date(Date.UTC(2026, 0, 1 + day)) });
     const expected = days.toReversed().slice(0, NEWEST);
-    expect((await newestOf(task_id))?.map(({ key }) => key)).toEqual(expected.map((day) => `day ${day}`));
-  });
-
-  it('are none for a workflow without memories, and are not given again', async () => {
-    const [bypassing, retried] = [await pending({ bypass_memory: true }), await pending()];
-    for (const { agent_id } of [bypassing, retried]) await keep({ agent_id, scope: 'agent', key: 'colour' });
-    expect(await newestOf(bypassing.task_id)).toBe(null);
-    expect(await newestOf(retried.task_id)).toEqual([{ key: 'colour', value: 'value of colour' }]);
-    await sql(
-      `INSERT INTO task_messages (task_id, step, position, role, kind, content) VALUES ($1, 0, 0, 'user', 'prompt', 'x')`,
-      retried.task_id,
-    );
-    expect(await newestOf(retried.task_id)).toBe(null);
+    expect((await recallFor(task_id)).map(({ key }) => key)).toEqual(expected.map((day) => `day ${day}`));
   });
 });

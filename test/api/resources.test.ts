@@ -224,8 +224,8 @@ describe('memories', () => {
     );
     expect(memory.workflow_id).toBe(workflow_id);
     const { memories } = here.core.store;
-    expect(await memories.newest(agent_id, { viewer: 'local:alice', limit: 5 })).toHaveLength(1);
-    expect(await memories.newest(agent_id, { viewer: 'local:bob', limit: 5 })).toHaveLength(0);
+    expect(await memories.newest({ agent_id, viewer: 'local:alice', limit: 5 })).toHaveLength(1);
+    expect(await memories.newest({ agent_id, viewer: 'local:bob', limit: 5 })).toHaveLength(0);
     await alice.ok(alice.del(`/api/workflows/${workflow_id}`));
     await alice.ok(alice.del(`/api/agents/${agent_id}`));
     expect((await alice.get(`/api/memories/${memory.id}`)).status).toBe(404);

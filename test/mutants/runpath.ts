@@ -1,68 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
-const OPENED = 'test/api/opened-at-once.test.ts';
 const CALLS = 'src/store/runs/tool-ledger.sql.ts';
-const STEPS = 'src/store/runs/runs.sql.ts';
-const CALL_RULE = [{ file: OPENED, name: 'is started in the same statement only where the rules run it' }];
-const STEP_RULE = [{ file: OPENED, name: 'is begun in the same statement only where nothing has to be decided' }];
 
 export default [
-  {
-    id: 'runpath/started-without-approval',
-    file: CALLS,
-    text: 'AND attempts = 0 AND NOT approval AND decision IS NULL',
-    replacement: 'AND attempts = 0 AND decision IS NULL',
-    harm: 'A tool that needs approval is called without asking.',
-    tests: CALL_RULE,
-  },
-  {
-    id: 'runpath/started-after-a-restore',
-    file: CALLS,
-    text: 'AND restored_at IS NULL AND fork_step IS NULL',
-    replacement: 'AND fork_step IS NULL',
-    harm: 'A write of a restored run, which may have been made before, is made again without asking.',
-    tests: CALL_RULE,
-  },
-  {
-    id: 'runpath/started-in-a-fork',
-    file: CALLS,
-    text: 'AND restored_at IS NULL AND fork_step IS NULL',
-    replacement: 'AND restored_at IS NULL',
-    harm: 'A fork that should answer from the record pays for real.',
-    tests: CALL_RULE,
-  },
-  {
-    id: 'runpath/started-although-halted',
-    file: CALLS,
-    text: `status = 'running' AND NOT halt_requested AND restored_at`,
-    replacement: `status = 'running' AND restored_at`,
-    harm: 'A run that was halted still calls its tool.',
-    tests: CALL_RULE,
-  },
-  {
-    id: 'runpath/begun-over-open-calls',
-    file: STEPS,
-    text: ' AND cardinality(seen.unended) = 0',
-    replacement: '',
-    harm: 'The model is asked to continue without the result of its call.',
-    tests: STEP_RULE,
-  },
-  {
-    id: 'runpath/begun-over-a-gap',
-    file: STEPS,
-    text: ' AND seen.follows AND',
-    replacement: ' AND',
-    harm: 'A run whose record was restored continues over a hole.',
-    tests: STEP_RULE,
-  },
-  {
-    id: 'runpath/begun-over-the-rate',
-    file: STEPS,
-    text: ` AND d.body #>> '{provider,requests_per_minute}' IS NULL`,
-    replacement: '',
-    harm: 'A step that waits for the rate of its provider is shown as being asked, and then as retried.',
-    tests: [{ file: OPENED, name: 'of a provider with a rate is begun only when the rate allows it' }],
-  },
   {
     id: 'runpath/slots-not-respected',
     file: 'src/temporal/worker/slots.ts',
@@ -121,11 +61,11 @@ export default [
   },
   {
     id: 'runpath/key-of-a-step-not-begun',
-    file: STEPS,
-    text: "buildTokenUse('FROM step WHERE :token_name::text IS NOT NULL')",
-    replacement: "buildTokenUse('WHERE :token_name::text IS NOT NULL')",
+    file: 'src/main/wiring/runs/index.ts',
+    text: '      await begun;\n',
+    replacement: '',
     harm: 'A key is on record as used by attempts that did not begin the step.',
-    tests: [{ file: OPENED, name: 'only if it is begun, and by one of two attempts' }],
+    tests: [{ file: 'test/temporal/key-uses.test.ts', name: 'an attempt that did not get its step uses no key' }],
   },
   {
     id: 'runpath/key-not-granted-is-sent',
@@ -133,14 +73,6 @@ export default [
     text: "if (token.verdict !== 'granted') throw tokenRefusal(request, token);",
     replacement: '',
     harm: 'A key is sent to an address that its owner did not grant it to.',
-    tests: [{ file: OPENED, name: 'in the statement that begins it, as if it was opened by itself' }],
-  },
-  {
-    id: 'runpath/key-used-twice',
-    file: 'src/main/wiring/runs/index.ts',
-    text: 'return key ? store.tokens.opened(request, (await key).key) : store.tokens.open(request);',
-    replacement: 'return store.tokens.open(request);',
-    harm: 'Each step is on record as two uses of its key.',
-    tests: [{ file: 'test/temporal/key-uses.test.ts', name: 'is on record as one use of it' }],
+    tests: [{ file: 'test/temporal/grants.test.ts', name: 'changes the destination, until its owner saves it again' }],
   },
 ] satisfies Mutant[];

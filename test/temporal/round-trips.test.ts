@@ -26,7 +26,15 @@ const TOOL = 'EFFECT = "read"\ndef one() -> int:\n    return 1\n';
 const PROMPT = { snapshot_workflow: 1, create_task: 1, add_audit: 1 };
 const STREAM = { watched_events: 1, read_task_events: 1 };
 const BEFORE = { tokens_of_run: 1 };
-const STEPS = { open_first: 1, begin_attempt: 1, open_and_begin: 2, append_texts: 1, write_reply: 3, settle_task: 1 };
+const STEPS = {
+  open_run: 3,
+  newest_memories: 1,
+  begin_attempt: 3,
+  open_token: 3,
+  append_texts: 1,
+  write_reply: 3,
+  settle_task: 1,
+};
 const RUN = { ...PROMPT, ...STREAM, ...BEFORE, ...STEPS };
 
 /** A workflow whose provider has a key. */
@@ -43,7 +51,7 @@ async function withKey(options: Parameters<TestInstallation['workflow']>[0]): Pr
 }
 
 it.each([
-  ['a custom tool', { tools: [TOOL] }, { open_and_start: 2, end_call: 2 }],
+  ['a custom tool', { tools: [TOOL] }, { open_call: 2, start_call: 2, end_call: 2 }],
   ['a brief tool', { agent: { builtin_tools: ['manage_todo_list'] } }, { open_call: 2, end_call_with_todos: 2 }],
 ])('a run of three steps that calls %s twice sends these statements, as docs/performance.md says', async (_, options, calls) => {
   const { id, tool } = await withKey(options);

@@ -57,7 +57,7 @@ const RULES: Record<RuleName, Judged> = {
       'const answer = await ask(); expect(answer.ok).toBe(true); if (answer.ok) expect(answer.body).toBe(1);',
       'const answer = await ask(); if (answer.ok) expect(answer.body).toBe(1); else expect(answer.body).toBe(2);',
     ],
-    allowed: { 'api/opened-at-once.test.ts: ': 'which of them were started is expected at the end' },
+    allowed: {},
   },
   every: {
     what: 'expects something of all entries of a list that may be empty: compare the list',

@@ -29,7 +29,7 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
     return store.memories.search({ ...body, viewer: caller.key });
   });
   mount(api, memories.stm, ({ params: { agent_id } }, { key: viewer }) =>
-    store.memories.newest(agent_id, { viewer, limit: NEWEST }),
+    store.memories.newest({ agent_id, viewer, limit: NEWEST }),
   );
 }
 

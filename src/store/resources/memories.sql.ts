@@ -1,4 +1,3 @@
-import { NEWEST } from '../../domain/memory.ts';
 import { statement } from '../database/statement.ts';
 
 /** The home of an owner's memories: a UUID, as the home of a session memory is one. */
@@ -27,29 +26,21 @@ export const upsertMemory = statement(
  * What runs of the agent see of the memories `m`: those for all agents, the agent's, and their workflow's; NULL: any of the viewer's.
  * Never those of other owners.
  */
-const buildVisibleCondition = ({ agent_id, workflow_id, viewer }: { agent_id: string; workflow_id: string; viewer: string }) =>
-  `(m.ttl IS NULL OR m.ttl > now()) AND (m.owner IS NULL OR m.owner = ${viewer}) AND (m.scope = 'global' OR m.agent_id = ${agent_id} AND (m.scope = 'agent'
-  OR (${workflow_id}::text IS NULL OR m.workflow_id = ${workflow_id}::text)
-    AND m.workflow_id IN (SELECT id::text FROM workflows WHERE owner = ${viewer})))`;
-const NEWEST_FIRST = 'm.updated_at DESC, m.id DESC';
-
-/** The newest ones that a first step of the task `t` may be given, as JSON. */
-export const NEWEST_OF_TASK = `(SELECT coalesce(json_agg(json_build_object('key', m.key, 'value', m.value) ORDER BY ${NEWEST_FIRST}), '[]')
-  FROM (SELECT * FROM memories m WHERE ${buildVisibleCondition({ agent_id: 't.agent_id', workflow_id: 't.workflow_id', viewer: 't.owner' })}
-    ORDER BY ${NEWEST_FIRST} LIMIT ${NEWEST}) m)`;
-
+const VISIBLE = `(m.ttl IS NULL OR m.ttl > now()) AND (m.owner IS NULL OR m.owner = :viewer) AND (m.scope = 'global' OR m.agent_id = :agent_id AND (m.scope = 'agent'
+  OR (:workflow_id::text IS NULL OR m.workflow_id = :workflow_id::text)
+    AND m.workflow_id IN (SELECT id::text FROM workflows WHERE owner = :viewer)))`;
 export const searchMemories = statement(
   'search_memories',
   ['agent_id', 'workflow_id', 'viewer', 'words', 'scope', 'limit'],
   `SELECT m.*, ts_rank(to_tsvector('simple', m.key || ' ' || m.value), q, 32)::float8 AS score
     FROM memories m, to_tsquery('simple', :words) q
-    WHERE ${buildVisibleCondition({ agent_id: ':agent_id', workflow_id: ':workflow_id', viewer: ':viewer' })} AND (:scope::text IS NULL OR m.scope = :scope) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
+    WHERE ${VISIBLE} AND (:scope::text IS NULL OR m.scope = :scope) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
     ORDER BY score DESC, m.updated_at DESC LIMIT :limit`,
 );
 
 export const newestMemories = statement(
   'newest_memories',
-  ['agent_id', 'viewer', 'limit'],
-  `SELECT m.* FROM memories m WHERE ${buildVisibleCondition({ agent_id: ':agent_id', workflow_id: 'NULL', viewer: ':viewer' })}
-    ORDER BY ${NEWEST_FIRST} LIMIT :limit`,
+  ['agent_id', 'workflow_id', 'viewer', 'limit'],
+  `SELECT m.* FROM memories m WHERE ${VISIBLE}
+    ORDER BY m.updated_at DESC, m.id DESC LIMIT :limit`,
 );

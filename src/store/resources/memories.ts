@@ -103,9 +103,10 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
       const memories = await rows<object>(pool, sql.searchMemories({ ...place, words, scope: scope ?? null, limit }));
       return memories.map(toMemory) as (Memory & { score: number })[];
     },
-    /** The latest ones that runs of an agent see, in all workflows of the viewer. */
-    async newest(agent_id: string, { viewer, limit }: Pick<MemoryQuery, 'viewer' | 'limit'>): Promise<Memory[]> {
-      return (await rows<object>(pool, sql.newestMemories({ agent_id, viewer, limit }))).map(toMemory) as Memory[];
+    /** Lists the latest ones that runs of an agent see; without a workflow, in all workflows of the viewer. */
+    async newest({ agent_id, workflow_id, viewer, limit }: Omit<MemoryQuery, 'query' | 'scope'>): Promise<Memory[]> {
+      const query = sql.newestMemories({ agent_id, workflow_id: workflow_id ?? null, viewer, limit });
+      return (await rows<object>(pool, query)).map(toMemory) as Memory[];
     },
     async forgetAgent(agent_id: string): Promise<void> {
       await prisma.memory.deleteMany({ where: { agent_id } });

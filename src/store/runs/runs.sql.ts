@@ -1,20 +1,12 @@
-import { DEFAULT_MODEL } from '../../domain/events.ts';
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
 import { statement } from '../database/statement.ts';
-import { NEWEST_OF_TASK } from '../resources/memories.sql.ts';
-import { buildTokenUse, TOKEN, TOKEN_USE } from '../secrets/tokens.sql.ts';
 
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
 /** The task, if its run may still work on it, locked to be changed. */
 export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR NO KEY UPDATE)`;
-
-/** The key of a step's provider, if its beginning opens it. */
-const KEY = `${TOKEN},
-    ${buildTokenUse('FROM step WHERE :token_name::text IS NOT NULL')}`;
-const FOUND_KEY = 'token.sealed, token.key_id, token.login, token.verdict';
 
 /*
  * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
@@ -30,7 +22,10 @@ export const buildMessageRows = (
   FROM jsonb_to_recordset(${json}::jsonb) AS m
     (step int, position int, role text, kind text, content text, tool_calls jsonb, call_id text, extra jsonb)`;
 
-const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
+export const openRun = statement(
+  'open_run',
+  ['task_id', 'step'],
+  `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
       t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
@@ -44,52 +39,13 @@ const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_log
       coalesce((SELECT json_agg(json_build_object('call_id', c.call_id, 'name', c.name) ORDER BY c.position)
         FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step), '[]'::json) AS calls
     FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step
-    WHERE t.id = :task_id`;
+    WHERE t.id = :task_id`,
+);
 
 const buildIncrement = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${name}::bigint, ${MOST_COUNTED})::int`;
 
 /** Adds what was paid, to a task or to a step. */
 export const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out')}, ${buildIncrement('cache_read')}, ${buildIncrement('cache_write')}, cost = cost + :cost`;
-
-export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
-
-/** The same at the first step, with the newest memories if they are to be part of its transcript. */
-export const openFirst = statement(
-  'open_first',
-  ['task_id', 'step'],
-  `SELECT seen.*, CASE WHEN json_array_length(seen.messages) = 0 AND (d.body #>> '{settings,bypass_memory}') IS DISTINCT FROM 'true'
-      THEN ${NEWEST_OF_TASK} END AS newest
-    FROM (${RUN_AT_STEP}) seen JOIN tasks t ON t.id = seen.task_id LEFT JOIN definitions d ON d.hash = seen.definition_hash`,
-);
-
-/**
- * Opens a run and begins its next step at once, if this is the first attempt and there is nothing to decide or to add before: the run
- * continues from a recorded step whose calls have all ended. A provider with a rate is asked first, so its steps begin later.
- */
-export const openAndBegin = statement(
-  'open_and_begin',
-  ['task_id', 'step', 'turns', 'at', ...TOKEN_USE],
-  `WITH seen AS MATERIALIZED (${RUN_AT_STEP}),
-    plain AS MATERIALIZED (
-      SELECT seen.workflow_id, jsonb_build_array(jsonb_build_object('type', 'log', 'timestamp', :at::text, 'data', jsonb_build_object(
-          'event', 'model_call', 'detail', coalesce(d.body ->> 'model', '${DEFAULT_MODEL}'), 'step', :step::int))) AS events
-      FROM seen JOIN definitions d ON d.hash = seen.definition_hash
-      WHERE :step > 1 AND seen.attempts = 0 AND NOT seen.recorded AND seen.follows AND cardinality(seen.unended) = 0
-        AND seen.status = 'running' AND NOT seen.halt_requested AND d.body #>> '{provider,requests_per_minute}' IS NULL),
-    lane AS (
-      UPDATE workflows SET status = 'running', current_turn = :turns
-      WHERE id = (SELECT workflow_id FROM plain) AND active_task_id = :task_id AND status <> 'inactive'
-        AND (status <> 'running' OR current_turn <> :turns) RETURNING 1),
-    run AS (
-      UPDATE tasks SET turns = :turns, steps = :step
-      WHERE id = :task_id AND status = 'running' AND NOT halt_requested AND EXISTS (SELECT 1 FROM plain)
-        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
-    step AS (
-      INSERT INTO task_steps (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run ON CONFLICT DO NOTHING RETURNING 1),
-    ${KEY}
-    SELECT seen.*, plain.events, (SELECT append_events(plain.workflow_id, :task_id, plain.events) FROM step) AS last, ${FOUND_KEY}
-    FROM seen LEFT JOIN plain ON true LEFT JOIN token ON true`,
-);
 
 /**
  * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
@@ -97,7 +53,7 @@ export const openAndBegin = statement(
  */
 export const beginAttempt = statement(
   'begin_attempt',
-  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts', ...TOKEN_USE],
+  ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
   `WITH fresh AS (
       SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
         AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))),
@@ -116,9 +72,8 @@ export const beginAttempt = statement(
     denials AS (
       UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
       WHERE task_id = :task_id AND call_id = ANY (:denied) AND EXISTS (SELECT 1 FROM step)),
-    messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING),
-    ${KEY}
-    SELECT append_events(:workflow_id, :task_id, :events) AS last, ${FOUND_KEY} FROM step LEFT JOIN token ON true`,
+    messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step`,
 );
 
 /**

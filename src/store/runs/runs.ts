@@ -3,12 +3,10 @@ import type { AttachedFile } from '../../domain/attachments.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
 import type { NewEvent } from '../../domain/events.ts';
-import type { Remembered } from '../../domain/memory.ts';
 import type { PlannedCall } from '../../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../../domain/transcript.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { type Queryable, row } from '../database/database.ts';
-import { type FoundToken, type TokenColumns, type TokenUseFacts, toFoundToken, tokenUseParameters } from '../secrets/tokens.ts';
 import { createTextWriter } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
@@ -54,40 +52,12 @@ export interface OpenRun extends Usage {
   calls: PlannedCall[];
 }
 
-/** A run at its first step. */
-export interface FirstRun extends OpenRun {
-  /** The newest memories that the step may be given; null: it is given none, or has been given them. */
-  newest: Remembered[] | null;
-}
-
-/** A run, and the first event of its step if the step was begun with it. */
-interface OpenedRun extends OpenRun, TokenColumns {
-  events: NewEvent[] | null;
-  last: number | null;
-}
-
-/** A step that this attempt has begun. */
-export interface StepClaim {
-  /** The number of its last event. */
-  last: number;
-  /** The key of its provider, if it was to be opened; null: there is no such token. */
-  key: FoundToken | null;
-}
-
-interface OpenedStep {
-  run: OpenRun | undefined;
-  /** The begun step; null: it has not begun. */
-  begun: StepClaim | null;
-}
-
 export interface Begin {
   step: number;
   turns: number;
   denied: string[];
   messages: TranscriptMessage[];
   events: NewEvent[];
-  /** The use of the provider's key, recorded when the step begins; null: the step uses none, or opens it by itself. */
-  key: TokenUseFacts | null;
 }
 
 interface PlannedToolCall extends ModelCall {
@@ -164,30 +134,13 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
-    openFirst: (task_id: string) => row<FirstRun>(pool, sql.openFirst({ task_id, step: 1 })),
-
-    /** Opens a run and, if nothing has to be decided or written before, begins its next step in the same statement. */
-    async openAndBegin(
-      task_id: string,
-      { key, ...place }: Pick<Begin, 'step' | 'turns' | 'key'> & { at: string },
-    ): Promise<OpenedStep> {
-      const run_row = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place, ...tokenUseParameters(key) }));
-      if (!run_row) return { run: undefined, begun: null };
-      const { events, last, sealed, key_id, login, verdict, ...run } = run_row;
-      if (last === null) return { run, begun: null };
-      publish(run.workflow_id, task_id, { events: events!, last });
-      return { run, begun: { last, key: toFoundToken({ sealed, key_id, login, verdict }) } };
-    },
-
-    /** Starts the next attempt of a step and writes its input to the model. Returns null if another attempt was faster. */
-    async begin(run: OpenRun, { step, turns, denied, messages, events, key }: Begin): Promise<StepClaim | null> {
+    /**
+     * Starts the next attempt of a step and writes its input to the model. Returns the number of its last event; null if another
+     * attempt was faster.
+     */
+    begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
-      const query = sql.beginAttempt({ ...values, seen_attempts: run.attempts, ...tokenUseParameters(key) });
-      const attempt_row = await row<TokenColumns & { last: number }>(pool, query);
-      if (!attempt_row) return null;
-      const { last, ...token } = attempt_row;
-      publish(run.workflow_id, run.task_id, { events, last });
-      return { last, key: toFoundToken(token) };
+      return writeNumbered(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
     },
 
     /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */

@@ -3,36 +3,17 @@ import { LIVE, LOCKED_TASK } from './runs.sql.ts';
 
 /* Locks in the order of runs.ts. */
 
-const CALL_OF_TASK = `SELECT t.id AS task_id, :call_id::text AS call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts,
+export const openCall = statement(
+  'open_call',
+  ['task_id', 'call_id'],
+  `SELECT t.id AS task_id, :call_id::text AS call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts,
       c.errors, c.decision, c.call_id IS NOT NULL AS known,
       EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
       t.restored_at IS NOT NULL AND (c.started_at IS NULL OR c.started_at < t.restored_at) AS restored,
       t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.halt_requested, t.toolset,
       CASE WHEN t.fork_step IS NOT NULL
         THEN json_build_object('task_id', t.forked_from, 'step', t.fork_step, 'effects', t.fork_effects) END AS fork
-    FROM tasks t LEFT JOIN tool_calls c ON c.task_id = t.id AND c.call_id = :call_id WHERE t.id = :task_id`;
-
-export const openCall = statement('open_call', ['task_id', 'call_id'], CALL_OF_TASK);
-
-/**
- * Opens a call and starts it at once, if it is the first attempt and nobody has to be asked: neither a person nor the record of a
- * fork's source. src/domain/effects.ts has the rule; this is the part of it in which every such call is run.
- */
-export const openAndStart = statement(
-  'open_and_start',
-  ['task_id', 'call_id', 'at'],
-  `WITH seen AS MATERIALIZED (${CALL_OF_TASK}),
-    live AS (
-      SELECT 1 FROM tasks WHERE id = :task_id AND status = 'running' AND NOT halt_requested AND restored_at IS NULL AND fork_step IS NULL
-        AND EXISTS (SELECT 1 FROM seen WHERE defined) FOR SHARE),
-    call AS (
-      UPDATE tool_calls SET status = 'started', attempts = 1, started_at = now()
-      WHERE task_id = :task_id AND call_id = :call_id AND status = 'planned' AND attempts = 0 AND NOT approval AND decision IS NULL
-        AND EXISTS (SELECT 1 FROM live)
-      RETURNING jsonb_build_array(jsonb_build_object('type', 'log', 'timestamp', :at::text, 'data', jsonb_build_object(
-        'event', 'tool_call', 'detail', name, 'call_id', call_id, 'name', name, 'arguments', arguments))) AS events)
-    SELECT seen.*, call.events, CASE WHEN call.events IS NOT NULL THEN append_events(seen.workflow_id, :task_id, call.events) END AS last
-    FROM seen LEFT JOIN call ON true`,
+    FROM tasks t LEFT JOIN tool_calls c ON c.task_id = t.id AND c.call_id = :call_id WHERE t.id = :task_id`,
 );
 
 /* A call moves on only from where its attempt saw it, and only while its task lives. */

@@ -39,18 +39,6 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   fork: ForkOrigin | null;
 }
 
-/** A call, and the first event of its attempt if it was started. */
-interface StartedCall extends OpenCall {
-  events: NewEvent[] | null;
-  last: number | null;
-}
-
-interface OpenedCall {
-  call: OpenCall | undefined;
-  /** True if this attempt executes the call. */
-  started: boolean;
-}
-
 export interface CallEnd {
   content: string;
   failed: boolean;
@@ -103,16 +91,6 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
   return {
     /** Returns a call as its task has it on record; undefined if there is no such task. */
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
-
-    /** Returns the call, and starts it in the same statement if it is to be run without asking anyone. */
-    async openAndStart(task_id: string, call_id: string, at: string): Promise<OpenedCall> {
-      const call_row = await row<StartedCall>(pool, sql.openAndStart({ task_id, call_id, at }));
-      if (!call_row) return { call: undefined, started: false };
-      const { events, last, ...call } = call_row;
-      if (last === null) return { call, started: false };
-      publish(call.workflow_id, task_id, { events: events!, last });
-      return { call: toStartedCall(call), started: true };
-    },
 
     /** Marks a call as started and returns its current state. Returns null if another attempt changed it in the meantime. */
     async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {

@@ -1,39 +1,29 @@
 import { statement } from '../database/statement.ts';
 
-/** The facts that are recorded about a use of a stored token. All of them null: none is used. */
-export const TOKEN_USE = [
-  'use_id',
-  'token_name',
-  'principal',
-  'resource_kind',
-  'resource_id',
-  'resource_name',
-  'destination',
-  'destination_label',
-  'purpose',
-] as const;
-
-/** A superseded grant stays valid for older tasks, because they are pinned to the destination that it was given for. */
-export const TOKEN = `token AS (
+/**
+ * Finds a token, decides whether it may be sent, and records the use. A superseded grant stays valid for older tasks, because they are
+ * pinned to the destination that it was given for.
+ */
+export const openToken = statement(
+  'open_token',
+  [
+    ...['use_id', 'token_name', 'principal', 'task_id', 'resource_kind', 'resource_id', 'resource_name'],
+    ...['destination', 'destination_label', 'purpose'],
+  ],
+  `WITH token AS (
       SELECT t.sealed, t.key_id, p.login, CASE
         WHEN NOT (t.shared OR t.created_by = :principal) THEN 'foreign'
         WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = :token_name AND g.granted_by = t.created_by
           AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND g.destination = :destination
           AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = :task_id))) THEN 'granted'
         ELSE 'not_granted' END AS verdict
-      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :token_name)`;
-
-export const buildTokenUse = (rows: string) => `used AS (
+      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :token_name),
+    used AS (
       INSERT INTO token_uses
         (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
       SELECT :use_id, :token_name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
-        coalesce((SELECT verdict = 'granted' FROM token), false) ${rows})`;
-
-/** A step of a run uses its provider's key by the statement that begins it (src/store/runs/runs.sql.ts). */
-export const openToken = statement(
-  'open_token',
-  [...TOKEN_USE, 'task_id'],
-  `WITH ${TOKEN}, ${buildTokenUse('')} SELECT sealed, key_id, login, verdict FROM token`,
+        coalesce((SELECT verdict = 'granted' FROM token), false))
+    SELECT sealed, key_id, login, verdict FROM token`,
 );
 
 /**

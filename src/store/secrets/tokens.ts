@@ -37,23 +37,11 @@ const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
 
 /** A token as it was found, still sealed, and whether it may be sent. */
-export interface FoundToken extends Sealed {
+interface FoundToken extends Sealed {
   /** The login of its owner. */
   login: string | null;
   verdict: 'granted' | 'not_granted' | 'foreign';
 }
-
-/** The columns of a token, in a statement that may look for none. */
-export type TokenColumns = { [K in keyof FoundToken]: FoundToken[K] | null };
-export const toFoundToken = (columns: TokenColumns): FoundToken | null =>
-  columns.verdict === null ? null : (columns as FoundToken);
-
-/** The recorded facts of a use of a token. */
-export type TokenUseFacts = Record<Exclude<(typeof sql.TOKEN_USE)[number], 'use_id'>, string | null>;
-
-const NO_USE = Object.fromEntries(sql.TOKEN_USE.map((name) => [name, null])) as TokenUseFacts & { use_id: null };
-/** Returns the parameters of a statement that records a use; null: there is none. */
-export const tokenUseParameters = (use: TokenUseFacts | null) => (use ? { ...use, use_id: uuid() } : NO_USE);
 
 function missing({ name, destination: { kind, name: resource } }: TokenRequest): AppError {
   const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
@@ -83,27 +71,6 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     ...keys.seal(value, context(name)),
     fingerprint: keys.fingerprint(value),
   });
-
-  async function factsOfUse({ name, principal, destination }: TokenRequest): Promise<TokenUseFacts> {
-    const { kind, id, name: resource_name, label } = destination;
-    return {
-      token_name: name,
-      principal,
-      resource_kind: kind,
-      resource_id: id,
-      resource_name,
-      destination: await fingerprints.fingerprint(destination),
-      destination_label: label,
-      purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,
-    };
-  }
-
-  /** Opens a stored token to be sent. No other place does this. Throws if it may not be sent. */
-  function openToken(request: TokenRequest, token: FoundToken | null): string {
-    if (!token) throw missing(request);
-    if (token.verdict !== 'granted') throw tokenRefusal(request, token);
-    return keys.open(token, context(request.name));
-  }
 
   return {
     /** Lists the viewer's tokens, or everyone's. */
@@ -139,14 +106,27 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       const where = { OR: [{ created_by: principal }, { shared: true }] };
       return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
     },
-    /** Opens a token to be sent; every attempt is recorded. Throws if it may not be sent. */
+    /** Opens a token to be sent; every attempt is recorded. No other place does this. Throws if it may not be sent. */
     async open(request: TokenRequest): Promise<string> {
-      const query = sql.openToken({ ...tokenUseParameters(await factsOfUse(request)), task_id: request.task_id ?? null });
-      return openToken(request, (await row<FoundToken>(pool, query)) ?? null);
+      const { name, principal, destination, task_id = null } = request;
+      const { kind, id, name: resource_name, label } = destination;
+      const query = sql.openToken({
+        use_id: uuid(),
+        task_id,
+        token_name: name,
+        principal,
+        resource_kind: kind,
+        resource_id: id,
+        resource_name,
+        destination: await fingerprints.fingerprint(destination),
+        destination_label: label,
+        purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,
+      });
+      const token = await row<FoundToken>(pool, query);
+      if (!token) throw missing(request);
+      if (token.verdict !== 'granted') throw tokenRefusal(request, token);
+      return keys.open(token, context(name));
     },
-    /** Returns the facts of a use that another statement records. The token that it finds has to be `opened`. */
-    factsOfUse,
-    opened: openToken,
     /** Lists uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };

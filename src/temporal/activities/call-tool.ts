@@ -16,7 +16,7 @@ import { type ParkBehind, parkRunBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
-  ledger: Pick<ToolLedger, 'open' | 'openAndStart' | 'start' | 'end' | 'answer' | 'park' | 'resume' | 'release' | 'decide'>;
+  ledger: Pick<ToolLedger, 'open' | 'start' | 'end' | 'answer' | 'park' | 'resume' | 'release' | 'decide'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
@@ -54,17 +54,12 @@ export async function callStep(
   signal: AbortSignal,
 ): Promise<CallState> {
   const before = seen ?? (noted.last === BEGUN ? BEGUN : null);
-  // A call that the engine has seen before is compared with its record before anything is started.
-  const { call, started } =
-    brief || before
-      ? { call: await ports.ledger.open(task_id, call_id), started: false }
-      : await ports.ledger.openAndStart(task_id, call_id, ports.now());
+  const call = await ports.ledger.open(task_id, call_id);
   if (!call || isTerminal(call.task_status)) throw taskEnded(task_id, call?.task_status);
   const start = (started_call: OpenCall) => {
     if (!brief) noted.last = BEGUN;
     return execute(ports, started_call, signal);
   };
-  if (started) return start(call);
   if (call.halt_requested) throw haltFailure();
   const missing = findCallGap(call_id, call, before);
   if (missing) return parkRunBehind(ports, call, missing);

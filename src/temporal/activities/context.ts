@@ -3,17 +3,14 @@ import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { type Passage, pickPassages, quotePassages } from '../../domain/knowledge.ts';
 import { formatMemories, pickMemories, type Remembered } from '../../domain/memory.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
-import type { FirstRun, OpenRun } from '../../store/runs/runs.ts';
-
-/** A run, with the facts of its first step if it is there; a replay gets no memories. */
-type RunOfContext = OpenRun & Partial<FirstRun>;
+import type { OpenRun } from '../../store/runs/runs.ts';
 
 export interface ContextPorts {
   /**
    * Returns memories for runs of the agent in this workflow: those that match the prompt, and the newest. Expired ones are
    * excluded.
    */
-  recall(run: RunOfContext, definition: Definition): Promise<Remembered[]>;
+  recall(run: OpenRun, definition: Definition): Promise<Remembered[]>;
   /** Returns passages of the knowledge sources about the prompt, best first. */
   lookUp(run: OpenRun, definition: Definition): Promise<{ items: Passage[]; warnings: string[] }>;
   now(): string;
@@ -28,14 +25,14 @@ export interface Context {
  * Returns the context of a run besides its prompt. It is searched once and written into the transcript, so a retried step sees
  * the same.
  */
-export async function loadContext(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
+export async function loadContext(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
   const parts = await Promise.all([loadMemories(ports, run, definition), loadKnowledge(ports, run, definition)]);
   return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };
 }
 
 const NOTHING: Context = { messages: [], events: [] };
 
-async function loadMemories(ports: ContextPorts, run: RunOfContext, definition: Definition): Promise<Context> {
+async function loadMemories(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
   if (definition.settings.bypass_memory) return NOTHING;
   const memories = pickMemories(await ports.recall(run, definition));
   if (memories.length === 0) return NOTHING;

@@ -23,9 +23,11 @@ export function contextPorts({
 }: Pick<SharedServices, 'store' | 'knowledge' | 'judge' | 'quotas'>): Ports {
   return {
     ...createOutputGuards(judge),
-    async recall({ prompt, workflow_id, owner: viewer, newest }, { agent: { id: agent_id } }) {
-      if (!newest || newest.length < NEWEST) return newest ?? [];
-      return [...(await store.memories.search({ agent_id, workflow_id, viewer, query: prompt, limit: FITTING })), ...newest];
+    async recall({ prompt, workflow_id, owner: viewer }, { agent: { id: agent_id } }) {
+      const place = { agent_id, workflow_id, viewer };
+      const newest = await store.memories.newest({ ...place, limit: NEWEST });
+      if (newest.length < NEWEST) return newest;
+      return [...(await store.memories.search({ ...place, query: prompt, limit: FITTING })), ...newest];
     },
     lookUp: ({ prompt, owner, task_id }, { knowledge_source_ids: source_ids = [] }) =>
       knowledge.search({ query: prompt, source_ids, limit: PASSAGES, principal: owner, task_id }),

@@ -1,13 +1,14 @@
 import { activityInfo } from '@temporalio/activity';
 import { ANSWER, behindEvents } from '../../../domain/continuity.ts';
 import type { Definition } from '../../../domain/definition.ts';
+import { providerDestination } from '../../../domain/destinations.ts';
 import { webhookSender } from '../../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../../events/publisher.ts';
 import { measurePool, measurePublishers, measureRuntime, measureWebhooks, timeWork } from '../../../observe/measured.ts';
 import { redactOutcome, redactRuntime } from '../../../runtimes/redacted.ts';
 import type { ModelRuntime } from '../../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../../runtimes/select.ts';
-import type { OpenRun, StepClaim } from '../../../store/runs/runs.ts';
+import type { OpenRun } from '../../../store/runs/runs.ts';
 import { haltRegistry } from '../../../temporal/activities/attempt.ts';
 import type { ParkBehind } from '../../../temporal/activities/continuity.ts';
 import type { FirePorts } from '../../../temporal/activities/fire.ts';
@@ -28,7 +29,6 @@ import { getContextWindow, getRuntimeOptions } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { evaluationTokens, graderCaller } from './graders.ts';
-import { keyRequest, keyUses } from './key-uses.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
 import { createTidying } from './tidying.ts';
@@ -65,12 +65,8 @@ export async function createActivityPorts(
   const limits = toWorkspaceLimits(setting.config);
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
-  const openRuntime = async (
-    run: OpenRun,
-    pinned: Parameters<typeof selectRuntime>[0],
-    key: Promise<StepClaim> | null = null,
-  ) => {
-    const selecting = selectRuntime(pinned, toModelCaller(core, run, key), getRuntimeOptions(core));
+  const openRuntime = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], begun?: Promise<unknown>) => {
+    const selecting = selectRuntime(pinned, toModelCaller(core, run, begun), getRuntimeOptions(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
     const runtime = measureRuntime(redactRuntime(selected.runtime, secrets.redact), selected.prices, meters);
     return { ...selected, runtime: reportRequests(runtime, () => core.starts.endTurn(run.task_id)) };
@@ -91,7 +87,6 @@ export async function createActivityPorts(
     definition,
     now,
     openRuntime: openRuntime,
-    keyUses: keyUses(core),
     selectAnswerer: (run, { provider, exchange_limits }) =>
       openRuntime(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
@@ -225,14 +220,15 @@ async function admit({ store }: SharedServices, provider: Definition['provider']
 }
 
 /** Returns the principal in whose name a run's models and tools are used. */
-function toModelCaller({ store }: SharedServices, run: OpenRun, key: Promise<StepClaim> | null): ModelCaller {
+function toModelCaller({ store }: Pick<SharedServices, 'store'>, run: OpenRun, begun?: Promise<unknown>): ModelCaller {
   return {
     get access_token() {
       return store.tasks.callerToken(run);
     },
     async openToken(name, provider) {
-      const request = keyRequest(run, name, provider);
-      return key ? store.tokens.opened(request, (await key).key) : store.tokens.open(request);
+      await begun;
+      const { owner: principal, task_id } = run;
+      return store.tokens.open({ name, principal, destination: providerDestination(provider), task_id });
     },
   };
 }

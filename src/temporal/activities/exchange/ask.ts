@@ -68,7 +68,7 @@ const lastTask = ({ order, definition: { settings } }: ExchangeAttempt): string 
 /** Selects the runtime that asks the model, and the tools offered to it; the first exchange records them. */
 async function equip(work: ExchangeAttempt, { claim, first, offered: own_tools, signal, publish }: StartedStep) {
   const { ports, run, definition, order } = work;
-  const selected = await ports.openRuntime(run, definition, work.key && claim);
+  const selected = await ports.openRuntime(run, definition, claim);
   if (own_tools) return { selected, offered: own_tools };
   const tools_query = { run, definition, runtime: selected, ready: claim };
   const offered = order.tools_off ? [] : await (await ports.listTools(tools_query, signal)).list(signal);

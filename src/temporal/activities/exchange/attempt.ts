@@ -5,8 +5,7 @@ import type { UsageSoFar } from '../../../domain/usage.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
-import type { FirstRun, OpenRun, RunStore, StepClaim } from '../../../store/runs/runs.ts';
-import type { TokenUseFacts } from '../../../store/secrets/tokens.ts';
+import type { OpenRun, RunStore } from '../../../store/runs/runs.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import type { AdmissionPorts } from '../admission.ts';
 import type { Halts } from '../attempt.ts';
@@ -18,13 +17,9 @@ import type { ToolsAsked } from '../tools-asked.ts';
 /** The inputs of one attempt of a step. */
 export interface ExchangeAttempt {
   ports: ExchangePorts;
-  run: OpenRun | FirstRun;
+  run: OpenRun;
   definition: Definition;
   order: ExchangeOrder;
-  /** The claim, if the step was begun when the run was opened; null: the step is not begun yet. */
-  claim: StepClaim | null;
-  /** The use of the provider's key that the beginning of the step records; null: none. */
-  key: TokenUseFacts | null;
   /** The prices of the model; absent until the model is selected. */
   prices?: ModelPrices;
   /** The model call's usage so far; absent: no call was made. */
@@ -32,20 +27,15 @@ export interface ExchangeAttempt {
 }
 
 export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
-  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'openFirst' | 'settle'>;
+  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   parkBehind: ParkBehind;
-  /** Opens the model's runtime. `key`: the step's claim, with its provider's key; null: the key is opened separately. */
-  openRuntime(run: OpenRun, definition: Definition, key?: Promise<StepClaim> | null): Promise<SelectedRuntime>;
   /**
-   * Returns how a run uses its provider's key. `findKnown` knows this before the run is read, if this process has asked before;
-   * else null.
+   * Opens the model's runtime. The provider's key is opened after `begun` resolves: its use is on record only for the attempt
+   * that has the step.
    */
-  keyUses: {
-    of(run: OpenRun, definition: Definition): Promise<TokenUseFacts | null>;
-    findKnown(task_id: string): TokenUseFacts | null;
-  };
+  openRuntime(run: OpenRun, definition: Definition, begun: Promise<unknown>): Promise<SelectedRuntime>;
   /** Lists the tools of a run; MCP tools are listed once per run. Nothing is published about them before `ready`. */
   listTools(query: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches. */

@@ -2,7 +2,7 @@ import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
 import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, formatReminder, REMINDER_POSITION } from '../../../domain/transcript.ts';
-import type { PublishedTexts, StepClaim } from '../../../store/runs/runs.ts';
+import type { PublishedTexts } from '../../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { type Context, loadContext } from '../context.ts';
 import { listToolEvents } from '../offered.ts';
@@ -11,7 +11,7 @@ import type { ExchangeAttempt } from './attempt.ts';
 /** A step that an attempt has claimed, or is claiming. */
 export interface StartedStep {
   /** Resolves once the record shows that this attempt has the step; rejects if another was quicker. */
-  claim: Promise<StepClaim>;
+  claim: Promise<void>;
   /** True for the run's first exchange. */
   first: boolean;
   /**
@@ -31,15 +31,13 @@ export interface StartedStep {
   getPublishedTexts(): PublishedTexts;
 }
 
-/**
- * Starts to write the beginning of the step, unless it is written, and does not wait for it: the model can be prepared meanwhile.
- */
+/** Starts to write the beginning of the step, and does not wait for it: the model can be prepared meanwhile. */
 export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Promise<StartedStep> {
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
   const context = first ? await loadContext(ports, run, definition) : NOTHING;
   const own_tools = first ? await buildKnownTools(work, outer) : null;
-  const { messages, events } = work.claim ? NOTHING : buildOpening(work, context);
+  const { messages, events } = buildOpening(work, context);
   const opening = { messages, events: own_tools ? [...events, ...listToolEvents(work, own_tools)] : events };
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
@@ -49,16 +47,14 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const advance = (number: number | null) => {
     last = number ?? giveWay(stale);
   };
-  const claim = (work.claim ? Promise.resolve(work.claim) : claimStep(work, opening, stale)).then((step) => {
-    const mine = step ?? giveWay(stale);
-    last = mine.last;
+  const claim = claimStep(work, opening, stale).then((number) => {
+    advance(number);
     texts.after = last;
-    return mine;
   });
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
   claim.catch(() => {});
   return {
-    claim: claim,
+    claim,
     first,
     offered: own_tools?.offered ?? null,
     transcript: [...run.messages, ...opening.messages],
@@ -91,10 +87,10 @@ async function buildKnownTools({ ports, run, definition, order }: ExchangeAttemp
   return { offered: order.tools_off ? [] : await box.list(signal), selected };
 }
 
-/** Claims the step for this attempt. Returns null if another attempt was quicker. */
-function claimStep({ ports, run, order, key }: ExchangeAttempt, opening: Context, stale: AbortController) {
+/** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
+function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController) {
   const { step, turns, denied } = order;
-  return ports.runs.begin(run, { step, turns, denied, key, ...opening }).catch((error) => {
+  return ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
     // The step may not be recorded, so nothing may be published: stop the model call.
     stale.abort(error);
     throw error;

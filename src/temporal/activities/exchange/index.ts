@@ -7,7 +7,7 @@ import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts'
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
 import { addUsage, NO_USAGE, toUsage, usageSoFar } from '../../../domain/usage.ts';
-import type { FirstRun, RunStore } from '../../../store/runs/runs.ts';
+import type { OpenRun } from '../../../store/runs/runs.ts';
 import { requireAdmission } from '../admission.ts';
 import { haltFailure, isHalt, retryWhileDown, runAttempt, staleAttempt, taskEnded } from '../attempt.ts';
 import { parkRunBehind } from '../continuity.ts';
@@ -20,7 +20,6 @@ import { getRecordedCalls, recordReply } from './record.ts';
 
 /** The ports needed before the run's secrets are known. */
 export interface FirstPorts {
-  runs: Pick<RunStore, 'openFirst'>;
   secrets: RunSecrets;
 }
 
@@ -30,7 +29,7 @@ export const exchangeActivity =
   (task_id: string, order: ExchangeOrder): Promise<ExchangeEnd> =>
     runAttempt(ports.halts, task_id, async (signal) => {
       // The first step reads the run before its secrets are known, because the run determines which secrets these are.
-      const first = order.step === 1 ? await ports.runs.openFirst(task_id) : undefined;
+      const first = order.step === 1 ? await ports.runs.open(task_id, 1) : undefined;
       return ports.secrets.during(task_id, () => exchangeStep(ports, [task_id, order, first], signal), first);
     });
 
@@ -40,18 +39,17 @@ type ExchangeEnd = ExchangeResult | 'waiting' | 'behind';
 /** Runs the exchange, independent of the engine. */
 export async function exchangeStep(
   ports: ExchangePorts,
-  [task_id, order, first]: [string, ExchangeOrder, FirstRun?],
+  [task_id, order, first]: [string, ExchangeOrder, OpenRun?],
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
-  const { run, begun, key } = first ? { run: first, begun: null, key: null } : await openRun(ports, task_id, order);
+  const run = first ?? (await ports.runs.open(task_id, order.step));
   if (!run || isTerminal(run.status)) throw taskEnded(task_id, run?.status);
   if (run.recorded) return getRecordedCalls(run, order.step);
   if (run.halt_requested) throw haltFailure();
   const missing = findStepGap(order, run);
   if (missing) return parkRunBehind(ports, run, missing);
   const definition = await ports.definition(run.definition_hash);
-  const used = await ports.keyUses.of(run, definition);
-  const work: ExchangeAttempt = { ports, run, definition, order, claim: begun, key: begun ? key : used };
+  const work: ExchangeAttempt = { ports, run, definition, order };
   await requireAdmission(ports, run, { provider: definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
@@ -61,16 +59,6 @@ export async function exchangeStep(
     if (signal.aborted || !(error instanceof ModelFailure)) throw error;
     throw await noteFailure(work, error, signal);
   }
-}
-
-/**
- * Reads the run, and begins its step in the same write. A step that writes something before its model call is begun separately.
- */
-async function openRun({ runs, keyUses, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
-  const key = keyUses.findKnown(task_id);
-  if (step > 1 && denied.length === 0 && !remind)
-    return { ...(await runs.openAndBegin(task_id, { step, turns, key, at: now() })), key };
-  return { run: await runs.open(task_id, step), begun: null, key };
 }
 
 /** Counts the usage of a halted model call. Best effort: the halt does not wait for a database that is down. */
