@@ -1,6 +1,7 @@
 import type { BudgetLimits } from './budget.ts';
 import type { SetCallSettings } from './call-settings.ts';
 import type { ToolEffect } from './effects.ts';
+import { MEMORY_TOOLS } from './memory.ts';
 import type { RunGuards, ToolOrigin } from './tool-guards.ts';
 
 /** The complete configuration of a run, pinned when its task is created. Holds names of stored tokens, never their values. */
@@ -193,11 +194,11 @@ export type PinnedTool =
 export const listClientTools = ({ tools }: Pick<Definition, 'tools'>): string[] =>
   tools.flatMap((tool) => (tool.kind === 'client' ? [tool.name] : []));
 
-const MEMORY_TOOLS = ['store_memory', 'search_memory'];
-
 /** Pins built-in tools. A run that bypasses memory has no memory tools. */
 export const pinBuiltins = (names: string[], { bypass_memory }: Pick<RunSettings, 'bypass_memory'>): PinnedTool[] =>
-  names.filter((name) => !(bypass_memory && MEMORY_TOOLS.includes(name))).map((name) => ({ kind: 'builtin', name }));
+  names
+    .filter((name) => !(bypass_memory && MEMORY_TOOLS.some((known) => known === name)))
+    .map((name) => ({ kind: 'builtin', name }));
 
 /** The prices in US dollars per million tokens. */
 export interface ModelPrice {

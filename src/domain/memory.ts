@@ -6,6 +6,10 @@ export interface Remembered {
   value: string;
 }
 
+/** The tools on memory, which a run that bypasses memory does not have. A built-in tool on memory compiles only if it is listed. */
+export const MEMORY_TOOLS = ['store_memory', 'search_memory'] as const;
+export type MemoryTool = (typeof MEMORY_TOOLS)[number];
+
 /** The number of newest memories that a run may be given. */
 export const NEWEST = 20;
 

@@ -9,11 +9,12 @@ import {
 } from '../domain/definition.ts';
 import { getDialect } from '../domain/provider-presets.ts';
 import { asksFirst, namesOfTool, PREFIXES, type RunGuards, toolIdentity } from '../domain/tool-guards.ts';
+import { findBuiltin } from '../tools/builtin/index.ts';
 import { type ExchangeDeadlines, exchangeBounds, overrideDeadlines } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { ADVICE } from './failures.ts';
-import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
+import type { Hosted } from './managed/agent.ts';
 import { createManagedRuntime } from './managed/session.ts';
 import { messagesRuntime } from './messages.ts';
 import { getPrices } from './prices.ts';
@@ -117,7 +118,7 @@ function vendorRuntime(
   { tools = [], mcp_servers = [], approval_tools = [], ...guards }: Selecting,
   client: Anthropic,
 ): SelectedRuntime {
-  const named = tools.flatMap((tool) => (tool.kind === 'builtin' && isVendors(tool.name) ? tool.name : []));
+  const named = tools.flatMap((tool) => (tool.kind === 'builtin' && findBuiltin(tool.name)?.at_vendor ? tool.name : []));
   const { builtins, takes_servers } = pickUnguarded(named, { approval_tools, ...guards });
   const handed = (takes_servers ? mcp_servers : []).flatMap((server) => {
     const url = findPlainUrl(server);
@@ -134,7 +135,7 @@ function vendorRuntime(
 }
 
 /** Tools that work on the same files, so they run in the same place. */
-const FILE_TOOLS = ['bash', 'read', 'write', 'edit', 'glob', 'grep'];
+const isFileTool = (name: string) => findBuiltin(name)?.works_on === 'workspace';
 
 /**
  * Returns the tools that may run at the vendor. Nobody approves calls there, so a tool that may be guarded runs here: the names
@@ -148,14 +149,12 @@ function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], ap
     const origin = { tool, names: namesOfTool({ own: name, prefix: PREFIXES.builtin }) };
     return by_effect || asksFirst({ approval_tools, guarded_tools }, { name, effect: 'read', origin });
   };
-  const files = FILE_TOOLS.some((name) => named.includes(name) && isGuarded(name));
+  const files = named.some((name) => isFileTool(name) && isGuarded(name));
   return {
-    builtins: named.filter((name) => !isGuarded(name) && !(files && FILE_TOOLS.includes(name))),
+    builtins: named.filter((name) => !isGuarded(name) && !(files && isFileTool(name))),
     takes_servers: !guards,
   };
 }
-
-const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
 /**
  * Returns the address of a server that the vendor can call directly; null otherwise. Servers with secrets or people's sign-ins

@@ -15,8 +15,11 @@ export interface RunContext {
   definition_hash: string;
   /** The principal in whose name tools use stored tokens. */
   owner: string;
-  /** The run's directory, made when its first tool asks for it. Throws `ToolUnreachable` if that fails. */
-  workspace(signal: AbortSignal): Promise<string>;
+  /**
+   * Returns the run's directory, made when its first tool asks for it. Throws `ToolUnreachable` if that fails. A tool that writes
+   * nothing in it sets `reads_only`: then it may be full, and is not stored again after the call.
+   */
+  workspace(signal: AbortSignal, use?: { reads_only: boolean }): Promise<string>;
 }
 
 /**

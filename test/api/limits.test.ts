@@ -222,6 +222,21 @@ describe('a workspace', () => {
     expect(written).toContain(setting);
     expect(listed).not.toContain(setting);
   });
+
+  it('that is full is closed to a custom tool with the name of a built-in tool that reads', async () => {
+    const source_code = "def read() -> str:\n    open('more.txt', 'w').write('x')\n    return 'written'\n";
+    const { id } = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'read', source_code }));
+    const workflow_id = await here.workflow({ agent: { builtin_tools: ['bash'], custom_tool_ids: [id] } });
+    here.model.script(
+      asks({ name: 'bash', args: { command: 'for i in $(seq 30); do echo x > f$i; done' } }),
+      asks({ name: 'read', args: {} }),
+      says('done'),
+    );
+    await here.ended(await here.prompt(workflow_id));
+    const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const results = (messages as { role: string; content: string }[]).filter(({ role }) => role === 'tool');
+    expect(results.at(-1)?.content).toContain('WORKSPACE_FILES');
+  });
 });
 
 describe('a request that does not arrive', () => {

@@ -66,8 +66,8 @@ export default [
   {
     id: 'fleet/files-not-stored',
     file: 'src/main/wiring/runs/index.ts',
-    text: 'hold.release(reads ? null : { call_id, name, ...call }, signal)',
-    replacement: 'hold.release(reads ? { call_id, name, ...call } : null, signal)',
+    text: 'hold.release(wrote ? { call_id, name, ...call } : null, signal)',
+    replacement: 'hold.release(wrote ? null : { call_id, name, ...call }, signal)',
     harm: 'When a worker is lost with its disk, its runs continue without their files.',
     tests: [{ file: HOMES, name: 'a run finds every file after each of its workers was lost' }],
   },

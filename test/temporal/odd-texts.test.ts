@@ -28,7 +28,7 @@ function oddly({ type, enum: choices, properties = {}, items = {} }: Schema): un
   return type === 'boolean' ? false : 1;
 }
 
-it.each(builtinSpecs({ web_search: false }).map(({ name, parameters }) => [name, parameters as Schema] as const))(
+it.each(builtinSpecs({ search_url: null }).map(({ name, parameters }) => [name, parameters as Schema] as const))(
   'texts that cannot be stored do not fail a run that calls %s',
   async (name, parameters) => {
     here.model.script(asks({ name, args: oddly(parameters) as object }), says('Done.'));

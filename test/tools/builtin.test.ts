@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
-import { bash } from '../../src/tools/builtin/bash.ts';
-import { builtinSpecs, createBuiltinTools } from '../../src/tools/builtin/index.ts';
+import { bashTool } from '../../src/tools/builtin/bash.ts';
+import { createBuiltinTools } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
 import { testParsers } from '../support/parsers.ts';
 import { callOf } from './support.ts';
@@ -159,7 +159,7 @@ describe('bash', () => {
       return { ...child, stdout };
     };
     const call = asked('bash', { command: 'echo 42' });
-    expect(await bash({ startConfined, bash_network: false })(call, none)).toEqual({ content: '42', failed: false });
+    expect(await bashTool.create({ startConfined, bash_network: false })(call, none)).toEqual({ content: '42', failed: false });
   });
 
   it('keeps the beginning and the end of much output', async () => {
@@ -208,10 +208,4 @@ describe('the web', () => {
       failed: false,
     });
   });
-});
-
-it('every tool whose calls are brief may be called again: its first attempt is recorded only when it ends', () => {
-  const brief = builtinSpecs().filter((spec) => spec.brief);
-  expect(brief.map(({ name }) => name).sort()).toEqual(['manage_todo_list', 'search_memory', 'store_memory']);
-  expect(brief.filter(({ effect }) => effect !== 'read' && effect !== 'idempotent')).toEqual([]);
 });

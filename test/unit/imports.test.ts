@@ -45,7 +45,8 @@ const MAY: Record<string, string[]> = {
   knowledge: ['knowledge', 'egress/dial', 'runtimes/embeddings', 'domain', 'parsers/failure', 'node:', 'npm:'],
   store: ['store', 'contracts', 'domain', 'generated', 'node:', 'npm:'],
   events: ['events', 'contracts', 'domain', 'node:', 'npm:'],
-  runtimes: ['runtimes', 'domain', 'node:', 'npm:'],
+  // Which built-in tools a vendor has is declared with each tool.
+  runtimes: ['runtimes', 'tools/builtin', 'domain', 'node:', 'npm:'],
   tools: ['tools', 'toolrunner', 'folders', 'egress', 'domain', 'parsers/failure', 'node:', 'npm:'],
   chat: ['chat', 'observe', 'runtimes', 'guardrails', 'domain', 'node:', 'npm:'],
   'temporal/workflows': ['temporal/workflows', 'temporal/names', 'domain', 'npm:@temporalio/workflow', 'npm:@temporalio/common'],

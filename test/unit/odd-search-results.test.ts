@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { webSearch } from '../../src/tools/builtin/web-search.ts';
+import { webSearchTool } from '../../src/tools/builtin/web-search.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
 import { changedAt, ODD_VALUES, type Path, placesIn } from '../support/odd-values.ts';
 
@@ -10,7 +10,7 @@ const ANSWER = {
   ],
 };
 const search = (answer: unknown) =>
-  webSearch({ search_url: 'https://search.test', fetch: async () => Response.json(answer) })(
+  webSearchTool.create({ search_url: 'https://search.test', searchFetch: async () => Response.json(answer) })(
     { arguments: { query: 'pets' } } as unknown as ToolCall,
     new AbortController().signal,
   );

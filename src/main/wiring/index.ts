@@ -262,7 +262,7 @@ export async function openApi(
     buildStepRequest: createStepRequestBuilder(core),
     isPriced,
     fitArguments: argumentFitter(core),
-    builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
+    builtin_tools: builtinSpecs({ search_url: config.SEARCH_API_URL ?? null }),
   };
   const app = await buildApp(services, {
     version: setting.version,

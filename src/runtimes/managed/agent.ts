@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type Anthropic from '@anthropic-ai/sdk';
-import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
+import type { AgentCreateParams, BetaManagedAgentsAgentToolConfigParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
 import type { Exchange } from '../runtime.ts';
 import { iterateEntries, PAGE } from './pages.ts';
 
@@ -11,8 +11,7 @@ export interface Hosted {
   mcp_servers: { name: string; url: string; allowed_tools: string[] }[];
 }
 
-export const VENDOR_BUILTINS = ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch', 'web_search'] as const;
-type VendorBuiltin = (typeof VENDOR_BUILTINS)[number];
+type VendorBuiltin = BetaManagedAgentsAgentToolConfigParams['name'];
 
 const HASH = 'perdura_definition';
 const TASK = 'perdura_task';

@@ -1,23 +1,28 @@
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { ToolSpec } from '../../domain/definition.ts';
 import type { StartConfined } from '../mcp/stdio.ts';
 import { type ToolCall, type ToolOutcome, ToolUnreachable, unreachableWhileDown } from '../source.ts';
+import type { Builtin } from './tool.ts';
 
-export const bashSpec: ToolSpec = {
-  name: 'bash',
-  description:
-    'Runs a shell command in the workspace and returns what it prints. Each call starts a new shell: only files persist. There is no network unless the installation allows it.',
-  effect: 'write',
-  parameters: {
-    type: 'object',
-    properties: {
-      command: { type: 'string', description: 'The command' },
-      timeout: { type: 'integer', minimum: 1, maximum: 600_000, description: 'Milliseconds; default 120000, at most 600000' },
-      description: { type: 'string', description: 'What it does, in a few words' },
+export const bashTool: Builtin<BashPorts> = {
+  spec: {
+    name: 'bash',
+    description:
+      'Runs a shell command in the workspace and returns what it prints. Each call starts a new shell: only files persist. There is no network unless the installation allows it.',
+    effect: 'write',
+    parameters: {
+      type: 'object',
+      properties: {
+        command: { type: 'string', description: 'The command' },
+        timeout: { type: 'integer', minimum: 1, maximum: 600_000, description: 'Milliseconds; default 120000, at most 600000' },
+        description: { type: 'string', description: 'What it does, in a few words' },
+      },
+      required: ['command'],
     },
-    required: ['command'],
   },
+  works_on: 'workspace',
+  at_vendor: true,
+  create: bash,
 };
 
 export interface BashPorts {
@@ -30,7 +35,7 @@ const TIMEOUT_MS = 120_000;
 const LONGEST_MS = 600_000;
 const OUTPUT_CHARACTERS = 30_000;
 
-export function bash({ startConfined, bash_network }: BashPorts) {
+function bash({ startConfined, bash_network }: BashPorts) {
   return async ({ arguments: args, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const { command, timeout } = args;
     if (typeof command !== 'string' || command.trim() === '') return { content: 'command must be a text', failed: true };

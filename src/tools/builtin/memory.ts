@@ -1,8 +1,8 @@
-import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Remembered } from '../../domain/memory.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
+import type { Builtin } from './tool.ts';
 
 export interface MemoryPorts {
   /** Stores a value under a key, replacing the old one. Throws an `AppError` if the key is someone else's or the quota is full. */
@@ -14,36 +14,46 @@ export interface MemoryPorts {
 const SCOPES = ['agent', 'session', 'global'] as const;
 type Scope = (typeof SCOPES)[number];
 
-export const storeSpec: ToolSpec = {
-  name: 'store_memory',
-  description: 'Remembers a fact for later runs. The same key again replaces what was remembered under it.',
-  effect: 'idempotent',
-  brief: true,
-  parameters: {
-    type: 'object',
-    properties: {
-      key: { type: 'string', description: 'A short name' },
-      value: { type: 'string', description: 'The fact, as a sentence' },
-      scope: {
-        type: 'string',
-        enum: [...SCOPES],
-        description: 'Who recalls it: all runs of this agent (default), runs of this workflow, or all agents',
+export const storeMemoryTool: Builtin<MemoryPorts> = {
+  spec: {
+    name: 'store_memory',
+    description: 'Remembers a fact for later runs. The same key again replaces what was remembered under it.',
+    effect: 'idempotent',
+    brief: true,
+    parameters: {
+      type: 'object',
+      properties: {
+        key: { type: 'string', description: 'A short name' },
+        value: { type: 'string', description: 'The fact, as a sentence' },
+        scope: {
+          type: 'string',
+          enum: [...SCOPES],
+          description: 'Who recalls it: all runs of this agent (default), runs of this workflow, or all agents',
+        },
       },
+      required: ['key', 'value'],
     },
-    required: ['key', 'value'],
   },
+  works_on: 'memory',
+  at_vendor: false,
+  create: storeMemory,
 };
 
-export const searchSpec: ToolSpec = {
-  name: 'search_memory',
-  description: 'Looks up what was remembered in earlier runs.',
-  effect: 'read',
-  brief: true,
-  parameters: {
-    type: 'object',
-    properties: { query: { type: 'string' }, limit: { type: 'integer', description: '1 to 50, 10 by default' } },
-    required: ['query'],
+export const searchMemoryTool: Builtin<MemoryPorts> = {
+  spec: {
+    name: 'search_memory',
+    description: 'Looks up what was remembered in earlier runs.',
+    effect: 'read',
+    brief: true,
+    parameters: {
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: { type: 'integer', description: '1 to 50, 10 by default' } },
+      required: ['query'],
+    },
   },
+  works_on: 'memory',
+  at_vendor: false,
+  create: searchMemory,
 };
 
 const MOST = 50;
@@ -53,7 +63,7 @@ const LONGEST_VALUE = 100_000;
 
 export const entryCount = (value: unknown) => (Number.isInteger(value) ? Math.min(MOST, Math.max(1, value as number)) : USUAL);
 
-export function storeMemory(ports: MemoryPorts) {
+function storeMemory(ports: MemoryPorts) {
   return async ({ arguments: { scope = 'agent', ...args }, run }: ToolCall): Promise<ToolOutcome> => {
     const [key, value] = [storableText(args.key, LONGEST_KEY), storableText(args.value, LONGEST_VALUE)];
     if (key === null || value === null) return { content: 'key and value must be texts that are not empty', failed: true };
@@ -68,7 +78,7 @@ export function storeMemory(ports: MemoryPorts) {
   };
 }
 
-export function searchMemory(ports: MemoryPorts) {
+function searchMemory(ports: MemoryPorts) {
   return async ({ arguments: { limit, ...args }, run }: ToolCall): Promise<ToolOutcome> => {
     const query = storableText(args.query, LONGEST_VALUE);
     if (query === null) return { content: 'query must be a text that is not empty', failed: true };

@@ -1,19 +1,24 @@
-import type { ToolSpec } from '../../domain/definition.ts';
 import { getReason } from '../../domain/reason.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
+import type { Builtin } from './tool.ts';
 
-export const webFetchSpec: ToolSpec = {
-  name: 'web_fetch',
-  description: 'Fetches a web page and returns its readable text. Long pages come in parts, with offset.',
-  effect: 'read',
-  parameters: {
-    type: 'object',
-    properties: {
-      url: { type: 'string', description: 'An http or https address' },
-      offset: { type: 'integer', minimum: 0, description: 'Characters to skip; default 0' },
+export const webFetchTool: Builtin<WebPorts> = {
+  spec: {
+    name: 'web_fetch',
+    description: 'Fetches a web page and returns its readable text. Long pages come in parts, with offset.',
+    effect: 'read',
+    parameters: {
+      type: 'object',
+      properties: {
+        url: { type: 'string', description: 'An http or https address' },
+        offset: { type: 'integer', minimum: 0, description: 'Characters to skip; default 0' },
+      },
+      required: ['url'],
     },
-    required: ['url'],
   },
+  works_on: 'web',
+  at_vendor: true,
+  create: webFetch,
 };
 
 export interface WebPorts {
@@ -30,7 +35,7 @@ const BODY_BYTES = 5 * 1024 * 1024;
 const PART_CHARACTERS = 50_000;
 const TEXT = /^(text\/|application\/(json|xml|javascript|[\w.+-]*\+(json|xml)))/;
 
-export function webFetch({ fetch, readPage }: WebPorts) {
+function webFetch({ fetch, readPage }: WebPorts) {
   return async ({ arguments: { url, offset }, run: { owner } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : null;
     if (!address || !/^https?:$/.test(address.protocol)) return toFailure('url must be an http or https address');

@@ -21,7 +21,7 @@ import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
 import { countSlots } from '../../../temporal/worker/slots.ts';
 import { selectRoles } from '../../../temporal/worker/worker.ts';
 import { createAgentToolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';
-import { type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
+import { type RunContext, type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
 import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-limits.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
@@ -46,9 +46,6 @@ const reportRequests = (runtime: ModelRuntime, onAsked: () => void): ModelRuntim
 });
 
 const now = () => new Date().toISOString();
-
-/** Built-in tools that write nothing: a full workspace can still be read. */
-const READERS = ['read', 'glob', 'grep'];
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` closes what they hold open. */
 export async function createActivityPorts(
@@ -104,28 +101,28 @@ export async function createActivityPorts(
       const hold = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
       const workspace = (until: AbortSignal) =>
         hold.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message, { cause: error })));
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash };
       const { redact } = secrets;
       const report = progressReporter(core, { task_id, workflow_id, call_id });
       const progress: ToolCall['progress'] = (text, data) => report(redact.text(text), redact.value(data));
       const questions = callQuestions(asking, opened, signal);
       const ask: ToolCall['ask'] = (question, until) => questions.ask(redact.value(question), until);
-      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress, ask };
+      const asked = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, progress, ask };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
       const box = createAgentToolbox(pinned, tools, rules);
-      const reads = READERS.includes(name);
-      const outcome = reads
-        ? box.call(asked, signal)
-        : runWithinLimits(limits, ({ enter, full }) => {
-            const enterWorkspace = async (until: AbortSignal) => {
-              const directory = await workspace(until);
-              await enter(directory).catch(unreachableWhileDown);
-              return directory;
-            };
-            return box.call({ ...asked, run: { ...run, workspace: enterWorkspace } }, AbortSignal.any([signal, full]));
-          });
+      let wrote = false;
+      const outcome = runWithinLimits(limits, ({ enter, full }) => {
+        const enterWorkspace: RunContext['workspace'] = async (until, { reads_only } = { reads_only: false }) => {
+          const directory = await workspace(until);
+          if (reads_only) return directory;
+          wrote = true;
+          await enter(directory).catch(unreachableWhileDown);
+          return directory;
+        };
+        return box.call({ ...asked, run: { ...run, workspace: enterWorkspace } }, AbortSignal.any([signal, full]));
+      });
       const answered = outcome.finally(() => questions.end());
-      const released = answered.finally(() => hold.release(reads ? null : { call_id, name, ...call }, signal));
+      const released = answered.finally(() => hold.release(wrote ? { call_id, name, ...call } : null, signal));
       const measured = timeWork(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
         meters.toolCalled({ tool: name, outcome: ended, seconds }),
       );
