@@ -56,7 +56,7 @@ it('names files and folders that exist, in pages and in comments of the code', (
       .map((path) => ({ file, path })),
   );
   expect(named.length).toBeGreaterThan(200);
-  // Files that a page tells the reader to write: unit/snippets.test.ts compiles them.
+  // Files that the reader of a page is to write: unit/snippets.test.ts compiles them.
   const examples = new Set(PAGES.flatMap((page) => listSnippets(page, textOf(page)).map(({ path }) => path)));
   const missing = named.filter(({ path }) => !existsSync(join(ROOT, path)) && !examples.has(path));
   expect(missing.map(({ file, path }) => `${file}: ${path}`)).toEqual([]);

@@ -28,7 +28,7 @@ it('quotes files that exist as they are, with `// …` where lines are left out'
   expect(wrong).toEqual([]);
 });
 
-/** Writes the snippet beside the others, with imports that lead to where its file would find them. */
+/** Writes the snippet into the folder of the others, with imports that lead to where its file would find them. */
 function place(snippet: Snippet, folder: string, fresh: Snippet[]): void {
   const findPlace = (path: string) => {
     const index = fresh.findIndex((other) => other.page === snippet.page && other.path === path);
