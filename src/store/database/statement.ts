@@ -39,3 +39,9 @@ export function statement<const P extends string = never>(name: string, paramete
   });
   return Object.assign(query, { prepared });
 }
+
+/**
+ * Returns the condition that a data-modifying WITH has run, whether or not it changed a row. Postgres runs such a WITH when it is first
+ * read, so a condition that reads it forces the order in which a statement locks rows and numbers events.
+ */
+export const hasRun = (name: string) => `(SELECT count(*) FROM ${name}) >= 0`;

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
 /** Parks a run whose record is behind, once for each execution of it. Locks in the order of runs.ts. */
@@ -12,7 +12,7 @@ export const parkBehind = statement(
     run AS (
       UPDATE tasks SET status = 'waiting', record_behind = :missing, behind_run_id = :run_id, continuity = NULL
       WHERE id = :task_id AND status IN (${LIVE}) AND behind_run_id IS DISTINCT FROM :run_id
-        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
+        AND ${hasRun('lane')} RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 import { buildMessageRows, LIVE, MESSAGES, SPENT } from './runs.sql.ts';
 
 /** Written only by the attempt that owns the step. */
@@ -24,9 +24,9 @@ export const compactTranscript = statement(
   `WITH ${MINE},
     run AS (UPDATE tasks SET ${SPENT} WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
     step AS (
-      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND step = :step AND (SELECT count(*) FROM run) > 0 RETURNING 1),
+      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND step = :step AND EXISTS (SELECT 1 FROM run) RETURNING 1),
     message AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':message')} WHERE EXISTS (SELECT 1 FROM mine) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM step) >= 0`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE ${hasRun('step')}`,
 );
 
 /** The run waits for its budget to be raised. */
@@ -39,8 +39,8 @@ export const waitForBudget = statement(
         AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
     run AS (
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine)
-        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM run) >= 0`,
+        AND ${hasRun('lane')} RETURNING 1)
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE ${hasRun('run')}`,
 );
 
 export const setTaskBudget = statement(

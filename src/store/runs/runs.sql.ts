@@ -1,6 +1,6 @@
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { type ExchangeUsage, MOST_COUNTED } from '../../domain/usage.ts';
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 
 /** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
@@ -11,8 +11,7 @@ export const LOCKED_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND
 /*
  * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
  * event_sequences. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its foreign key with
- * FOR KEY SHARE on the workflow, after the task is locked. A data-modifying WITH runs when it is read, so a statement reads
- * the counts of those that must come before append_events. test/api/locks.test.ts holds every function to this order.
+ * FOR KEY SHARE on the workflow, after the task is locked. `hasRun` forces this order within a statement. test/api/locks.test.ts holds every function to this order.
  */
 
 export const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
@@ -64,7 +63,7 @@ export const beginAttempt = statement(
     run AS (
       UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = :turns, steps = :step,
         turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0
-      WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh) AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+      WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
     step AS (
       INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
       ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1
@@ -122,7 +121,7 @@ export const writeReply = statement(
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval
       FROM jsonb_to_recordset(:calls::jsonb) AS c (call_id text, position int, name text, arguments text, effect text, approval boolean)
       WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE ${hasRun('run')}
     UNION ALL SELECT NULL FROM streamed WHERE NOT is_whole`,
 );
 
@@ -173,7 +172,7 @@ export const noteError = statement(
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
       UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model) WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
 );
 
 /** What an attempt has used that a halt broke off. */
@@ -191,7 +190,7 @@ export const noteHalted = statement(
     run AS (
       UPDATE tasks SET usage_estimated = usage_estimated OR :estimated, ${SPENT}, model = coalesce(tasks.model, :model)
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE (SELECT count(*) FROM run) >= 0`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
 );
 
 /** What was paid in addition to the run's steps counts for its last one. */
@@ -203,5 +202,5 @@ export const noteUsage = statement(
     step AS (
       UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)
         AND step = (SELECT max(step) FROM task_steps WHERE task_id = :task_id) RETURNING 1)
-    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run WHERE (SELECT count(*) FROM step) >= 0`,
+    SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run WHERE ${hasRun('step')}`,
 );

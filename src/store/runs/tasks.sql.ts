@@ -1,70 +1,57 @@
 import { statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
+/** The columns that the row of a new task gives; all others have their defaults, or are decided as it is written. */
+export const NEW_TASK = [
+  ...['id', 'workflow_id', 'workflow_title', 'owner', 'owner_login', 'agent_id', 'agent_name', 'model', 'definition_hash'],
+  ...['prompt', 'prompt_parts', 'attachments', 'on_busy', 'trigger', 'scheduled_agent_id', 'caller_token', 'caller_key_id'],
+  'created_at',
+] as const;
+
 /**
- * Read as of the start of the statement. Two first runs at once record one version; the other's number is not given to any. The
+ * Writes a pending task, whose row is `task`, and the workflow's lane, counters and version with it. If the owner has :most_open tasks
+ * that have not ended, nothing is written, and the row names no holder.
+ *
+ * A version is new as of the start of the statement: two first runs at once record one, and the other's number is not given to any. The
  * changed definition of a fork, or of a request with its own output schema, is a trial, not a version.
  */
-const KNOWN_VERSION = `(:is_trial::boolean OR EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash))`;
-
-/** If the owner has :most_open tasks that have not ended, nothing is written, and the row names no holder. */
 export const createTask = statement(
   'create_task',
-  [
-    'task_id',
-    'workflow_id',
-    'owner',
-    'owner_login',
-    'prompt',
-    'prompt_parts',
-    'attachments',
-    'definition_hash',
-    'agent_id',
-    'agent_name',
-    'on_busy',
-    'trigger',
-    'scheduled_agent_id',
-    'due_at',
-    'caller_token',
-    'caller_key_id',
-    'created_at',
-    'definition',
-    'workflow_title',
-    'model',
-    'events',
-    'version_id',
-    'config',
-    'is_trial',
-    'most_open',
-  ],
-  `WITH room AS (
+  ['task', 'definition', 'config', 'version_id', 'is_trial', 'due_at', 'most_open', 'events'],
+  `WITH given AS MATERIALIZED (SELECT * FROM jsonb_populate_record(NULL::tasks, :task::jsonb)),
+    room AS (
       SELECT :most_open::int IS NULL OR count(*) < :most_open AS is_left
-      FROM (SELECT 1 FROM tasks WHERE owner = :owner AND status IN (${LIVE}) LIMIT :most_open) open),
+      FROM (SELECT 1 FROM tasks WHERE owner = (SELECT owner FROM given) AND status IN (${LIVE}) LIMIT :most_open) open),
+    known AS (
+      SELECT FROM workflow_versions v, given WHERE v.workflow_id = given.workflow_id AND v.definition_hash = given.definition_hash),
     lane AS (
-      UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,
-        accepted_tasks = accepted_tasks + 1,
-        newest_interrupt = CASE WHEN :on_busy = 'interrupt' THEN accepted_tasks + 1 ELSE newest_interrupt END, last_task_id = :task_id,
-        last_task_status = 'pending', last_task_at = :created_at,
-        current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
-        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END,
-        version_count = version_count + CASE WHEN single_use OR ${KNOWN_VERSION} THEN 0 ELSE 1 END
-      WHERE id = :workflow_id AND status <> 'inactive' AND (active_task_id IS NULL OR :on_busy <> 'reject')
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) AND (SELECT is_left FROM room) RETURNING active_task_id AS holder, accepted_tasks, single_use, version_count),
-    definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
+      UPDATE workflows w SET active_task_id = coalesce(w.active_task_id, given.id), task_count = w.task_count + 1,
+        accepted_tasks = w.accepted_tasks + 1,
+        newest_interrupt = CASE WHEN given.on_busy = 'interrupt' THEN w.accepted_tasks + 1 ELSE w.newest_interrupt END,
+        last_task_id = given.id, last_task_status = 'pending', last_task_at = given.created_at,
+        current_turn = CASE WHEN w.active_task_id IS NULL THEN 0 ELSE w.current_turn END,
+        status = CASE WHEN w.active_task_id IS NULL THEN 'running' ELSE w.status END,
+        version_count = w.version_count + CASE WHEN w.single_use OR :is_trial OR EXISTS (SELECT FROM known) THEN 0 ELSE 1 END
+      FROM given
+      WHERE w.id = given.workflow_id AND w.status <> 'inactive' AND (w.active_task_id IS NULL OR given.on_busy <> 'reject')
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = given.id) AND (SELECT is_left FROM room)
+      RETURNING w.active_task_id AS holder, w.accepted_tasks, w.single_use, w.version_count),
+    definition AS (
+      INSERT INTO definitions (hash, body) SELECT given.definition_hash, :definition::jsonb FROM given, lane ON CONFLICT DO NOTHING),
     version AS (
       INSERT INTO workflow_versions (id, workflow_id, number, definition_hash, config, origin, created_by, created_login, created_at)
-      SELECT :version_id, :workflow_id, version_count, :definition_hash, :config::jsonb, 'run', :owner, :owner_login, :created_at
-      FROM lane WHERE NOT single_use AND NOT ${KNOWN_VERSION} ON CONFLICT (workflow_id, definition_hash) DO NOTHING),
+      SELECT :version_id, workflow_id, version_count, definition_hash, :config::jsonb, 'run', owner, owner_login, created_at
+      FROM given, lane WHERE NOT single_use AND NOT :is_trial AND NOT EXISTS (SELECT FROM known)
+      ON CONFLICT (workflow_id, definition_hash) DO NOTHING),
+    restore AS (
+      SELECT restored_at FROM (
+        SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') epoch
+      WHERE restored_at > :due_at::timestamptz),
     task AS (
-      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, prompt_parts, attachments, definition_hash, agent_id, agent_name, on_busy, trigger,
-        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, lane_number, restored_at)
-      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :prompt_parts::jsonb, :attachments::jsonb, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
-        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model, accepted_tasks,
-        CASE WHEN :due_at::timestamptz IS NOT NULL THEN (SELECT r.restored_at FROM (
-          SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r
-          WHERE r.restored_at > :due_at) END
-      FROM lane RETURNING 1)
-    SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0
+      INSERT INTO tasks (${NEW_TASK.join(', ')}, lane_number, restored_at)
+      SELECT ${NEW_TASK.map((column) => `given.${column}`).join(', ')}, accepted_tasks, (SELECT restored_at FROM restore)
+      FROM given, lane RETURNING id, workflow_id)
+    SELECT holder, append_events(task.workflow_id, task.id, :events) AS last FROM lane, task
     UNION ALL SELECT NULL, NULL FROM room WHERE NOT is_left`,
 );
 

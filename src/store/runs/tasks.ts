@@ -2,7 +2,6 @@ import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.ts';
-import type { NewEvent } from '../../domain/events.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
@@ -109,7 +108,7 @@ export function taskStore({
       const { task_id } = task;
       const created_at = new Date();
       const events = openingEvents(task, created_at.toISOString());
-      const values = { ...toTaskValues(task, { task_id, created_at, events, keys }), most_open };
+      const values = { ...toTaskValues(task, { created_at, keys }), events: JSON.stringify(events), most_open };
       const write = (on: Queryable) => row<WrittenTask>(on, sql.createTask(values));
       const prepare = buildPrepare(task);
       const attempt = () => (prepare ? inTransaction(pool, (on) => writeAndPrepare(on, { prepare, write })) : write(pool));
@@ -208,56 +207,53 @@ export function taskStore({
   };
 }
 
-interface Fresh {
-  task_id: string;
+function toTaskValues(task: NewTask, { created_at, keys }: { created_at: Date; keys: KeyRing }) {
+  const { definition, config = null, due_at = null, seed: from, evaluated } = task;
+  const body = JSON.stringify(definition);
+  const definition_hash = (from ?? evaluated)?.definition_hash ?? hashDefinition(body);
+  return {
+    task: JSON.stringify(toTaskRow(task, { definition_hash, created_at, keys })),
+    definition: body,
+    config: config && JSON.stringify(config),
+    version_id: uuid(),
+    is_trial: task.is_trial || (from !== undefined && from.definition_hash === null),
+    due_at,
+  };
+}
+
+interface RowFacts {
+  definition_hash: string;
   created_at: Date;
-  events: NewEvent[];
   keys: KeyRing;
 }
 
-function toTaskValues(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
-  const {
-    workflow_id,
-    owner,
-    owner_login,
-    prompt,
-    prompt_parts,
-    attachments = [],
-    definition,
-    config = null,
-    on_busy,
-    trigger,
-    scheduled_agent_id = null,
-    due_at = null,
-    seed: from,
-    evaluated,
-  } = task;
-  const body = JSON.stringify(definition);
+function toTaskRow(
+  task: NewTask,
+  { definition_hash, created_at, keys }: RowFacts,
+): Record<(typeof sql.NEW_TASK)[number], unknown> {
+  const { task_id, definition, attachments = [] } = task;
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
   return {
-    task_id,
-    workflow_id,
-    owner,
-    owner_login,
-    prompt,
-    prompt_parts: prompt_parts ? JSON.stringify(prompt_parts) : null,
-    attachments: attachments.length > 0 ? JSON.stringify(attachments) : null,
-    on_busy,
-    trigger,
-    scheduled_agent_id,
-    due_at,
-    created_at,
-    definition_hash: (from ?? evaluated)?.definition_hash ?? hashDefinition(body),
-    definition: body,
-    is_trial: task.is_trial || (from !== undefined && from.definition_hash === null),
-    version_id: uuid(),
-    config: config && JSON.stringify(config),
+    id: task_id,
+    workflow_id: task.workflow_id,
+    workflow_title: definition.workflow.title,
+    owner: task.owner,
+    owner_login: task.owner_login,
     agent_id: definition.agent.id,
     agent_name: definition.agent.name,
-    workflow_title: definition.workflow.title,
     model: definition.model,
-    caller_token: caller && Buffer.from(caller.sealed),
+    definition_hash,
+    prompt: task.prompt,
+    prompt_parts: task.prompt_parts ?? null,
+    attachments: attachments.length > 0 ? attachments : null,
+    on_busy: task.on_busy,
+    trigger: task.trigger,
+    scheduled_agent_id: task.scheduled_agent_id ?? null,
+    caller_token: caller && toBytea(caller.sealed),
     caller_key_id: caller?.key_id ?? null,
-    events: JSON.stringify(events),
+    created_at,
   };
 }
+
+/** Returns bytes as Postgres reads them from JSON. */
+const toBytea = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;

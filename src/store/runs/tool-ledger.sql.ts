@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts';
+import { hasRun, statement } from '../database/statement.ts';
 import { LIVE, LOCKED_TASK } from './runs.sql.ts';
 
 /* Locks in the order of runs.ts. */
@@ -97,7 +97,7 @@ export const parkCall = statement(
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     live AS (
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
-        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+        AND ${hasRun('lane')} RETURNING 1),
     call AS (UPDATE tool_calls SET status = :status, decision = NULL WHERE ${SEEN} AND status <> :status RETURNING 1)
     ${NUMBERED}`,
 );
@@ -113,7 +113,7 @@ export const askQuestion = statement(
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     live AS (
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
-        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+        AND ${hasRun('lane')} RETURNING 1),
     call AS (
       UPDATE tool_calls SET status = 'waiting_answer', question = :question::jsonb
       WHERE task_id = :task_id AND call_id = :call_id AND status = 'started' AND attempts = :seen_attempts
@@ -163,7 +163,7 @@ export const resumeRun = statement(
         AND EXISTS (SELECT 1 FROM quiet) RETURNING 1),
     run AS (
       UPDATE tasks SET status = 'running' WHERE id = :task_id AND status = 'waiting' AND EXISTS (SELECT 1 FROM quiet)
-        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
+        AND ${hasRun('lane')} RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
