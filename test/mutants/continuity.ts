@@ -88,8 +88,8 @@ export default [
   {
     id: 'continuity/parked-once',
     file: 'src/store/runs/continuity.sql.ts',
-    text: 'AND behind_run_id IS DISTINCT FROM :run_id\n        AND (SELECT',
-    replacement: 'AND :run_id::text IS NOT NULL\n        AND (SELECT',
+    text: 'AND behind_run_id IS DISTINCT FROM :run_id\n        AND ${',
+    replacement: 'AND :run_id::text IS NOT NULL\n        AND ${',
     harm: 'What is left of a replaced execution takes the decision back.',
     tests: [{ file: RESTORED, name: 'is not taken back by what is left of the old execution' }],
   },

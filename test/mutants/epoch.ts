@@ -63,8 +63,8 @@ export default [
   {
     id: 'epoch/overdue-fires',
     file: 'src/store/runs/tasks.sql.ts',
-    text: 'WHERE r.restored_at > :due_at) END',
-    replacement: 'WHERE r.restored_at < :due_at) END',
+    text: 'WHERE restored_at > :due_at',
+    replacement: 'WHERE restored_at < :due_at',
     harm: 'A schedule repeats a run from before the restore, with its writes.',
     tests: [{ file: NOTICED, name: 'marks the tasks that had not ended' }],
   },

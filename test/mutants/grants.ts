@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'grants/renewal-ends-the-old',
-    file: 'src/store/secrets/granting.ts',
+    file: 'src/store/secrets/grants.sql.ts',
     text: 'UPDATE secret_grants g SET superseded_at = now()',
     replacement: 'UPDATE secret_grants g SET superseded_at = NULL',
     harm: 'Grants for old destinations stay when the owner saves a resource.',

@@ -219,8 +219,8 @@ export default [
   {
     id: 'readers/lane-order',
     file: 'src/store/runs/tasks.sql.ts',
-    text: ':workflow_title, :model, accepted_tasks,',
-    replacement: ':workflow_title, :model, NULL::integer,',
+    text: 'accepted_tasks, (SELECT restored_at',
+    replacement: 'NULL::integer, (SELECT restored_at',
     harm: 'Prompts to one workflow run in another order than they were accepted in.',
     tests: [LANES],
   },

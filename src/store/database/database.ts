@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { OutageError } from '../../domain/outages.ts';
-import { PrismaClient } from '../../generated/prisma/client.ts';
+import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import { planForValues } from './installation.sql.ts';
 import { CONNECT_MS, OutagePool, PooledClient, replaceSilent } from './silent-connections.ts';
 
@@ -97,6 +97,13 @@ export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R
 export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R | undefined> {
   return (await rows<R>(pool, query))[0];
 }
+
+/**
+ * Returns the rows of a prepared statement that belongs to a transaction of Prisma, or may: it is sent on Prisma's connection. Await
+ * it, or give it to `prisma.$transaction`.
+ */
+export const rowsWithin = <R>(on: Prisma.TransactionClient, { text, values }: pg.QueryConfig): Prisma.PrismaPromise<R[]> =>
+  on.$queryRawUnsafe<R[]>(text, ...(values ?? []));
 
 /**
  * Reads whose statements are planned for their values, for filters that find few rows or most of them. The embedded server plans once

@@ -5,8 +5,10 @@ import type { CallerRole, Scope } from '../../domain/access.ts';
 import { OWN_TOKEN_BYTES } from '../../domain/access.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Prisma, PrismaClient, ServiceKey as Row } from '../../generated/prisma/client.ts';
+import { rowsWithin } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import { translateConstraintErrors } from '../database/resource.ts';
+import * as sql from './service-keys.sql.ts';
 
 const NOUN = 'service key';
 const USE_NOTED_MS = 60_000;
@@ -50,20 +52,13 @@ type Transaction = Prisma.TransactionClient;
 
 /** A rotation or deletion at the same time is before or after this one: processes know for seconds what a key was. */
 async function requirePresent(on: Transaction, { id, key }: PresentedKey): Promise<void> {
-  const matches = await on.$queryRaw<object[]>`
-    SELECT FROM service_keys WHERE id = ${id}::uuid AND hash = ${hashKey(key)} AND (expires_at IS NULL OR expires_at > now()) FOR UPDATE`;
+  const matches = await rowsWithin(on, sql.holdKey({ id, hash: hashKey(key) }));
   if (matches.length === 0) throw new AppError('forbidden', 'This service key was replaced, or has ended', { code: 'key_ended' });
 }
 
 /** Limits the life of the keys made with a key, directly or not. Locks them oldest first, as every rotation does. */
 async function endMade(on: Transaction, id: string, until: Date): Promise<EndingKey[]> {
-  const ending = await on.$queryRaw<{ id: string; name: string; expires_at: Date }[]>`
-    WITH RECURSIVE made AS (
-      SELECT id FROM service_keys WHERE made_with = ${id}::uuid
-      UNION ALL SELECT k.id FROM service_keys k JOIN made m ON k.made_with = m.id),
-    held AS MATERIALIZED (SELECT id FROM service_keys WHERE id IN (SELECT id FROM made) ORDER BY id FOR UPDATE)
-    UPDATE service_keys k SET expires_at = least(k.expires_at, ${until}) FROM held WHERE k.id = held.id
-    RETURNING k.id, k.name, k.expires_at`;
+  const ending = await rowsWithin<{ id: string; name: string; expires_at: Date }>(on, sql.endKeysMadeWith({ id, until }));
   return ending
     .sort((one, other) => (one.id < other.id ? -1 : 1))
     .map(({ expires_at, ...key }) => ({ ...key, expires_at: expires_at.toISOString() }));
@@ -79,11 +74,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
 
   /** Returns when the first of the keys that a key was made with ends, directly or not. */
   async function endOfMakers(made_with: string): Promise<Date | null> {
-    const [result] = await prisma.$queryRaw<{ ends: Date | null }[]>`
-      WITH RECURSIVE makers AS (
-        SELECT made_with, expires_at FROM service_keys WHERE id = ${made_with}::uuid
-        UNION ALL SELECT k.made_with, k.expires_at FROM service_keys k JOIN makers m ON k.id = m.made_with)
-      SELECT min(expires_at) AS ends FROM makers`;
+    const [result] = await rowsWithin<{ ends: Date | null }>(prisma, sql.endOfMakers({ made_with }));
     return result?.ends ?? null;
   }
 
@@ -108,11 +99,8 @@ export function serviceKeyStore(prisma: PrismaClient) {
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
     /** True if a key was made with another one, directly or not. */
     async wasMadeWith({ made_with }: Pick<ServiceKey, 'made_with'>, id: string): Promise<boolean> {
-      const makers = await prisma.$queryRaw<object[]>`
-        WITH RECURSIVE makers AS (
-          SELECT id, made_with FROM service_keys WHERE id = ${made_with}::uuid
-          UNION ALL SELECT k.id, k.made_with FROM service_keys k JOIN makers m ON k.id = m.made_with)
-        SELECT FROM makers WHERE id = ${id}::uuid`;
+      if (made_with === null) return false;
+      const makers = await rowsWithin(prisma, sql.makerOfKey({ made_with, id }));
       return makers.length > 0;
     },
     async create({ scopes, ...values }: NewKey, by: PresentedKey | null): Promise<ServiceKey & { key: string }> {

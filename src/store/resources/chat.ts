@@ -1,7 +1,9 @@
 import { v7 as uuid } from 'uuid';
 import type { ChatMessage } from '../../contracts/chat.ts';
 import type { ChatMessage as MessageRow, PrismaClient } from '../../generated/prisma/client.ts';
+import { rowsWithin } from '../database/database.ts';
 import { wire, wireAs } from '../database/page.ts';
+import * as sql from './chat.sql.ts';
 
 export interface ChatUsage {
   prompt_tokens: number;
@@ -31,8 +33,7 @@ export function chatStore(prisma: PrismaClient) {
     const { _max } = await prisma.chatMessage.aggregate({ where: { session_id }, _max: { created_at: true } });
     return new Date(Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1));
   };
-  const startReplying = (id: string) => prisma.$executeRaw`UPDATE chat_messages
-    SET reply_until = now() + make_interval(secs => ${REPLYING_SECONDS}) WHERE id = ${id}::uuid`;
+  const startReplying = (id: string) => rowsWithin(prisma, sql.startReplying({ id, seconds: REPLYING_SECONDS }));
   const endReplying = (id: string) => prisma.chatMessage.updateMany({ where: { id }, data: { reply_until: null } });
   const append = async (session_id: string, message: NewMessage) => {
     const { usage, ...rest } = message;
@@ -92,8 +93,7 @@ export function chatStore(prisma: PrismaClient) {
     },
     /** Notes that questions are still being replied to. */
     async keepReplying(question_ids: string[]): Promise<void> {
-      await prisma.$executeRaw`UPDATE chat_messages SET reply_until = now() + make_interval(secs => ${REPLYING_SECONDS})
-        WHERE id = ANY (${question_ids}::uuid[]) AND reply_until IS NOT NULL`;
+      await rowsWithin(prisma, sql.keepReplying({ ids: question_ids, seconds: REPLYING_SECONDS }));
     },
     /** A question gets no reply. */
     async endReplying(id: string): Promise<void> {
@@ -101,9 +101,7 @@ export function chatStore(prisma: PrismaClient) {
     },
     /** Whether an earlier question of the session is still being replied to. */
     async isBehindAnother(session_id: string, question_id: string): Promise<boolean> {
-      const [result] = await prisma.$queryRaw<{ behind: boolean }[]>`SELECT EXISTS (
-        SELECT 1 FROM chat_messages q JOIN chat_messages mine ON mine.id = ${question_id}::uuid
-        WHERE q.session_id = ${session_id}::uuid AND q.reply_until > now() AND (q.created_at, q.id) < (mine.created_at, mine.id)) AS behind`;
+      const [result] = await rowsWithin<{ behind: boolean }>(prisma, sql.behindAnother({ session_id, question_id }));
       return result?.behind ?? false;
     },
     /** Records that a person stopped the reply of a session. */

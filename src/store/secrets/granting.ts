@@ -1,22 +1,12 @@
 import { v7 as uuid } from 'uuid';
 import type { Asked, SecretHolder } from '../../domain/destinations.ts';
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
+import { rowsWithin } from '../database/database.ts';
 import type { Resource } from '../database/resource.ts';
 import { askingResources, type Holder } from './asking.ts';
 import type { GrantKeys } from './grant-keys.ts';
+import * as sql from './grants.sql.ts';
 import type { KeyRing } from './key-ring.ts';
-
-/* $1 principal, $2 kind, $3 id, $4 what is asked for now. One statement, so that no moment has both or neither. */
-const RENEW = `WITH wanted AS (
-    SELECT * FROM jsonb_to_recordset($4::jsonb) AS w (id uuid, token_name text, destination text, label text)),
-  ended AS (
-    UPDATE secret_grants g SET superseded_at = now()
-    WHERE granted_by = $1 AND resource_kind = $2 AND resource_id = $3 AND superseded_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.token_name = g.token_name AND w.destination = g.destination))
-  INSERT INTO secret_grants (id, token_name, granted_by, resource_kind, resource_id, destination, destination_label)
-  SELECT w.id, w.token_name, $1, $2, $3, w.destination, w.label FROM wanted w
-  WHERE NOT EXISTS (SELECT 1 FROM secret_grants g WHERE g.granted_by = $1 AND g.resource_kind = $2 AND g.resource_id = $3
-    AND g.superseded_at IS NULL AND g.token_name = w.token_name AND g.destination = w.destination)`;
 
 interface Fingerprinted {
   id: string;
@@ -40,7 +30,7 @@ export async function renewGrants(
   on: Prisma.TransactionClient,
   { principal, holder, wanted }: { principal: string; holder: Holder; wanted: readonly Fingerprinted[] },
 ): Promise<void> {
-  await on.$executeRawUnsafe(RENEW, principal, holder.kind, holder.id, JSON.stringify(wanted));
+  await rowsWithin(on, sql.replaceGrants({ principal, kind: holder.kind, id: holder.id, wanted: JSON.stringify(wanted) }));
 }
 
 interface Parts {

@@ -45,3 +45,26 @@ export const tokensOfRun = statement(
       WHERE s.name = ANY (:names::text[]) AND (s.shared OR s.created_by = :principal)
         AND NOT EXISTS (SELECT 1 FROM used WHERE used.id = s.id)`,
 );
+
+/** The resources that hold a grant of their token; those of other owners than the viewer (NULL: the token's owner) are `foreign`. */
+export const tokenHolders = statement(
+  'token_holders',
+  ['names', 'viewer'],
+  `SELECT u.token, u.used_by, coalesce(u.owner <> coalesce(:viewer::text, t.created_by), false) AS foreign FROM (
+      SELECT api_key_token_name AS token, 'provider ' || name AS used_by, NULL AS owner, id FROM providers
+        WHERE api_key_token_name = ANY (:names::text[])
+      UNION SELECT e.value ->> 'token_name', 'custom tool ' || t.name, NULL, t.id FROM custom_tools t, jsonb_each(t.env_config) e
+        WHERE e.value ->> 'token_name' = ANY (:names::text[])
+      UNION SELECT repo_token_name, 'workflow ' || coalesce(title, id::text), owner, id FROM workflows
+        WHERE repo_token_name = ANY (:names::text[])
+      UNION SELECT e.value, 'workflow ' || coalesce(w.title, w.id::text), w.owner, w.id
+        FROM workflows w, jsonb_each_text(w.credential_overrides) e WHERE e.value = ANY (:names::text[])
+      UNION SELECT n.name, 'MCP server ' || m.name, NULL, m.id FROM mcp_servers m, unnest(:names::text[]) AS n (name)
+        WHERE position('{{token:' || n.name || '}}' IN replace(m.connection_config::text, ' ', '')) > 0
+      UNION SELECT n.name, 'knowledge source ' || k.name, NULL, k.id FROM knowledge_sources k, unnest(:names::text[]) AS n (name)
+        WHERE position('{{token:' || n.name || '}}' IN replace(k.connection_config::text, ' ', '')) > 0) u
+    JOIN stored_tokens t ON t.name = u.token
+    WHERE EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = t.name AND g.granted_by = t.created_by
+      AND g.resource_id = u.id AND g.superseded_at IS NULL)
+    ORDER BY u.used_by`,
+);

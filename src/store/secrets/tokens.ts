@@ -3,7 +3,7 @@ import type { TokenUse } from '../../contracts/tokens.ts';
 import { type Destination, HOLDER_NOUNS } from '../../domain/destinations.ts';
 import { type AppError, secretNotGranted, tokenMissing } from '../../domain/errors.ts';
 import type { PrismaClient, StoredToken as Row, TokenUse as UseRow } from '../../generated/prisma/client.ts';
-import { type Database, row, rows } from '../database/database.ts';
+import { type Database, row, rows, rowsWithin } from '../database/database.ts';
 import { listPage, type Paging, type WireAs, wireAs } from '../database/page.ts';
 import { type RowFilter, resource, translateConstraintErrors } from '../database/resource.ts';
 import { countOfOthers } from '../database/uses.ts';
@@ -157,6 +157,12 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   };
 }
 
+interface TokenHolder {
+  token: string;
+  used_by: string;
+  foreign: boolean;
+}
+
 /**
  * Lists the resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the
  * token owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its
@@ -168,24 +174,7 @@ async function listTokenHolders(
   viewer: string | null = null,
 ): Promise<Map<string, string[]>> {
   if (names.length === 0) return new Map();
-  const uses = await prisma.$queryRaw<{ token: string; used_by: string; foreign: boolean }[]>`
-    SELECT u.token, u.used_by, coalesce(u.owner <> coalesce(${viewer}::text, t.created_by), false) AS foreign FROM (
-      SELECT api_key_token_name AS token, 'provider ' || name AS used_by, NULL AS owner, id FROM providers
-        WHERE api_key_token_name = ANY (${names})
-      UNION SELECT e.value ->> 'token_name', 'custom tool ' || t.name, NULL, t.id FROM custom_tools t, jsonb_each(t.env_config) e
-        WHERE e.value ->> 'token_name' = ANY (${names})
-      UNION SELECT repo_token_name, 'workflow ' || coalesce(title, id::text), owner, id FROM workflows
-        WHERE repo_token_name = ANY (${names})
-      UNION SELECT e.value, 'workflow ' || coalesce(w.title, w.id::text), w.owner, w.id
-        FROM workflows w, jsonb_each_text(w.credential_overrides) e WHERE e.value = ANY (${names})
-      UNION SELECT n.name, 'MCP server ' || m.name, NULL, m.id FROM mcp_servers m, unnest(${names}::text[]) AS n (name)
-        WHERE position('{{token:' || n.name || '}}' IN replace(m.connection_config::text, ' ', '')) > 0
-      UNION SELECT n.name, 'knowledge source ' || k.name, NULL, k.id FROM knowledge_sources k, unnest(${names}::text[]) AS n (name)
-        WHERE position('{{token:' || n.name || '}}' IN replace(k.connection_config::text, ' ', '')) > 0) u
-    JOIN stored_tokens t ON t.name = u.token
-    WHERE EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = t.name AND g.granted_by = t.created_by
-      AND g.resource_id = u.id AND g.superseded_at IS NULL)
-    ORDER BY u.used_by`;
+  const uses = await rowsWithin<TokenHolder>(prisma, sql.tokenHolders({ names, viewer }));
   const users = new Map<string, string[]>();
   for (const [token, all] of Map.groupBy(uses, (user) => user.token)) {
     const named = all.filter(({ foreign }) => !foreign).map(({ used_by }) => used_by);
