@@ -1,3 +1,5 @@
+import { Cron as Job } from 'croner';
+
 /** A cron expression of five fields, as sets of the values that match. */
 export interface Cron {
   minutes: ReadonlySet<number>;
@@ -114,112 +116,49 @@ export function writeCron({ minutes, hours, days, months, weekdays }: Cron): str
 }
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-/** Clocks change their offset at a full quarter of an hour, and by whole quarters. */
-const QUARTER_MS = 15 * MINUTE_MS;
-/** A time longer than any single change of an offset. */
-const SHIFT_MS = 3 * HOUR_MS;
-/** The last year that is searched, as in Temporal. */
-const LAST_YEAR = 2100;
+const WEEK_MS = 7 * 24 * 60 * MINUTE_MS;
+/** No time is searched from this year on, as in Temporal. */
+const END_YEAR = 2101;
+
+/**
+ * Creates the job of an expression. Its seconds are written as a step: Croner moves a job with single values out of an hour that the clock
+ * skips, and runs it once in an hour that the clock repeats. Temporal does neither, nor does Croner with a step.
+ */
+const createJob = (cron: Cron, time_zone: string): Job =>
+  new Job(`*/60 ${writeCron(cron)}`, {
+    mode: '6-part',
+    domAndDow: true,
+    paused: true,
+    timezone: time_zone,
+    stopAt: `${END_YEAR}-01-01T00:00:00`,
+  });
 
 /**
  * Yields the times after `after` at which a clock in the zone shows a time of the expression, oldest first: a time that the clock
  * skips does not occur, and one that it shows twice occurs twice.
  */
 export function* cronTimes(cron: Cron, time_zone: string, after: number): Generator<number> {
-  const getOffset = getOffsetLookup(time_zone);
-  let quarter = Math.floor(after / QUARTER_MS) * QUARTER_MS;
-  for (;;) {
-    const wall = new Date(quarter + getOffset(quarter));
-    if (wall.getUTCFullYear() > LAST_YEAR) return;
-    if (!isMatchingDay(cron, wall)) {
-      const rest = nextPossibleDay(cron, wall) - wall.getTime() - SHIFT_MS;
-      quarter += Math.max(QUARTER_MS, Math.floor(rest / QUARTER_MS) * QUARTER_MS);
-      continue;
-    }
-    if (cron.hours.has(wall.getUTCHours()))
-      for (let minute = 0; minute < 15; minute += 1) {
-        const time = quarter + minute * MINUTE_MS;
-        if (time > after && cron.minutes.has(wall.getUTCMinutes() + minute)) yield time;
-      }
-    quarter += QUARTER_MS;
-  }
+  const job = createJob(cron, time_zone);
+  for (let next = job.nextRun(new Date(after)); next; next = job.nextRun(next)) yield next.getTime();
 }
-
-/** Returns the next day or, if the month does not match, the next month. */
-const nextPossibleDay = ({ months }: Cron, wall: Date): number =>
-  months.has(wall.getUTCMonth() + 1)
-    ? Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + 1)
-    : Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + 1, 1);
 
 /** True if a clock in the zone shows a time of the expression at this time. */
-export function isCronTime(cron: Cron, time_zone: string, time: number): boolean {
-  const wall = new Date(time + getOffsetLookup(time_zone)(time));
-  const in_minute = time % MINUTE_MS === 0 && cron.minutes.has(wall.getUTCMinutes());
-  return in_minute && cron.hours.has(wall.getUTCHours()) && isMatchingDay(cron, wall);
-}
-
-const isMatchingDay = ({ days, months, weekdays }: Cron, wall: Date): boolean =>
-  months.has(wall.getUTCMonth() + 1) && days.has(wall.getUTCDate()) && weekdays.has(wall.getUTCDay());
-
-const WEEK_MS = 7 * DAY_MS;
-const MOST_LOOKED_UP = 10_000;
-const zones = new Map<string, (time: number) => number>();
-
-/**
- * Returns a function that looks up how far a zone's clocks are ahead of UTC, in milliseconds. A week in which the offset does not
- * change is looked up once.
- */
-function getOffsetLookup(time_zone: string): (time: number) => number {
-  const known = zones.get(time_zone);
-  if (known) return known;
-  const lookUp = createOffsetLookup(time_zone);
-  const looked_up = new Map<number, number>();
-  const getEdgeOffset = (time: number): number => {
-    const offset = looked_up.get(time) ?? lookUp(time);
-    if (looked_up.size >= MOST_LOOKED_UP) looked_up.clear();
-    looked_up.set(time, offset);
-    return offset;
-  };
-  const findSpanOffset = (time: number, length: number): number | null => {
-    const first = Math.floor(time / length) * length;
-    const offset = getEdgeOffset(first);
-    return offset === getEdgeOffset(first + length) ? offset : null;
-  };
-  const getOffset = (time: number) => findSpanOffset(time, WEEK_MS) ?? findSpanOffset(time, DAY_MS) ?? lookUp(time);
-  zones.set(time_zone, getOffset);
-  return getOffset;
-}
-
-function createOffsetLookup(time_zone: string): (time: number) => number {
-  const clock = new Intl.DateTimeFormat('en-US', {
-    timeZone: time_zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  return (time) => {
-    const { year, month, day, hour, minute, second } = Object.fromEntries(
-      clock.formatToParts(time).map(({ type, value }) => [type, Number(value)]),
-    ) as Record<string, number>;
-    return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) - time;
-  };
-}
-
-const YEAR_MS = 365 * DAY_MS;
+export const isCronTime = (cron: Cron, time_zone: string, time: number): boolean =>
+  time % MINUTE_MS === 0 && createJob(cron, time_zone).match(new Date(time));
 
 /** Returns the offsets that a zone's clocks have in the years around a time. Misses a change that lasts for less than a week. */
 export function listOffsets(time_zone: string, now: number): number[] {
-  const getOffset = getOffsetLookup(time_zone);
-  const found = new Set<number>();
-  const first = Math.floor(now / WEEK_MS) * WEEK_MS - YEAR_MS;
-  for (let time = first; time < first + 4 * YEAR_MS; time += WEEK_MS) found.add(getOffset(time));
-  return [...found].sort((one, other) => one - other);
+  const clock = new Intl.DateTimeFormat('en-US', { timeZone: time_zone, timeZoneName: 'longOffset' });
+  const first = Math.floor(now / WEEK_MS) * WEEK_MS - 52 * WEEK_MS;
+  const weeks = Array.from({ length: 4 * 52 }, (_, week) => first + week * WEEK_MS);
+  return [...new Set(weeks.map((time) => readOffset(clock, time)))].sort((one, other) => one - other);
+}
+
+/** Returns how far the clock is ahead of UTC, in milliseconds. It shows the offset as `GMT`, or such as `GMT+05:30`. */
+function readOffset(clock: Intl.DateTimeFormat, time: number): number {
+  const shown = clock.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign, hours = 0, minutes = 0] = /^GMT(?:([+-])(\d+):(\d+))?/.exec(shown) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
 }
 
 /** Returns the IANA name of a time zone in its own spelling; null if there is none. */

@@ -23,9 +23,9 @@ export default [
   {
     id: 'cron-schedules/repeated-hour',
     file: 'src/domain/cron.ts',
-    text: 'findSpanOffset(time, WEEK_MS) ??',
-    replacement: 'getEdgeOffset(Math.floor(time / WEEK_MS) * WEEK_MS) ??',
-    harm: 'For up to a week after clocks change, runs start an hour off.',
+    text: '`*/60 ${writeCron(cron)}`',
+    replacement: '`0 ${writeCron(cron)}`',
+    harm: 'On days on which clocks change, a daily run starts an hour off, or once instead of twice.',
     tests: [{ file: UNIT, name: 'skips what the clock skips' }],
   },
   {

@@ -63,7 +63,14 @@ export const OTHERS = [
   ...['@fastify/otel', '@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/exporter-trace-otlp-http'],
   ...['@opentelemetry/exporter-trace-otlp-proto', '@opentelemetry/instrumentation-undici', '@opentelemetry/resources'],
   ...['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace-node', '@opentelemetry/semantic-conventions'],
-  ...['@temporalio/interceptors-opentelemetry', 'zod-openapi', 'fastest-levenshtein', 'ipaddr.js', 'eventsource-parser'],
+  ...[
+    '@temporalio/interceptors-opentelemetry',
+    'zod-openapi',
+    'fastest-levenshtein',
+    'ipaddr.js',
+    'eventsource-parser',
+    'croner',
+  ],
 ];
 
 interface Site {

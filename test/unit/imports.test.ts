@@ -33,7 +33,8 @@ const ROOMS = [
 /** From which rooms a room may import values. `npm:` names packages, `node:` Node. */
 const MAY: Record<string, string[]> = {
   contracts: ['contracts', 'domain/access', 'domain/statuses', 'domain/questions', 'npm:zod'],
-  domain: ['domain'],
+  // A library that only calculates.
+  domain: ['domain', 'npm:croner'],
   // The published client: it runs in browsers, too.
   client: ['client', 'domain/statuses', 'npm:eventsource-parser/stream'],
   identity: ['identity', 'domain', 'node:', 'npm:'],

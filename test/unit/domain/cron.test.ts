@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type Cadence,
@@ -8,7 +9,7 @@ import {
   listNextDue,
   shortestGap,
 } from '../../../src/domain/cadence.ts';
-import { findTimeZone, listOffsets, parseCron, writeCron } from '../../../src/domain/cron.ts';
+import { cronTimes, findTimeZone, isCronTime, listOffsets, parseCron, writeCron } from '../../../src/domain/cron.ts';
 
 const at = (text: string) => Date.parse(text);
 const byCron = (cron: string, time_zone = 'UTC', start = '2027-01-01T00:00:00Z', end?: string): Cadence => ({
@@ -85,6 +86,59 @@ describe('what is due by a cron expression', () => {
   ])('in %s, %s from %s skips what the clock skips, and repeats what it repeats', (zone, cron, from, times) => {
     const after = from.includes('T') ? `${from}:00Z` : `${from}T00:00:00Z`;
     expect(due(byCron(cron, zone), times.length, after)).toEqual(times);
+  });
+
+  const fields = (least: number, most: number) =>
+    fc.oneof(
+      fc.constant('*'),
+      fc.integer({ min: least, max: most }).map(String),
+      fc.integer({ min: 1, max: most }).map((step) => `*/${step}`),
+      fc.uniqueArray(fc.integer({ min: least, max: most }), { minLength: 1, maxLength: 3 }).map((values) => values.join(',')),
+    );
+  const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+  const DAYS_MS = 2 * 86_400_000;
+  const CHANGES = [
+    ['Europe/Berlin', '2027-03-28T01:00Z'],
+    ['Europe/Berlin', '2027-10-31T01:00Z'],
+    ['America/New_York', '2027-11-07T06:00Z'],
+    ['America/Havana', '2027-03-14T05:00Z'],
+    ['America/Santiago', '2027-09-05T04:00Z'],
+    ['Australia/Lord_Howe', '2027-04-03T15:00Z'],
+    ['Australia/Lord_Howe', '2027-10-02T15:30Z'],
+    ['Pacific/Apia', '2011-12-30T10:00Z'],
+  ] as const;
+
+  it.each(CHANGES)('in %s around %s is what its clock shows, minute by minute', (timeZone, change) => {
+    const clock = new Intl.DateTimeFormat('en-US', {
+      ...{ timeZone, hourCycle: 'h23', minute: 'numeric', hour: 'numeric', day: 'numeric', month: 'numeric', weekday: 'short' },
+    } as Intl.DateTimeFormatOptions);
+    const minutes = Array.from({ length: (2 * DAYS_MS) / 60_000 }, (_, minute) => at(change) - DAYS_MS + minute * 60_000).map(
+      (time) => ({ time, ...Object.fromEntries(clock.formatToParts(time).map(({ type, value }) => [type, value])) }),
+    ) as unknown as ({ time: number } & Record<'minute' | 'hour' | 'day' | 'month' | 'weekday', string>)[];
+    const days = fc.constantFrom('*', '*', '*/2', '28-31', '1-7');
+    const weekdays = fc.constantFrom('*', '*', 'sat,sun', 'mon');
+    fc.assert(
+      fc.property(fields(0, 59), fields(0, 23), days, weekdays, (minute, hour, day, weekday) => {
+        const cron = parseCron(`${minute} ${hour} ${day} * ${weekday}`);
+        const shown = minutes.filter(
+          (it) =>
+            cron.minutes.has(Number(it.minute)) &&
+            cron.hours.has(Number(it.hour)) &&
+            cron.days.has(Number(it.day)) &&
+            cron.weekdays.has(WEEKDAYS.indexOf(it.weekday)),
+        );
+        const found: number[] = [];
+        for (const time of cronTimes(cron, timeZone, minutes[0]!.time - 1)) {
+          if (time > minutes.at(-1)!.time) break;
+          found.push(time);
+        }
+        expect(found).toEqual(shown.map(({ time }) => time));
+        const looked_at = [...shown.slice(0, 5), ...minutes.slice(0, 5)].map(({ time }) => time);
+        const matching = looked_at.filter((time) => isCronTime(cron, timeZone, time));
+        expect(matching).toEqual(looked_at.filter((time) => found.includes(time)));
+      }),
+      { numRuns: 12 },
+    );
   });
 
   it('lies between its start, to the second, and its end, both inclusive', () => {
