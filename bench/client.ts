@@ -4,7 +4,10 @@ import type { Installation } from '../src/main/dev.ts';
 
 type Json = Record<string, unknown>;
 
-/** Sends a prompt and follows its stream to the end, as any client would: two requests a run. Throws when its tool fails or the run does not complete. */
+/**
+ * Sends a prompt and follows its stream to the end, as any client would: two requests a run. Throws if its tool fails or the
+ * run is not completed.
+ */
 export type Run = (workflow_id: string, prompt: string, watch?: Watch) => Promise<void>;
 
 interface Watch {
@@ -49,7 +52,7 @@ async function followed(body: NonNullable<Response['body']>, { on_first, on_text
       on_text?.(String(data.delta));
     }
     if (type === 'status') status = data.status;
-    // A tool that cannot run answers fast.
+    // A tool that cannot run would look fast.
     if (data.event === 'tool_result' && data.failed) throw new Error('The tool of the run failed');
   }
   if (status !== 'completed') throw new Error(`The run ended as ${isTerminal(status) ? status : 'nothing'}`);

@@ -38,7 +38,7 @@ const AGENT = '0197a0c4-0000-7000-8000-000000000002';
 const TOKENS_PER_SECOND = 40;
 const TOKEN = 'token ';
 
-/** A run in its first step, whose first attempt has begun. */
+/** Creates runs in their first step, whose first attempt has started. */
 async function runningIn(pool: pg.Pool): Promise<OpenRun[]> {
   await pool.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:a')`, [AGENT]);
   await pool.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}')`);
@@ -62,7 +62,10 @@ interface Counts {
   statements: number;
 }
 
-/** A worker with its own connections: all its runs speak at the same moments. A moment that comes too late is left out. */
+/**
+ * Simulates a worker with its own connections: all its runs send text at the same moments. It skips a moment that comes too
+ * late.
+ */
 async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }: { pause_ms: number; counts: Counts }) {
   const { pool, close } = openDatabase({ url, max_connections: 8 });
   const bus = given['quiet-bus']

@@ -15,12 +15,12 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 export interface Started {
   installation: Installation;
   token: string;
-  /** Process ids by part: the node process, and the two servers. */
+  /** The process ids by part: the node process, and the two servers. */
   pids: { node: number; temporal: number; postgres: number };
   stop(): Promise<void>;
 }
 
-/** A whole installation in a separate home, as `npm start` runs it. `profile_dir` receives CPU profiles when it ends. */
+/** Starts a whole installation in a separate home, as `npm start` does. `profile_dir` receives CPU profiles when it ends. */
 export async function startInstallation({ profile_dir }: { profile_dir?: string | undefined } = {}): Promise<Started> {
   const home = await mkdtemp(join(tmpdir(), 'perdura-bench-'));
   const ready = join(home, 'bench-ready.json');
@@ -29,13 +29,14 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
     PERDURA_HOME: home,
     PERDURA_READY_FILE: ready,
     PERDURA_PORT: '0',
-    // The limit is for each caller, and here one caller is everyone.
+    // The limit applies to each caller, and here a single caller sends everything.
     RATE_LIMIT_PER_MINUTE: '10000000',
     RUNNING_TASKS_PER_PRINCIPAL: '100000',
     STREAMS_PER_PRINCIPAL: '100000',
   };
   const flags = profile_dir ? ['--cpu-prof', `--cpu-prof-dir=${profile_dir}`] : [];
-  // Node's own flags are ours, which are those of `npm start`. By the channel it notices our end, whatever kind of end that is.
+  // Node's flags are those of this process, which are those of `npm start`. The installation
+  // notices through the channel that this process has ended, for whatever reason.
   const child = spawn(process.execPath, [...process.execArgv, ...flags, CLI, 'dev'], {
     env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -55,7 +56,7 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
   }
 }
 
-/** The file appears once everything answers; half of it is not JSON yet. */
+/** Waits for the file, which appears once everything answers; a half-written one is not valid JSON yet. */
 async function readied(child: ChildProcess, file: string): Promise<Installation> {
   for (const last = Date.now() + START_LIMIT_MS; Date.now() < last && child.exitCode === null; await wait(100)) {
     const text = await readFile(file, 'utf8').catch(() => '');

@@ -1,14 +1,14 @@
 import pg from 'pg';
 
-/** What the record of an installation is filled with. */
+/** The size of the record to fill an installation with. */
 export interface Size {
   tasks: number;
-  /** Of each task. */
+  /** The events of each task. */
   events: number;
   weeks: number;
 }
 
-/** The owner of the record, with the versions that the tasks are pinned with. */
+/** The owner of the record, and the versions to which the tasks are pinned. */
 export interface Owner {
   principal: string;
   login: string;
@@ -25,7 +25,7 @@ const EVALUATION = 3;
 const ITEMS = 1_000;
 const EVALUATIONS = 30;
 
-/** Of 100 tasks; all others are completed. */
+/** The statuses of 100 tasks; all others are completed. */
 const STATUS = `CASE WHEN n % 20 = 7 THEN 'failed' WHEN n % 50 = 9 THEN 'halted' ELSE 'completed' END`;
 const ERRORS = `(ARRAY['model_rate_limited', 'model_unavailable', 'budget_exhausted', 'tool_failed', 'context_window', 'invalid_key'])`;
 const TOOLS = `(ARRAY['read_invoice', 'search_orders', 'send_letter', 'manage_todo_list', 'convert_currency'])`;

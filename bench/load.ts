@@ -15,14 +15,14 @@ export function spreadOf(values: number[]): Spread {
   return { count: sorted.length, p50: at(0.5), p95: at(0.95), max: at(1), mean };
 }
 
-/** Milliseconds that the work took. */
+/** Returns the milliseconds that the work took. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
 }
 
-/** Milliseconds from the start of the work to the moment it calls back. */
+/** Returns the milliseconds from the start of the work until it calls back. */
 export async function timedToFirst(work: (on_first: () => void) => Promise<unknown>): Promise<number> {
   const start = performance.now();
   let first = Number.NaN;
@@ -34,7 +34,7 @@ export async function timedToFirst(work: (on_first: () => void) => Promise<unkno
 
 export interface Load {
   clients: number;
-  /** How long runs are counted; longer, until each client has had one counted, where runs take longer than that. */
+  /** How long runs are counted. If runs take longer, counting continues until each client has a counted one. */
   window_ms: number;
 }
 
@@ -43,7 +43,7 @@ export interface Loaded {
   latency_ms: Spread;
   errors: number;
   first_error: string | null;
-  /** The longest time in the window in which no run ended. */
+  /** The longest time in the window during which no run ended. */
   longest_pause_ms: number;
 }
 
@@ -51,8 +51,8 @@ const LONGEST_MS = 120_000;
 const PAUSE_AFTER_ERROR_MS = 100;
 
 /**
- * A closed loop: each client begins its next run when its last has ended. Counting begins when every client has ended its first,
- * because the first of all start at once.
+ * Runs a closed loop: each client starts its next run when its last one has ended. Counting starts when every client has ended
+ * its first run, because all first runs start at once.
  */
 export async function closedLoop({ clients, window_ms }: Load, work: (client: number) => Promise<unknown>): Promise<Loaded> {
   const start = performance.now();

@@ -7,7 +7,7 @@ type BySubject<T> = Record<string, T>;
 const spreads = (values: BySubject<number[]>): BySubject<Spread> =>
   Object.fromEntries(Object.entries(values).map(([name, all]) => [name, spreadOf(all)]));
 
-/** One run after the other, the subjects in turn, so that what else the machine does meets all of them. */
+/** Runs one run after the other, the subjects in turn, so that other load on the machine affects all of them. */
 export async function sequential(subjects: Subject[], count: number): Promise<BySubject<Spread>> {
   const took: BySubject<number[]> = {};
   for (let index = 0; index < count; index += 1) {
@@ -20,7 +20,7 @@ export async function sequential(subjects: Subject[], count: number): Promise<By
 
 const ONE_STEP = 'Say it. [[turns=1;ttft_ms=50;tokens=50]]';
 
-/** Time to the first token of one-step runs that start together; the model waits 50 ms before its first. */
+/** Measures the time to the first token of one-step runs that start together; the model waits 50 ms before its first token. */
 export async function firstToken(
   subjects: Subject[],
   { streams, rounds }: { streams: number; rounds: number },
@@ -38,7 +38,7 @@ export async function firstToken(
 export interface Throughput extends Loaded {
   subject: string;
   clients: number;
-  /** CPU time of each part, for a completed run. */
+  /** The CPU time of each part for a completed run. */
   cpu_ms_per_run: Record<string, number | null>;
 }
 
@@ -48,7 +48,7 @@ export interface Levels {
   window_ms: number;
 }
 
-/** Closed loops of each size, the subjects in turn; of several rounds the median is given. */
+/** Runs closed loops of each size, the subjects in turn; returns the median of several rounds. */
 export async function throughput(
   subjects: Subject[],
   pids: Record<string, number>,
@@ -80,7 +80,7 @@ async function loaded({ name, run, three_steps }: Subject, pids: Record<string, 
 const perRun = (before: ProcessUse | null | undefined, after: ProcessUse | null | undefined, runs: number) =>
   before && after && runs > 0 ? (after.cpu_ms - before.cpu_ms) / runs : null;
 
-/** The measurement in the middle by runs a second; errors and pauses are the worst of all. */
+/** Returns the middle measurement by runs a second, with the worst errors and pauses of all. */
 function medianOf(all: Throughput[]): Throughput {
   const sorted = [...all].sort((a, b) => a.runs_per_second - b.runs_per_second);
   const middle = sorted[Math.floor(sorted.length / 2)] as Throughput;

@@ -16,7 +16,7 @@ const TOOLS: OpenAI.Chat.Completions.ChatCompletionTool[] = [
 ];
 const MOST_STEPS = 64;
 
-/** The floor: the same run as a bare client loop with a tool in the same process; no server, no storage, no durability. */
+/** The floor: the same run as a bare client loop with a tool in the same process, without a server, storage or durability. */
 export function rawLoop(model_url: string) {
   const client = new OpenAI({ baseURL: model_url, apiKey: 'none', maxRetries: 0 });
   return async (prompt: string, on_first: () => void = () => {}): Promise<void> => {

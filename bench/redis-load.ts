@@ -8,7 +8,10 @@ const CHANNELS = 1_000;
 const ROUNDS = 100;
 const SETTLED_MS = 1_500;
 
-/** CPU time of Redis for a text that one process publishes and another one receives, in ms; null if there is no redis-server. */
+/**
+ * Measures Redis' CPU time, in ms, for a text that one process publishes and another one receives; null if there is no
+ * redis-server.
+ */
 export async function redisCost(): Promise<number | null> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
   const port = await findFreePort();

@@ -18,7 +18,7 @@ export interface Report {
 const ms = (value: number) => value.toFixed(value < 10 ? 1 : 0);
 const RAW = 'raw';
 
-/** The report as Markdown: figures compared with the raw loop's of the same run, as differences and ratios. */
+/** Formats the report as Markdown: figures are compared with the raw loop's of the same run, as differences and ratios. */
 export function tables(report: Report): string {
   const { machine, date, quick } = report;
   const { cpu, cores, memory_gb, node, load_before } = machine;
@@ -78,7 +78,7 @@ function firstTokenTable({ first_token, labels }: Report): string {
   return table(['streams', '', 'p50 ms', 'p95 ms', 'added, p50 ms'], body);
 }
 
-/** Streams of spoken answers, the raw client of each number above Perdura. */
+/** Formats the table of streams at human pace. For each number of streams, the raw client's row is above Perdura's. */
 export function streamsTable(found: readonly Spoken[]): string {
   const body = found.map(({ streams, subject, lag_ms, first_ms, missing, failed, cpu_ms_per_stream_second: cpu }) => [
     String(streams),

@@ -84,7 +84,7 @@ async function measured(started: Started, model: Model): Promise<Report> {
   };
 }
 
-/** Connections made, statements prepared, code compiled: none of that is what is measured. */
+/** Warms up a subject, so that opening connections, preparing statements and compiling code are not measured. */
 async function warmed({ run, three_steps }: Subject): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
     await Promise.all(Array.from({ length: 4 }, (_, slot) => run(slot, three_steps)));

@@ -48,7 +48,7 @@ function clientOf(url: string, token: string): Http {
   return { read: (path) => send('GET', path), write: send };
 }
 
-/** The workflows that the tasks belong to, each with some versions. */
+/** Creates the workflows that the tasks belong to, each with some versions. */
 async function prepare({ write }: Http): Promise<string> {
   const models = ['small', 'medium', 'large', 'huge'];
   const provider = { provider_type: 'openai_compatible', base_url: 'http://127.0.0.1:9/v1', price_table: {} };
@@ -63,7 +63,7 @@ async function prepare({ write }: Http): Promise<string> {
   return (await write('POST', '/api/datasets', { name: 'invoices' })).id;
 }
 
-/** Each screen with the requests that it sends. */
+/** Returns each screen with the requests that it sends. */
 async function screens({ read }: Http, dataset_id: string): Promise<Record<string, Record<string, string>>> {
   const [task] = await read<[Record<'id' | 'workflow_id' | 'agent_id', string>]>('/api/tasks?limit=1&status=completed');
   const [evaluation] = await read<[{ id: string }]>(`/api/datasets/${dataset_id}/runs?limit=1`);
@@ -152,7 +152,7 @@ async function screens({ read }: Http, dataset_id: string): Promise<Record<strin
 
 interface Measured {
   times: number[];
-  /** For one request. */
+  /** The CPU time of Node for one request; `postgres_ms` is that of Postgres. */
   node_ms: number;
   postgres_ms: number;
 }
@@ -197,7 +197,7 @@ async function filled({ installation, token }: Pick<Started, 'installation' | 't
 }
 
 async function measureNew(): Promise<void> {
-  // It would repair the tasks that wait, of which the engine knows nothing.
+  // The reconciler would repair the waiting tasks, which the engine does not know.
   process.env.RECONCILE_SECONDS = '86400';
   const started = await startInstallation();
   const { installation, token, stop } = started;

@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /*
- * An OpenAI-style chat completions endpoint in a separate process. The prompt carries its scenario:
- * `[[turns=3;ttft_ms=0;tokens=50;tool=lookup;every_ms=0]]`. While a request holds fewer than `turns` - 1 tool results the answer is one tool
- * call, then it is text of `tokens` tokens. Answers are built once, so that it costs the measured side as little as it can.
+ * An OpenAI-style chat completions endpoint in a separate process. The prompt contains its scenario:
+ * `[[turns=3;ttft_ms=0;tokens=50;tool=lookup;every_ms=0]]`. While a request has fewer than `turns` - 1 tool results, the answer
+ * is one tool call; after that, it is a text of `tokens` tokens. Answers are built only once, so that the endpoint takes as
+ * little as possible from the measured side.
  */
 
 interface Scenario {
@@ -14,7 +15,10 @@ interface Scenario {
   ttft_ms: number;
   tokens: number;
   tool: string;
-  /** Above 0 the answer is spoken: a token each so many milliseconds, which names the time at which it is sent. */
+  /**
+   * If above 0, the answer comes at this pace: one token each so many milliseconds, which contains the time at which it is
+   * sent.
+   */
   every_ms: number;
 }
 
@@ -26,7 +30,7 @@ const ARGUMENTS: Record<string, unknown> = {
 const scenarios = new Map<string, Scenario>();
 const answers = new Map<string, Buffer>();
 
-/** Read from the raw body: parsing it all would cost more than answering. */
+/** Reads the scenario from the raw body: parsing all of it would cost more than answering. */
 function scenarioOf(body: string): Scenario {
   const [, marker = ''] = /\[\[([^\]]*)\]\]/.exec(body) ?? [];
   const known = scenarios.get(marker);
@@ -80,7 +84,7 @@ function lastFrames(tokens: number, finish_reason: string): string {
 const framesOf = (deltas: object[], finish_reason: string): string =>
   deltas.map(frameOf).join('') + lastFrames(deltas.length, finish_reason);
 
-/** Each token leaves when it is due, however late the timer was for the one before it. */
+/** Sends each token when it is due, however late the timer was for the previous one. */
 async function speak(response: ServerResponse, { tokens, every_ms }: Scenario): Promise<void> {
   const start = performance.now();
   for (let token = 0; token < tokens && !response.destroyed; token += 1) {

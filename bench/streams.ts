@@ -4,18 +4,18 @@ import type { Model, Started } from './installation.ts';
 import { type Spread, spreadOf } from './load.ts';
 import { type ProcessUse, usesOf } from './usage.ts';
 
-/** Answers that are spoken at a human pace, all at once, each followed by one reader. */
+/** The measurement of answers at human pace, all at once, each followed by one reader. */
 export interface Spoken {
   subject: 'raw' | 'perdura';
   streams: number;
-  /** From the moment that the model sent a token to the moment that its reader had it. */
+  /** The time from the moment that the model sent a token to the moment that its reader received it. */
   lag_ms: Spread & { p99: number };
-  /** From the prompt. */
+  /** The time from the prompt to the first token. */
   first_ms: Spread;
-  /** Tokens that did not arrive, and runs that failed. */
+  /** The tokens that did not arrive; `failed` counts runs. */
   missing: number;
   failed: number;
-  /** CPU time of each part for a second of one stream. */
+  /** The CPU time of each part for a second of one stream. */
   cpu_ms_per_stream_second: Record<string, number | null>;
 }
 
@@ -23,17 +23,17 @@ const TOKENS = 200;
 const EVERY_MS = 25;
 const PROMPT = `Speak. [[turns=1;tokens=${TOKENS};every_ms=${EVERY_MS}]]`;
 const SPOKEN_S = (TOKENS * EVERY_MS) / 1000;
-/** Between two measurements, so that what the first left behind is not counted with the second. */
+/** The pause between two measurements, so that the rest of the first one's work is not counted with the second. */
 const REST_MS = 2_000;
 
-/** What a reader has seen of one stream. */
+/** A reader's observations of one stream. */
 interface Seen {
   start: number;
   first: number;
   lags: number[];
 }
 
-/** Each token is `t` and the time at which it was sent. */
+/** Reads tokens, each of which is `t` and the time at which it was sent. */
 function read(seen: Seen, text: string): void {
   const now = Date.now();
   for (const [, sent] of text.matchAll(/t(\d{13}) /g)) {
@@ -87,7 +87,7 @@ const at99 = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(
 const spentIn = (before: ProcessUse | null | undefined, after: ProcessUse | null | undefined, seconds: number) =>
   before && after ? (after.cpu_ms - before.cpu_ms) / seconds : null;
 
-/** A workflow for each stream, because a workflow has one run at a time. */
+/** Creates a workflow for each stream, because a workflow has one run at a time. */
 async function perduraReader({ installation, token }: Started, model: Model, most: number): Promise<Reader> {
   const { create, run } = client(installation, token);
   const provider_id = await create('/api/providers', {
@@ -100,7 +100,7 @@ async function perduraReader({ installation, token }: Started, model: Model, mos
   return (slot, on_text) => run(workflows[slot] as string, PROMPT, { on_text });
 }
 
-/** The floor: a client that reads the model itself. */
+/** The floor: a client that reads the model directly. */
 async function rawReader({ url }: Model, on_text: (text: string) => void): Promise<void> {
   const body = JSON.stringify({ messages: [{ role: 'user', content: PROMPT }], stream: true });
   const answer = await fetch(`${url}/chat/completions`, { method: 'POST', body });

@@ -2,10 +2,10 @@ import { client } from './client.ts';
 import type { Model, Started } from './installation.ts';
 import { rawLoop } from './raw-loop.ts';
 
-/** One way to make a run, with the prompt that makes it three steps long. */
+/** One way to execute a run, with the prompt that makes it three steps long. */
 export interface Subject {
   name: 'raw' | 'engine' | 'python';
-  /** What a reader should know of it. */
+  /** The text about it for readers of the report. */
   label: string;
   three_steps: string;
   /** `slot` distinguishes simultaneous runs: a workflow has one run at a time. */
@@ -23,7 +23,10 @@ const LOOKUP = `def lookup(q: str) -> str:
 
 const prompt = (tool: string) => `Find it out. [[turns=3;tokens=50;tool=${tool}]]`;
 
-/** The raw loop, runs whose tool needs no other process, and runs whose tool is custom Python; with a workflow for each slot. */
+/**
+ * Returns the raw loop, runs whose tool needs no other process, and runs whose tool is custom Python, with a workflow for each
+ * slot.
+ */
 export async function subjectsOf({ installation, token }: Started, model: Model, slots: number): Promise<Subject[]> {
   const { create, run } = client(installation, token);
   const raw = rawLoop(model.url);

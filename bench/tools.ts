@@ -1,4 +1,7 @@
-/** What a tool call costs: compares the sandboxed runner with a bare interpreter per call, in the same run. `node bench/tools.ts [calls]` */
+/**
+ * Measures the cost of a tool call: compares the sandboxed runner with a bare interpreter per call, in the same run. `node
+ * bench/tools.ts [calls]`
+ */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
@@ -15,7 +18,7 @@ interface Contender {
   name: string;
   call(): Promise<unknown>;
   close(): Promise<void>;
-  /** Mark in the command lines of its resident processes. */
+  /** A mark in the command lines of its resident processes. */
   mark: string;
 }
 
@@ -38,7 +41,7 @@ async function runner(name: string, options: ToolRunnerOptions): Promise<Contend
   };
 }
 
-/** What one would write first: no limits, no isolation, no environment kept back. */
+/** The naive solution: no limits, no isolation, and the whole environment. */
 function naive(python: string): Contender {
   return {
     name: 'naive spawn, unconfined',
@@ -77,7 +80,7 @@ async function throughput(call: () => Promise<unknown>): Promise<number> {
   return (CALLS * 2 * 1000) / (performance.now() - began);
 }
 
-/** Proportional memory of the processes that wait for calls, in MB, and how many there are. */
+/** Returns the proportional memory, in MB, and the number of the processes that wait for calls. */
 function memory(mark: string): { mb: number; processes: number } {
   let [kb, processes] = [0, 0];
   for (const pid of mark ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
@@ -86,7 +89,7 @@ function memory(mark: string): { mb: number; processes: number } {
       kb += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
       processes += 1;
     } catch {
-      // It ended meanwhile, or belongs to somebody else.
+      // The process has ended meanwhile, or belongs to another user.
     }
   }
   return { mb: kb / 1024, processes };

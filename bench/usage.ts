@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What a process and its children use, read from /proc. */
+/** The resources of a process and its children, read from /proc. */
 export interface ProcessUse {
-  /** CPU time so far, ended children included. */
+  /** The CPU time so far, including ended children. */
   cpu_ms: number;
-  /** Memory, with shared pages counted once: each process's proportional set. */
+  /** The memory, with shared pages counted once: each process's proportional set. */
   memory_mb: number;
 }
 
@@ -29,7 +29,7 @@ async function parentsByPid(): Promise<Map<number, number> | null> {
   return new Map(await Promise.all(pids.map(async (pid) => [pid, Number((await statOf(pid))[1])] as const)));
 }
 
-/** The fields of /proc/…/stat after the name, which may hold anything. */
+/** Reads the fields of /proc/…/stat after the name, which may contain anything. */
 async function statOf(pid: number): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -43,7 +43,7 @@ async function single(pid: number): Promise<ProcessUse> {
   return { cpu_ms: (ticks || 0) * TICK_MS, memory_mb: Number(kb) / 1024 };
 }
 
-/** The use of each part, by its name; null where there is no /proc. A part that another one started is counted once. */
+/** Returns the use of each part by name; null if there is no /proc. A part that another one started is counted once. */
 export async function usesOf(pids: Record<string, number>): Promise<Record<string, ProcessUse | null>> {
   const all = Object.entries(pids);
   const others = (pid: number) => Object.values(pids).filter((other) => other !== pid);

@@ -1,4 +1,5 @@
-// Compiles the code for the published package: src to lib, with the same folders, so that both find their files in the same way.
+// Compiles the code for the published package from src to lib. Both have the same folders, so that files are found in the same
+// way.
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
@@ -12,7 +13,7 @@ const { status } = spawnSync(compiler, ['-p', 'tsconfig.build.json'], { cwd: ROO
 if (status !== 0) process.exit(1);
 cpSync(join(ROOT, 'src'), LIB, { recursive: true, filter: isShipped });
 
-/** What is not code of Node: the tools' Python, the files of the second dashboard. */
+/** True for files that are shipped uncompiled: the tools' Python and the files of the second dashboard. */
 function isShipped(path) {
   if (statSync(path).isDirectory()) return !/\/(dashboard|__pycache__)$/.test(path);
   return !['.ts', '.tsx', '.pyc'].includes(extname(path)) && !path.includes('/generated/');

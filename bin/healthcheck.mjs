@@ -1,7 +1,7 @@
 // Exits with 0 if the process of this container is ready: the API, or a worker at WORKER_PORT.
 const PATIENCE_MS = 4_000;
 
-/** The answer of whatever listens at the port; null if nothing does. */
+/** Returns the answer of whatever listens at the port; null if nothing does. */
 async function readyAt(port) {
   try {
     return await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(PATIENCE_MS) });

@@ -1,4 +1,4 @@
-// Like bin/perdura.mjs, whose part it is: plain JavaScript, since nothing is installed yet.
+// This is a part of bin/perdura.mjs, and therefore plain JavaScript too: nothing is installed yet.
 import { randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** Holds the lock of a folder during some work; `onWait` hears once who has it. */
+/** Holds the lock of a folder while work runs; calls `onWait` once, with the holder, if the lock is taken. */
 export async function holdingLock(folder, work, onWait) {
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   let lock = take(folder);
@@ -25,14 +25,14 @@ export async function holdingLock(folder, work, onWait) {
   try {
     return await work();
   } finally {
-    // Emptied, not removed: its number is not to be given again.
+    // The file is emptied and not removed, so that its number is not reused.
     if (existsSync(lock.mine)) truncateSync(lock.mine);
   }
 }
 
 /**
- * The highest of numbered files has the lock, as in src/embedded/lock-file.ts: one that is stale is outnumbered, and not
- * removed to be taken, since of two that remove it the slower one removes the lock of the faster.
+ * Tries to take the lock. The file with the highest number has it, as in src/embedded/lock-file.ts. A stale lock is outnumbered
+ * and never removed: if two processes removed it, the slower one would remove the faster one's lock.
  */
 function take(folder) {
   const place = (number) => join(folder, `install.lock.${number}`);
@@ -51,7 +51,7 @@ function take(folder) {
   }
 }
 
-/** Creates a file with its whole content in one step; false when there is one already. */
+/** Creates a file with its whole content in one step. Returns false if the file exists. */
 function createWhole(file, text) {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, text);
@@ -67,8 +67,8 @@ function createWhole(file, text) {
 }
 
 /**
- * Nobody, for a lock that was released (an empty file) and for one whose process is gone. The age counts too, because after
- * a restart of a container the same process id belongs to somebody else.
+ * Returns the holder of a lock; undefined if the lock was released (an empty file) or its process is gone. An old lock counts
+ * as released too: after a restart of a container, another process may have the same id.
  */
 function livingHolder(file) {
   let holder;
@@ -78,7 +78,7 @@ function livingHolder(file) {
     process.kill(holder, 0);
   } catch (error) {
     if (error.code === 'ESRCH' || error.code === 'ENOENT') return undefined;
-    // Somebody else's process is alive, too.
+    // EPERM means that another user's process has this id, so it is alive.
     if (error.code !== 'EPERM') throw error;
   }
   return holder;

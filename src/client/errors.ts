@@ -1,16 +1,16 @@
 import type { Problem } from './generated/api.ts';
 
-/** The API refused a request, or failed at it. */
+/** The API refused a request, or failed to answer it. */
 export class PerduraError extends Error {
   override readonly name: string = 'PerduraError';
   readonly status: number;
-  /** A stable word, such as `not_found` or `on_busy`. */
+  /** A stable word for programs, such as `not_found` or `on_busy`. */
   readonly code: string;
-  /** Of the request, as in the log of the service. */
+  /** The id of the request, as in the log of the service. */
   readonly request_id: string | null;
-  /** What is wrong, field by field, if fields are not valid. */
+  /** The invalid fields, each with its message. */
   readonly errors: { path: string; message: string }[];
-  /** When to try again, if the service knows. */
+  /** The time until the next attempt, if the service knows it. */
   readonly retry_after_seconds: number | null;
 
   constructor(status: number, problem: Partial<Problem>, headers: Headers) {
@@ -25,7 +25,7 @@ export class PerduraError extends Error {
   }
 }
 
-/** No answer came: the service cannot be reached, or the connection was lost. */
+/** The service did not answer: it is unreachable, or the connection was lost. */
 export class PerduraConnectionError extends Error {
   override readonly name: string = 'PerduraConnectionError';
 
@@ -34,7 +34,7 @@ export class PerduraConnectionError extends Error {
   }
 }
 
-/** The answer does not have the form that the service gives it. */
+/** The service's answer does not have the documented form. */
 export class PerduraAnswerError extends Error {
   override readonly name: string = 'PerduraAnswerError';
 
@@ -43,13 +43,13 @@ export class PerduraAnswerError extends Error {
   }
 }
 
-/** `fetch` hides the reason in the cause of its error. */
+/** Returns the message of the cause, in which `fetch` hides the reason of its error. */
 function getReason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
   return cause?.code ?? (cause?.message || message || String(error));
 }
 
-/** Seconds, or a date. */
+/** Parses a `Retry-After` header, which holds seconds or a date. */
 function parseSeconds(text: string | null): number | null {
   if (text === null) return null;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
@@ -61,7 +61,7 @@ export async function toPerduraError(response: Response): Promise<PerduraError> 
   return new PerduraError(response.status, parseProblem(text), response.headers);
 }
 
-/** A proxy in front of the service answers with other bodies. */
+/** Parses problem details. A proxy in front of the service may answer with other bodies. */
 function parseProblem(text: string): Partial<Problem> {
   try {
     const value: unknown = JSON.parse(text);

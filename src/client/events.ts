@@ -5,12 +5,12 @@ import type { RunEvent, Task } from './generated/api.ts';
 import { pause } from './pause.ts';
 import type { Transport } from './transport.ts';
 
-/** An event of a run. `id` increases within a workflow; events that are not on record have none. */
+/** An event of a run. `id` increases within a workflow; it is null for events that are not recorded. */
 export type TaskEvent = RunEvent & { id: number | null };
 
 export interface FollowOptions {
   signal?: AbortSignal;
-  /** Only events with a higher `id`: that of the last one that was seen. */
+  /** The `id` of the last event that was seen: only events with a higher one are sent. */
   after?: number;
 }
 
@@ -18,8 +18,8 @@ const FIRST_DELAY_MS = 500;
 const MOST_DELAY_MS = 15_000;
 
 /**
- * The events of a run until it has ended. A lost connection is opened again where it broke off. Throws `PerduraError` if the
- * service refuses the stream, and the reason of the signal if that is aborted.
+ * Yields the events of a run until it has ended. Reopens a lost connection and continues where it broke off. Throws
+ * `PerduraError` if the service refuses the stream, and the reason of the signal if that is aborted.
  */
 export async function* followTask(
   transport: Transport,
@@ -31,7 +31,7 @@ export async function* followTask(
     (await transport.send('GET /api/tasks/{id}', { path: { id: task_id }, query: { include: '' }, ...options })).value as Task;
   const { workflow_id, status } = await task();
   const place = { task_id, workflow_id, last: after ?? null };
-  // Only a stream that was opened after the end has everything when it ends.
+  // A stream delivers every event by its end only if it was opened after the run had ended.
   let had_ended = isTerminal(status);
   for (let delay_ms = FIRST_DELAY_MS; ; delay_ms = Math.min(MOST_DELAY_MS, delay_ms * 2)) {
     let terminal = false;
@@ -59,7 +59,7 @@ interface Place {
   last: number | null;
 }
 
-/** The events of one connection; throws `PerduraConnectionError` if it is lost. */
+/** Yields the events of one connection; throws `PerduraConnectionError` if it is lost. */
 async function* openStream(
   transport: Transport,
   { workflow_id, task_id, last }: Place,
@@ -90,7 +90,7 @@ async function* openStream(
   }
 }
 
-/** A connection that was open and broke. */
+/** The connection was open and broke. */
 class StreamLost extends Error {
   constructor(cause: unknown) {
     super('The stream was lost', { cause });
@@ -114,7 +114,7 @@ async function* readFrames({ body }: Response, alive: () => void): AsyncGenerato
   }
 }
 
-/** Whether the same request may succeed later. */
+/** True if the same request may succeed later. */
 const isPassing = (error: unknown): boolean =>
   error instanceof PerduraError
     ? [429, 502, 503, 504].includes(error.status)

@@ -20,16 +20,16 @@ export type PerduraClient = ReturnType<typeof createClient>;
 
 type ItemOf<R extends Route> = ReplyOf<R> extends readonly (infer I)[] ? I : never;
 
-/** A client of one installation, in the name of the person whose access token it has. */
+/** Creates a client of one installation. It acts as the person who owns the access token. */
 export function createClient(options: ClientOptions) {
   const transport = createTransport(options);
 
-  /** Any operation of the API: `request('GET /api/agents/{id}', { path: { id } })`. */
+  /** Calls any operation of the API: `request('GET /api/agents/{id}', { path: { id } })`. */
   async function request<R extends Route>(route: R, ...[input]: RouteOptions<R>): Promise<ReplyOf<R>> {
     return (await transport.send(route, input)).value as ReplyOf<R>;
   }
 
-  /** The items of a list, page after page: `for await (const agent of items('GET /api/agents'))`. */
+  /** Yields the items of a list, page after page: `for await (const agent of items('GET /api/agents'))`. */
   async function* items<R extends Route>(route: R, ...[input]: RouteOptions<R>): AsyncGenerator<ItemOf<R>, void> {
     const { query, ...rest } = (input ?? {}) as { query?: object };
     for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions) {
     return get(task_id, call);
   }
 
-  /** Calls of a run that wait for approval. */
+  /** Returns the calls of a run that wait for approval. */
   async function waitingCalls(task_id: string, call: CallOptions = {}): Promise<ToolCallRecord[]> {
     const steps: TaskStep[] = await request('GET /api/tasks/{id}/steps', { path: { id: task_id }, ...call });
     return steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => status === 'waiting_approval');
@@ -98,7 +98,7 @@ export function createClient(options: ClientOptions) {
 
 type Decision = CallOptions & { message?: string };
 
-/** The cursor of the next page in a Link header; null on the last page. */
+/** Returns the cursor of the next page in a Link header; null on the last page. */
 function nextCursor(link: string | null): string | null {
   const [, target] = /<([^<>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
   return target ? new URL(target, 'http://page').searchParams.get('cursor') : null;

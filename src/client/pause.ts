@@ -1,4 +1,4 @@
-/** Resolves after a time; rejects with the reason of the signal if that comes first. */
+/** Resolves after a time; rejects with the reason of the signal if that is aborted first. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {

@@ -3,17 +3,17 @@ import { IDEMPOTENT, type Operations } from './generated/api.ts';
 import { pause } from './pause.ts';
 
 export interface ClientOptions {
-  /** Where the installation is, such as `https://perdura.example`. */
+  /** The address of the installation, such as `https://perdura.example`. */
   url: string;
-  /** An access token, or a function that is asked for it before each request. */
+  /** An access token, or a function that returns it before each request. */
   token: string | (() => string | Promise<string>);
-  /** How often a request that may be repeated is repeated; 4 by default. */
+  /** The most repetitions of a request that may be repeated; 4 by default. */
   max_retries?: number;
-  /** How long one attempt may take; 60 seconds by default. Streams have no limit, but see `silence_ms`. */
+  /** The time limit of one attempt; 60 seconds by default. Streams have no limit, but see `silence_ms`. */
   timeout_ms?: number;
-  /** A stream without a byte for so long counts as lost; 45 seconds by default. The service sends one every 15 seconds. */
+  /** A stream that sends no byte for this long counts as lost; 45 seconds by default. The service sends one every 15 seconds. */
   silence_ms?: number;
-  /** Replaces the global `fetch`. */
+  /** A replacement for the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
@@ -23,13 +23,16 @@ export type ReplyOf<R extends Route> = Operations[R]['reply'];
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** For operations that create something: a repeated request with this key does nothing again. By default a new one for each call. */
+  /**
+   * The key of an operation that creates something: repeated requests with the same key have no effect. By default, each call
+   * has a new one.
+   */
   idempotency_key?: string;
   headers?: Record<string, string>;
 }
 
 type InputOf<R extends Route> = Operations[R]['input'] & CallOptions;
-/** May be left out if the operation needs nothing. */
+/** The options of an operation; they may be left out if the operation needs none. */
 export type RouteOptions<R extends Route> =
   Partial<Operations[R]['input']> extends Operations[R]['input'] ? [options?: InputOf<R>] : [options: InputOf<R>];
 
@@ -46,16 +49,16 @@ export interface Reply {
 }
 
 export interface Transport {
-  /** Sends a request and reads its reply; repeats it where that is safe. Throws `PerduraError` or `PerduraConnectionError`. */
+  /** Sends a request and reads its reply; repeats it if that is safe. Throws `PerduraError` or `PerduraConnectionError`. */
   send(route: string, input?: Input): Promise<Reply>;
-  /** Opens a stream, in one attempt. Its reader cancels it with the signal. */
+  /** Opens a stream in a single attempt. Its reader cancels it with the signal. */
   open(route: string, input: Input & { signal: AbortSignal }): Promise<Response>;
   silence_ms: number;
 }
 
 const BASE_DELAY_MS = 500;
 const MOST_DELAY_MS = 8_000;
-/** A longer wait is left to the caller. */
+/** The longest wait, in seconds, that this client does itself; longer ones are left to the caller. */
 const MOST_RETRY_AFTER_S = 60;
 
 export function createTransport({
@@ -118,14 +121,14 @@ export function createTransport({
   };
 }
 
-/** When to repeat a failed request; null if it must not be, or not so soon. */
+/** Returns the delay before a failed request is repeated; null if it must not be repeated, or not that soon. */
 function findRetryDelay(repeats: number, { route, error }: { route: string; error: unknown }): number | null {
   const growing = Math.min(MOST_DELAY_MS, BASE_DELAY_MS * 2 ** repeats) * (0.5 + Math.random() / 2);
   const repeatable = /^(GET|PUT) /.test(route) || IDEMPOTENT.has(route);
   if (error instanceof PerduraConnectionError) return repeatable ? growing : null;
   if (!(error instanceof PerduraError)) return null;
   if (error.code === 'idempotency_key_busy') return growing;
-  // Requests beyond a limit were not begun.
+  // The service had not started a request that it refused because of a limit.
   if (error.status !== 429 && !(error.status === 503 && repeatable)) return null;
   const { retry_after_seconds: seconds } = error;
   if (seconds === null) return error.status === 503 ? growing : null;
@@ -140,7 +143,7 @@ function parseAnswer(text: string, base: string): unknown {
   }
 }
 
-/** An aborted request throws the reason of its signal, as `fetch` does. */
+/** Rejects with the reason of the signal if a request was aborted, as `fetch` does. */
 async function wrapConnectionErrors<T>(signal: AbortSignal | undefined, base: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -44,10 +44,10 @@ export const AgentCreate = z
 
 export const AgentUpdate = toPatchSchema(AgentCreate).meta({ id: 'AgentUpdate' });
 
-/** An id that no record has. An import sets it for a required reference that it had to drop, so that runs are refused. */
+/** An id that belongs to no record. An import sets it for a required reference that it had to drop, so that runs are refused. */
 export const NO_RECORD = '00000000-0000-7000-8000-000000000000';
 
-/** Warns about required references that an import had to drop. */
+/** Returns a warning for each required reference that an import had to drop. */
 export const listReferenceWarnings = ({ provider_id, required_mcp_servers = [] }: Partial<Agent>): Warning[] => [
   ...(provider_id === NO_RECORD
     ? [

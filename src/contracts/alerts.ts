@@ -3,9 +3,9 @@ import { ALERT_MEASURES, ALERT_STATES } from '../domain/statuses.ts';
 import { Id, ListQuery, Name, Timestamp, toPatchSchema, UntaggedQuery, WebUrl } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-/** Of one principal. */
+/** The most alerts of one principal. */
 export const MOST_ALERTS = 50;
-/** Fired and resolved, of one alert; older ones are removed. */
+/** The most events (fired and resolved) that are kept of one alert; older ones are removed. */
 export const KEPT_ALERT_EVENTS = 200;
 const DAYS_MINUTES = 7 * 24 * 60;
 

@@ -13,7 +13,7 @@ export const Attachment = z
   .meta({ id: 'Attachment', description: 'A file that a run is given' });
 export type Attachment = z.output<typeof Attachment>;
 
-/** A file that was uploaded before, or a small one within the request. */
+/** An attachment of a request: a file that was uploaded before, or a small file within the request. */
 const AttachmentOrder = z
   .object({
     id: Id.optional().meta({ description: 'Of a file that you uploaded with `POST /api/attachments`' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { protective } from './common.ts';
 
-/** No run reaches it, and sums of it are exact. */
+/** The largest budget. No run reaches it, and sums of it are exact. */
 const MOST_SPENT = 1_000_000_000_000;
 
 export const Budget = protective(

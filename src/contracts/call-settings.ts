@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const Stop = z.array(z.string().min(1).max(256)).max(64);
 
-/** Sent with each model call of a run. Vendors refuse what a model does not take. */
+/** Settings that are sent with each model call of a run. Vendors refuse settings that a model does not support. */
 export const CallSettingFields = {
   temperature: z
     .number()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import './words.ts';
 
-/** Issued by the service: a UUID in lower case. Anything that cannot be an id is unknown, so paths answer 404 for it. */
+/** An id that the service issued: a UUID in lower case. Anything else cannot be an id, so paths answer 404 for it. */
 export const Id = z
   .uuid()
   .meta({ description: 'Identifier issued by the service (UUIDv7)', example: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001' });
@@ -14,13 +14,13 @@ export const Name = z.string().min(1).max(200);
 
 export const Tags = z.array(z.string().max(200)).default([]);
 
-/** Text that can be stored: Postgres accepts neither the null character nor half a surrogate pair. */
+/** True if a text can be stored: Postgres accepts neither the null character nor half a surrogate pair. */
 export const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
 
-/** The same limit as for tools of MCP servers: every request to a model carries the schemas. */
+/** The largest schema of one tool; MCP servers have the same limit. Every request to a model carries the schemas. */
 const TOOL_SCHEMA_CHARACTERS = 64_000;
 
-/** The JSON schema of a tool's parameters, no longer than a model can be given. */
+/** Limits the JSON schema of a tool's parameters to the length that a model can be given. */
 export const toolSchema = <S extends z.ZodType>(schema: S) =>
   schema.refine((value) => JSON.stringify(value).length <= TOOL_SCHEMA_CHARACTERS, {
     message: `The schema of a tool may have ${TOOL_SCHEMA_CHARACTERS} characters`,
@@ -38,25 +38,25 @@ export const Problem = z
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details' });
 
-/** Why a request was refused with 422. */
+/** The reply to a request that was refused with 422: its invalid fields. */
 export const FieldsProblem = z
   .object({ ...Problem.shape, errors: Problem.shape.errors.unwrap().meta({ description: 'Each fault at its dotted path' }) })
   .meta({ id: 'FieldsProblem', description: 'RFC 9457 problem details, with the fields that are not valid' });
 
-/** Something in a request that may not do what its sender meant. The request itself succeeded. */
+/** A warning about something in a request that may not do what its sender meant. The request itself succeeded. */
 export const Warning = z
   .object({ path: z.string().meta({ description: 'Dotted path of the field' }), message: z.string() })
   .meta({ id: 'Warning', example: { path: 'api_key', message: '`api_key` is not a field of a provider' } });
 export type Warning = z.output<typeof Warning>;
 
-/** In replies about resources that name stored tokens. It depends on the reader, so `ETag` does not cover it. */
+/** The stored tokens that a resource names. Replies carry them; they depend on the reader, so `ETag` does not cover them. */
 export const Needs = z.array(z.string()).optional().meta({
   description: 'Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it',
 });
 
 const entryLimits = z.registry<{ most: number }>();
 
-/** Sets how many entries a map or list may have, or how many values untyped JSON may hold, where the general limit does not fit. */
+/** Sets how many entries a map or list may have, or how many values untyped JSON may hold, if the general limit does not fit. */
 export function limitEntries<S extends z.ZodType>(most: number, schema: S): S {
   entryLimits.add(schema, { most });
   return schema;
@@ -78,13 +78,16 @@ export function protective<S extends z.ZodType>(schema: S): S {
 
 export const isProtective = (schema: z.ZodType): boolean => protections.has(schema);
 
-/** Other spellings that clients of this interface are known to send. Each is read as this project's own spelling. */
+/** Other spellings that clients of this interface are known to send. Perdura reads each as its own spelling. */
 interface Spellings {
   /** Other names of the field. Replies that spread `otherNames` carry its value under them, too. */
   names?: string[];
-  /** If each name stands for one kind of record: the name for this record. Under the others, replies carry null. */
+  /**
+   * Returns the one name that stands for this kind of record, if each name stands for one kind. Replies carry null under the
+   * others.
+   */
   nameFor?: (record: Record<string, unknown>) => string;
-  /** Maps the value to this project's own; returns an unknown value unchanged. */
+  /** Maps the value to Perdura's own form; returns an unknown value unchanged. */
   read?: (value: unknown) => unknown;
 }
 const spellings = z.registry<Spellings>();
@@ -97,7 +100,7 @@ export function alsoTaken<S extends z.ZodType>(schema: S, more: Spellings): S {
 
 export const fieldAliases = (schema: z.ZodType): Spellings => spellings.get(schema) ?? {};
 
-/** The spellings of a schema, or of the schema it wraps. */
+/** Returns the spellings of a schema, or of the schema that it wraps. */
 export function getSpellings(schema: z.ZodType): Spellings {
   const own = fieldAliases(schema);
   if (own.names || own.read) return own;
@@ -107,7 +110,7 @@ export function getSpellings(schema: z.ZodType): Spellings {
 
 const foreign = new WeakMap<z.ZodRawShape, ReadonlyMap<string, readonly string[]>>();
 
-/** The other names of each field that has any. The first field that claims a name has it. */
+/** Returns the other names of each field that has any. If several fields claim a name, the first one has it. */
 export function foreignNames(shape: z.ZodRawShape): ReadonlyMap<string, readonly string[]> {
   const found = foreign.get(shape);
   if (found) return found;
@@ -122,7 +125,7 @@ export function foreignNames(shape: z.ZodRawShape): ReadonlyMap<string, readonly
   return made;
 }
 
-/** Fields of a reply for the other names of a body's fields, so that a client may send back what it has read under them. */
+/** Returns reply fields for the other names of a body's fields, so that clients may send back what they have read under them. */
 export function otherNames(shape: z.ZodRawShape): Record<string, z.ZodOptional<z.ZodNullable<z.ZodType>>> {
   const named = [...foreignNames(shape)].flatMap(([own, names]) =>
     names.map((name) => [own, name, shape[own] as z.ZodType] as const),
@@ -160,12 +163,12 @@ export const FilterQuery = ListQuery.extend({
   tag: z.string().optional().meta({ description: 'One tag' }),
   tags: z.string().optional().meta({ description: 'Comma separated; any of them' }),
 });
-/** Of what has no tags. */
+/** The list query of resources that have no tags. */
 export const UntaggedQuery = FilterQuery.omit({ tag: true, tags: true });
 
 export type FilterQuery = z.output<typeof FilterQuery>;
 
-/** Stored by every shared resource. */
+/** The fields that every shared resource stores. */
 export const JsonRecord = { id: Id, created_by: z.string(), created_at: Timestamp, updated_at: Timestamp };
 
 export const TOOL_EFFECTS = ['read', 'idempotent', 'write'] as const;
@@ -173,7 +176,7 @@ export const TOOL_EFFECTS = ['read', 'idempotent', 'write'] as const;
 type Bare<F> = F extends z.ZodDefault<infer I> ? I : F;
 type PatchShape<S extends z.ZodRawShape> = { [K in keyof S]: z.ZodOptional<Bare<S[K]> extends z.ZodType ? Bare<S[K]> : never> };
 
-/** Every field optional and no default filled in, so that a key that was not sent stays absent. */
+/** Makes every field optional and fills in no default, so that a key that was not sent stays absent. */
 export function toPatchSchema<S extends z.ZodRawShape>(schema: z.ZodObject<S>): z.ZodObject<PatchShape<S>> {
   const bare = (field: z.ZodType) => (field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field);
   const shape = Object.entries(schema.shape).map(([name, field]) => [name, bare(field as z.ZodType).optional()]);

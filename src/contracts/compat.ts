@@ -184,7 +184,7 @@ const JsonRpc = z
   });
 
 const tag = 'Compatible APIs';
-/** Clients send parameters that have no meaning here, such as `limit` and `include[]`. */
+/** Accepts any query: clients send parameters that have no meaning here, such as `limit` and `include[]`. */
 const AnyQuery = z.looseObject({});
 export const openai = { tag, refusal: OpenAIError, query: AnyQuery };
 const ModelParam = z.object({ model: z.string().meta({ description: 'Name of an agent, or id of one of your workflows' }) });

@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts';
 
 const ID = 'conv_0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 const MOST_PAIRS = 16;
-/** What one request may add. */
+/** The most items that one request may add. */
 const MOST_ITEMS_ADDED = 20;
 
 const Metadata = z

@@ -4,11 +4,11 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 
 const JsonObject = z.record(z.string(), z.unknown());
 
-/** `{{token:NAME}}` as a variable's value, or the name by itself. */
+/** Returns the name of a stored token, given as `{{token:NAME}}` or as the name by itself. */
 const reference = (value: unknown) =>
   typeof value === 'string' ? { token_name: /^\{\{\s*token:(.*\S)\s*\}\}$/.exec(value)?.[1] ?? value } : value;
 
-/** Variables the tool needs, each with the stored token that fills it. */
+/** The environment variables that a tool needs, each with the stored token that fills it. */
 export const EnvConfig = z
   .record(
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'Not the name of an environment variable'),

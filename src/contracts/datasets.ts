@@ -57,7 +57,7 @@ const BundledCall = z.looseObject({
   answered_by: z.string().nullable(),
 });
 
-/** The part of a run bundle that an item is made of. */
+/** The part of a run bundle from which an item of a dataset is made. */
 export const BundledItem = z
   .looseObject({
     format: z.literal('perdura-run'),

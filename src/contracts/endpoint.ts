@@ -4,7 +4,7 @@ import { FilterQuery, Id } from './common.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** How the reply leaves: one JSON value, a page of a list, a stream of server-sent events, a file, or nothing. */
+/** The form of a reply: one JSON value, a page of a list, a stream of server-sent events, a file, or nothing. */
 export type ReplyKind = 'value' | 'page' | 'events' | 'file' | 'none';
 
 export interface Endpoint<
@@ -15,43 +15,43 @@ export interface Endpoint<
   K extends ReplyKind = ReplyKind,
 > {
   method: Method;
-  /** In OpenAPI's spelling: `/api/skills/{id}`. */
+  /** The path in OpenAPI's spelling, such as `/api/skills/{id}`. */
   path: string;
   operation: string;
   tag: string;
   summary: string;
   description?: string;
-  /** What the caller must be allowed; null: anyone, without an access token. */
+  /** The scope that the caller needs; null: anyone may call, without an access token. */
   access: Scope | null;
-  /** Whether requests are recorded in the audit, which may depend on their body. */
+  /** True if requests are recorded in the audit; this may depend on their body. */
   audited: boolean | ((body: unknown) => boolean);
   params: P;
   query: Q;
-  /** Null when the request has no body. */
+  /** The schema of the request's body; null: it has none. */
   body: B;
-  /** Multipart with one field `file`, instead of a JSON body. */
+  /** True if the request is multipart with one field `file`, instead of a JSON body. */
   upload?: boolean;
-  /** The form's further fields. */
+  /** The further fields of an uploaded form. */
   form?: z.ZodObject;
-  /** The allow-list for replies: keys not in it are dropped. For a page, the schema of one item. */
+  /** The allow-list for replies: keys that are not in it are dropped. For a page, this is the schema of one item. */
   reply: R;
   kind: K;
   status: number;
-  /** Statuses this operation refuses with, beyond those of every operation. */
+  /** The statuses with which this operation refuses requests, in addition to those of every operation. */
   refuses: number[];
-  /** Honours an Idempotency-Key. */
+  /** True if the operation honours an Idempotency-Key. */
   idempotent: boolean;
-  /** Takes a body as large as an upload. */
+  /** True if the body may be as large as an upload. */
   large?: boolean;
-  /** The handler gets the integers of the body as they were written, by `parseExact`. */
+  /** True if the handler gets the integers of the body exactly as they were sent, parsed by `parseExact`. */
   exact?: boolean;
-  /** The body is stored, so it counts towards what its sender may store; this may depend on the body. */
+  /** True if the body is stored and so counts towards its sender's storage limit; this may depend on the body. */
   stores?: boolean | ((body: unknown) => boolean);
-  /** One frame of the stream, if the operation can answer with a stream. */
+  /** The schema of one frame of the stream, if the operation can answer with a stream. */
   streamed?: z.ZodType;
-  /** Refusals of this shape, instead of problem details. */
+  /** The schema of refusals, if they do not have the form of problem details. */
   refusal?: z.ZodType;
-  /** Answers 202 without a body to a message that needs no answer. */
+  /** True if the operation answers 202 without a body to a message that needs no answer. */
   notifiable?: boolean;
 }
 
@@ -63,9 +63,9 @@ interface Facts<P, Q, B, R, K> {
   tag: string;
   summary: string;
   description?: string;
-  /** By default `read` for GET, `write` for the others. */
+  /** The scope that the caller needs; by default `read` for GET and `write` for the other methods. */
   access?: Scope | null;
-  /** By default everything but reading. */
+  /** By default, everything but reading is audited. */
   audited?: Endpoint['audited'];
   params?: P;
   query?: Q;
@@ -85,7 +85,10 @@ interface Facts<P, Q, B, R, K> {
   notifiable?: boolean;
 }
 
-/** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless declared otherwise. */
+/**
+ * Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless declared
+ * otherwise.
+ */
 export function endpoint<
   P extends z.ZodType = z.ZodType<{ [name: string]: string }>,
   Q extends z.ZodType = None,
@@ -118,25 +121,27 @@ export const IdParams = z.object({ id: Id });
 
 export const isUpload = ({ upload, large }: Pick<Endpoint, 'upload' | 'large'>) => Boolean(upload || large);
 
-/** Whether what a request brings counts towards what its sender may store. */
+/** True if the content of a request counts towards its sender's storage limit. */
 export const storesInput = ({ stores = false, ...endpoint }: Endpoint, body: unknown) =>
   isUpload(endpoint) || (typeof stores === 'function' ? stores(body) : stores);
 
-/** Whether an operation's reply is an object that may carry warnings about its request; the others have them in a header. */
+/**
+ * True if the operation's reply is an object that may carry warnings about its request; other operations send them in a header.
+ */
 export const carriesWarnings = ({ kind, reply, path }: Endpoint) =>
   path.startsWith('/api/') && kind === 'value' && reply instanceof z.ZodObject;
 
 interface CrudFacts {
-  /** Path of the collection, such as `/api/skills`. */
+  /** The path of the collection, such as `/api/skills`. */
   path: string;
-  /** Singular, for people: `skill`. */
+  /** The singular noun for people, such as `skill`. */
   noun: string;
-  /** If it is not the noun with an s. */
+  /** The plural, if it is not the noun with an s. */
   plural?: string;
   tag: string;
 }
 
-/** The five operations every stored resource has. */
+/** Declares the five operations that every stored resource has. */
 export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType, Q extends z.ZodType = typeof FilterQuery>(
   { path, noun, plural = `${noun}s`, tag }: CrudFacts,
   schemas: { record: R; create: C; update: U; query?: Q },

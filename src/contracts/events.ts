@@ -80,7 +80,7 @@ const StatusEvent = z.object({
   ...at,
 });
 
-/** One frame of a workflow's stream. */
+/** One frame of a workflow's event stream. */
 export const RunEvent = z.discriminatedUnion('type', [LogEvent, MessageEvent, DeltaEvent, UsageEvent, StatusEvent]).meta({
   id: 'RunEvent',
   description: 'The `data` line of a frame; the `id` line holds its number, which increases within a workflow',

@@ -47,7 +47,7 @@ export const ForkChanges = z
     example: { system_prompt: 'Answer in one sentence.', reasoning_effort: 'low' },
   });
 
-/** The same fields as a run has them. */
+/** The fields that a fork may change, as the run has them. */
 export const ChangeableFields = z
   .object({
     system_prompt: z.string(),

@@ -18,7 +18,7 @@ const shape = {
   max_length: Length,
 };
 
-/** What each kind looks at. Lengths are in characters. */
+/** The configuration of each kind of guardrail. Lengths are in characters. */
 const PromptConfig = protective(z.object(shape)).meta({ id: 'PromptGuardrailConfig' });
 const RequestConfig = protective(
   z.object({

@@ -3,7 +3,7 @@ import { RoleName, ScopeName } from './access.ts';
 import { Id, Name, Timestamp, UntaggedQuery } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-/** Of one principal. */
+/** The most keys of one principal. */
 export const MOST_KEYS = 100;
 const MOST_GRACE_SECONDS = 7 * 24 * 3_600;
 

@@ -14,7 +14,7 @@ import {
 } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
-/** `builtin` is stored by Perdura; the others are external databases. */
+/** The types of knowledge source. Perdura stores `builtin` itself; the others are external databases. */
 export const SOURCE_TYPES = ['builtin', 'vector_db', 'pgvector'] as const;
 
 const Text = z.string().min(1);
@@ -149,7 +149,7 @@ const KnowledgeAnswer = z
   })
   .meta({ id: 'KnowledgeAnswer' });
 
-/** The same as fields of a form, for the OpenAPI document. */
+/** The fields of `KnowledgeUpload` as a form, for the OpenAPI document. */
 const UploadForm = z.object({
   source_id: Id.meta({ description: 'A builtin source' }),
   name: Name.optional().meta({ description: 'Left out: the name of the file' }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 
-/** What happens to prompts that wait for a run of their workflow. */
+/** The setting for prompts that wait while their workflow has a run. */
 export const LaneFields = {
   on_busy: z.enum(ON_BUSY).default('enqueue').meta({
     description:

@@ -5,7 +5,7 @@ import { ImportResult } from './transfer.ts';
 
 const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 
-/** A placeholder for a sealed value. Sent back, it leaves the value unchanged. */
+/** The placeholder for a sealed value. A client that sends it back leaves the value unchanged. */
 export const MASK = '********';
 
 const Texts = z.record(z.string(), z.string()).default({});

@@ -42,7 +42,7 @@ export type Memory = z.output<typeof Memory>;
 
 const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
 
-/** The reply is a bare array and cannot carry warnings, so unknown fields are refused. */
+/** The query of a memory search. Its reply is a bare array and cannot carry warnings, so unknown fields are refused. */
 const MemorySearch = z
   .strictObject({
     agent_id: Id,

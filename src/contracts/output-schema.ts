@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** How many characters and levels an output schema may have: every request to the model carries it. */
+/** The largest output schema in characters and, below, in levels: every request to the model carries it. */
 const OUTPUT_SCHEMA_CHARACTERS = 32_000;
 const OUTPUT_SCHEMA_LEVELS = 32;
 
-/** Whether a JSON value has at most this many levels of objects and arrays. */
+/** True if a JSON value has at most this many levels of objects and arrays. */
 export function isWithinLevels(value: unknown, most: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return most > 0 && Object.values(value).every((inner) => isWithinLevels(inner, most - 1));

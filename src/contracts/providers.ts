@@ -7,7 +7,9 @@ const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropi
 
 const Dollars = z.number().min(0).max(1_000_000_000);
 
-/** US dollars per million tokens; an entry of the model that answered, or else of the one that was asked for, wins over `*`. */
+/**
+ * US dollars per million tokens. An entry of the model that answered, or else of the requested one, takes precedence over `*`.
+ */
 export const Price = z.object({
   input: Dollars,
   output: Dollars,
@@ -55,7 +57,7 @@ export const ProviderUpdate = toPatchSchema(ProviderCreate).meta({ id: 'Provider
 export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
 
-/** How to reach a provider's endpoint. Holds the key itself, since nothing is stored yet. */
+/** The settings that reach a provider's endpoint. They hold the key itself, since nothing is stored yet. */
 export const ProviderDraft = z
   .object({
     provider_type: ProviderCreate.shape.provider_type,

@@ -5,7 +5,7 @@ import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom, ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './usage-counts.ts';
 
-/** The definition a run was pinned with, without addresses, connection configurations and source code. */
+/** The definition that a run was pinned with, without addresses, connection configurations and source code. */
 export const BundledDefinition = z.object({
   agent: z.object({ id: Id, name: z.string(), system_prompt: z.string() }),
   workflow: z.object({ id: Id, title: z.string().nullable() }),
@@ -88,7 +88,7 @@ const BundledMessage = z.object({
   tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
   call_id: z.string().nullable(),
   extra: z.unknown(),
-  /** The step in progress when it was written. */
+  /** The step that was in progress when the message was written. */
   told_at: z.int(),
 });
 

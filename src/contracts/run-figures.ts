@@ -7,7 +7,7 @@ const Fork = z
   .object({ task_id: Id, step: z.int(), status: z.enum(TASK_STATUSES), created_at: Timestamp })
   .meta({ id: 'ForkOfRun', description: 'A run that was forked from this one, and the step it began at' });
 
-/** What is known about one run besides its record. */
+/** The figures of one run that its record does not hold. */
 export const RunFigures = z.object({
   waiting_seconds: z.number().nullable().meta({
     description:

@@ -6,7 +6,7 @@ const INTERVAL_UNITS = ['minutes', 'hours', 'days', 'weeks'] as const;
 const OVERLAP_POLICIES = ['skip', 'enqueue_one', 'enqueue', 'interrupt'] as const;
 const FIRE_OUTCOMES = ['firing', 'started', 'triggered', 'backfilled', 'skipped', 'missed', 'failed'] as const;
 
-/** Temporal's names of the same policies. */
+/** Temporal's names for the same policies. */
 const TEMPORAL_POLICIES: Record<string, (typeof OVERLAP_POLICIES)[number]> = {
   buffer_one: 'enqueue_one',
   buffer_all: 'enqueue',
@@ -21,10 +21,10 @@ const OverlapPolicy = alsoTaken(z.enum(OVERLAP_POLICIES, { error: ({ input }) =>
   read: (policy) => TEMPORAL_POLICIES[String(policy)] ?? policy,
 });
 
-/** The most due times that one request lists or runs. */
+/** The most due times that one request may list or run. */
 export const MOST_DUE_TIMES = 100;
 
-/** Accepts any offset and returns UTC. The engine's time format cannot hold years far away. */
+/** Accepts any offset and returns UTC. The engine's time format cannot hold years far from the present. */
 const Time = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text).toISOString())

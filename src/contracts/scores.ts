@@ -4,7 +4,7 @@ import { endpoint, IdParams } from './endpoint.ts';
 
 export const THUMBS = ['up', 'down'] as const;
 
-/** Sums of larger numbers overflow, and the scores of a workflow could not be read. */
+/** The largest score. Sums of larger numbers would overflow, and the scores of a workflow could not be read. */
 const FARTHEST = 1_000_000_000_000;
 
 const fields = {

@@ -46,7 +46,7 @@ export const TaskQuery = ListQuery.extend(TaskFilterQuery.shape).extend({
     }),
 });
 
-/** Numbers of versions count within one workflow. */
+/** Refuses `version` without `workflow_id`: version numbers count within one workflow. */
 export const versionsNamed = <S extends typeof TaskFilterQuery>(query: S): S =>
   query.refine((filter) => filter.version === undefined || filter.workflow_id !== undefined, {
     message: 'Send `workflow_id` with `version`, or the `definition_hash` of the version instead',

@@ -7,7 +7,7 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 const SHAPES =
   '`{type: "function", function: {name, description, parameters}}`, `{type: "function", name, description, parameters}` or `{name, description, input_schema}`';
 
-/** The tools that Anthropic runs, and the versions of them whose protocol Perdura speaks. */
+/** The tools that Anthropic runs, and those versions of them that Perdura supports. */
 const HOSTED_VERSIONS = {
   web_search: ['20250305', '20260209', '20260318'],
   web_fetch: ['20250910', '20260209', '20260309', '20260318'],
@@ -17,7 +17,7 @@ const HOSTED_NAMES = new Map<string, string>(
   Object.entries(HOSTED_VERSIONS).flatMap(([name, versions]) => versions.map((version) => [`${name}_${version}`, name] as const)),
 );
 
-/** A function in the shape of any vendor, in the one that is stored. Anything else is left to the schema, or is an error. */
+/** Converts a function in any vendor's shape to the stored shape. Anything else is left to the schema, or is an error. */
 function toStoredShape(given: unknown, { addIssue }: { addIssue(message: string): void }): unknown {
   if (!isObject(given)) return given;
   const { type, function: nested, ...flat } = given;
@@ -30,7 +30,7 @@ function toStoredShape(given: unknown, { addIssue }: { addIssue(message: string)
   return { type: 'function', function: withParameters(flat, addIssue) };
 }
 
-/** A tool that its vendor runs, as it came. */
+/** Checks a tool that its vendor runs, and returns it unchanged. */
 function checkHostedShape(given: Fields, name: string, addIssue: (message: string) => void): unknown {
   if (given.name !== name) addIssue(`Send \`name: "${name}"\`: its vendor knows \`${given.type}\` by no other name`);
   if ('function' in given) addIssue(`\`${given.type}\` is run by its vendor, which takes no \`function\` in it; leave that out`);
@@ -38,7 +38,7 @@ function checkHostedShape(given: Fields, name: string, addIssue: (message: strin
   return given;
 }
 
-/** The schema of the arguments under one name. OpenAI's clients send a null for none. */
+/** Reads the arguments' schema under any of its names. OpenAI's clients send null if there is none. */
 function withParameters(fields: unknown, addIssue: (message: string) => void): unknown {
   if (!isObject(fields)) return fields;
   const { input_schema, parameters, ...others } = fields;
@@ -68,7 +68,7 @@ const FunctionDefinition = z.looseObject({
 
 const HostedDefinition = z.looseObject({ type: z.enum([...HOSTED_NAMES.keys()]), name: z.string() });
 
-/** A function that is described to the model, for which Perdura runs nothing, or a tool that the agent's provider runs. */
+/** A tool that Perdura does not run: a function that is described to the model, or a tool that the agent's provider runs. */
 export const ToolDefinition = z
   .preprocess(
     (given, { addIssue }) => toStoredShape(given, { addIssue: (message) => addIssue({ code: 'custom', message }) }),

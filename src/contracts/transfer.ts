@@ -10,7 +10,7 @@ import { WorkflowCreate } from './workflows.ts';
 
 export const BUNDLE_VERSION = '1.0';
 
-/** They have more fields to check than other items, and a request must not hold up others. */
+/** The most schedules in one import. They have more fields to check than other items, and a request must not delay others. */
 const MOST_SCHEDULES = 2_500;
 
 const Version = z.string().regex(/^1\.\d+$/, 'This service reads bundles of version 1.x');
@@ -50,7 +50,10 @@ const ExportedScheduledAgent = z
   .object({ id: ExportedId, ...ScheduledAgentCreate.shape, workflow_id: z.string() })
   .meta({ id: 'ExportedScheduledAgent', description: 'An imported schedule is disabled until its owner enables it' });
 
-/** What can be exported, in the order of an import: agents come before the workflows that name them, and workflows before their schedules. */
+/**
+ * The kinds that can be exported, in the order of an import: agents before the workflows that name them, workflows before their
+ * schedules.
+ */
 export const EXPORTED = {
   skill: ExportedSkill,
   guardrail: ExportedGuardrail,

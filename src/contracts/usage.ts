@@ -5,7 +5,7 @@ import { endpoint } from './endpoint.ts';
 export const USAGE_GROUPS = ['agent', 'workflow', 'model', 'provider', 'owner', 'trigger'] as const;
 const DAY_MS = 24 * 3_600_000;
 const MOST_DAYS = 400;
-/** Hours or days in one reply. */
+/** The most hours or days in one reply. */
 const MOST_INTERVALS = 1_000;
 
 const At = z.iso.datetime({ offset: true });
@@ -31,14 +31,14 @@ interface Period {
   to?: string | undefined;
 }
 
-/** The period that a query names, in milliseconds since 1970. */
+/** Returns the period that a query names, in milliseconds since 1970. */
 export function parsePeriod({ from, to }: Period): { from: number; to: number } {
   const end = Date.parse(to ?? new Date().toISOString());
   return { from: from ? Date.parse(from) : end - 7 * DAY_MS, to: end };
 }
 
 const getPeriodLength = (period: Period) => parsePeriod(period).to - parsePeriod(period).from;
-// What is not a time has no length, and its own refusal.
+// An invalid time makes the length NaN, which passes here: the time's own schema refuses it.
 const isInOrder = (period: Period) => !(getPeriodLength(period) <= 0);
 const isShort = (period: Period) => !(getPeriodLength(period) > MOST_DAYS * DAY_MS);
 const inOrder = { message: '`from` must be before `to`', path: ['from'] };

@@ -17,7 +17,7 @@ const PinnedServer = z.object({
   required: z.boolean(),
 });
 
-/** What the runs of a version work with: names of stored tokens, never their values. */
+/** The definition that the runs of a version use. It holds names of stored tokens, never their values. */
 const VersionDefinition = BundledDefinition.extend({
   provider: BundledDefinition.shape.provider
     .unwrap()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
-/** How long the previous secret stays in use: enough time to give every receiver the new one. */
+/** How long the previous secret stays valid: enough time to give every receiver the new one. */
 export const PREVIOUS_HOURS = 48;
 
 export const WebhookSecret = z

@@ -32,7 +32,7 @@ const SIZES: Record<string, string> = {
   object: 'fields',
 };
 
-/** The message for a value that a schema refuses; a schema's own message takes precedence. */
+/** Returns the message for a value that a schema refuses; a schema's own message takes precedence. */
 function formatIssue(issue: Issue): string {
   const place = (issue.path ?? []).map(String).join('.');
   const subject = place ? `\`${place}\`` : 'It';
@@ -76,5 +76,5 @@ function formatMinimum({ origin, minimum, inclusive }: Extract<Issue, { code: 't
   return `must be ${inclusive === false ? 'greater than' : 'at least'} ${minimum}`;
 }
 
-/** For every schema of this process. */
+/** Sets the messages of every schema in this process. */
 z.config({ customError: (issue) => formatIssue(issue as Issue) });

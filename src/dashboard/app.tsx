@@ -58,7 +58,7 @@ function Screens() {
       <Route path="/tasks/:id" element={<TaskPage />} />
       <Route path="/tasks/:id/playground" element={<Playground />} />
       <Route path="/runs/compare" element={<Compare />} />
-      {/* Before the pages of single records: a route that is listed first wins. */}
+      {/* This route comes before the pages of single records: the first match wins. */}
       <Route path="/mcps/sign-in" element={<McpSignIn />} />
       <Route path="/:resource/new" element={<CreatePage />} />
       <Route path="/workflows/:id" element={<WorkflowPage />} />

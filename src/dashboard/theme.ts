@@ -21,7 +21,7 @@ export const theme = createTheme({
   },
 });
 
-/** Mantine's default shades of dimmed text, errors and placeholders have too little contrast for WCAG AA. */
+/** Replaces Mantine's default shades of dimmed text, errors and placeholders, which have too little contrast for WCAG AA. */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {

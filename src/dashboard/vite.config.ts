@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** Where `npm start` serves, for `vite dev`. */
+/** The address at which `npm start` serves, for `vite dev`. */
 const INSTALLATION = 'http://127.0.0.1:8080';
 
 export default defineConfig({
@@ -12,7 +12,7 @@ export default defineConfig({
     outDir: '../../dist/dashboard',
     emptyOutDir: true,
     target: 'es2022',
-    // What is inlined as a data: URL would need another content security policy.
+    // Inlined `data:` URLs would need another content security policy.
     assetsInlineLimit: 0,
   },
   server: { proxy: { '/api': INSTALLATION, '/auth': INSTALLATION, '/health': INSTALLATION } },

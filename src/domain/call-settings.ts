@@ -7,7 +7,7 @@ export interface CallSettings {
   parallel_tool_calls: boolean | null;
 }
 
-/** Only the settings that have a value, so that a definition without any keeps the hash that it always had. */
+/** The settings that have a value. The others are absent, so that a definition without any keeps its earlier hash. */
 export type SetCallSettings = { [K in keyof CallSettings]?: NonNullable<CallSettings[K]> };
 
 const UNSET: CallSettings = { temperature: null, top_p: null, max_output_tokens: null, stop: [], parallel_tool_calls: null };

@@ -55,7 +55,7 @@ export function findCallGap(
   return seen === 'decided' && status === 'waiting_approval' ? `the decision about the call ${call_id}` : null;
 }
 
-/** How far the record of a run reaches. */
+/** The position that the record of a run has reached. */
 export interface PlaceOnRecord {
   /** The calls of the run that have not ended. */
   open_calls: { call_id: string; status: CallStatus; attempts: number }[];

@@ -10,7 +10,9 @@ function countEngineBytes(character: string): number {
 
 const CUT = '…';
 
-/** Truncates a text to so many bytes of the engine, which rejects a run whose texts are larger. A truncated text ends in `…`. */
+/**
+ * Truncates a text to a number of bytes in the engine, which rejects a run whose texts are larger. A truncated text ends in `…`.
+ */
 export function truncateToBytes(text: string, most_bytes: number): string {
   const room = most_bytes - countEngineBytes(CUT);
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * How far an installation has advanced. The record, the engine and the home each keep the last mark that they were given; the
- * record advances first. So one that is behind the record missed a moment, and a record that is behind any of them was restored.
+ * The progress of an installation. The record, the engine and the home each keep the last mark that they were given; the record
+ * advances first. So one that is behind the record missed a moment, and a record that is behind any of them was restored.
  */
 export interface Mark {
   installation: string;
@@ -18,7 +18,7 @@ export interface ServerPlace {
   timeline: number;
 }
 
-/** How far a server has flushed its log to disk. It never decreases, unless the server is set back. */
+/** The position up to which a server has flushed its log to disk. It never decreases, unless the server is set back. */
 export interface LogPlace extends ServerPlace {
   written: number;
 }

@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical-json.ts';
 import type { ToolEffect } from './effects.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
 
-/** How the tool calls of a fork are handled: answered from the record, never executed, or executed as in any run. */
+/** The handling of a fork's tool calls: answered from the record, never executed, or executed as in any run. */
 export type ForkEffects = 'recorded' | 'stub' | 'live';
 
 /** The origin of a forked run. Without a source, it is a run of an evaluation: its item has the record. */

@@ -9,7 +9,7 @@ interface GraderVerdict {
   score?: number;
 }
 
-/** The verdict, or the reason there is none. */
+/** The verdict, or the reason why there is none. */
 export type GradingOutcome = { verdict: GraderVerdict } | { fault: string };
 
 export interface JudgedAnswer {

@@ -4,7 +4,7 @@
  */
 export const DELTA_CHARACTERS = 16 * 1024;
 
-/** Splits a text into pieces of so many characters, or of one more: both halves of a surrogate pair belong to one piece. */
+/** Splits a text into pieces of `characters`, or one more: both halves of a surrogate pair belong to one piece. */
 export function* piecesOfText(text: string, characters: number): Generator<string> {
   for (let at = 0, end = 0; at < text.length; at = end) {
     end = at + characters;

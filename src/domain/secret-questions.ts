@@ -1,18 +1,18 @@
 import { type FormQuestion, findChoices, type QuestionField } from './questions.ts';
 import { namesSecret } from './secrets.ts';
 
-/** Words that hold a word for a secret and mean none. */
+/** Terms that contain a word for a secret but do not mean one. */
 const INNOCENT =
   /key[ _-]?(?:word|board|note|point|result|stroke)s?|(?:primary|foreign|sort|partition|hot)[ _-]?keys?|(?:max|min|total)[ _-]?tokens?|monkeys?|turkey|hockey|donkey|whiskey|secretar\w+/gi;
 
-/** In sentences, where words such as `key` are common. */
+/** Words for secrets in sentences, where words such as `key` are common. */
 const IN_PROSE =
   /\b(?:pass(?:word|phrase|code|wd)s?|pwd|(?:access|api|auth(?:entication|orization)?|bearer|refresh|session|security|secret|private|personal|deploy|ssh)[ _-]?(?:access[ _-]?)?(?:token|key|code)s?|secrets?|tokens?|credentials?|one[ -]time[ -](?:code|password)s?|otp|[2m]fa|cv[vc])\b/i;
 
-/** Of a number: a code that proves who somebody is. */
+/** Words for numbers that are secret: codes that prove who somebody is. */
 const IN_NUMBERS = /pass(?:word|code)|\bpin\b|\botp\b|one[ _-]?time|[2m]fa|\bcv[vc]\b/i;
 
-/** Without what only disguises a word: invisible characters, accents and other forms of a letter. */
+/** Removes whatever only disguises a word: invisible characters, accents and other forms of a letter. */
 const bare = (text = '') => text.normalize('NFKD').replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cf}\p{M}]/gu, '');
 
 function asksForSecret(name: string, field: QuestionField): boolean {
@@ -33,8 +33,9 @@ function asksForSecret(name: string, field: QuestionField): boolean {
 const takesText = (field: QuestionField) => field.type === 'string' && !findChoices(field);
 
 /**
- * Where a question asks a person for a password, an access token or the like, by the words in it; null if nowhere. A person who is asked
- * within a run cannot know which server gets the answer, and a page of the server is the place for secrets.
+ * Returns the place where a question asks a person for a password, an access token or the like, judged by its words; null if it
+ * does not. A person who is asked within a run cannot know which server gets the answer; the place for secrets is a page of the
+ * server.
  */
 export function findSecretRequest({ message, schema: { properties } }: Omit<FormQuestion, 'asked_by'>): string | null {
   const field = Object.entries(properties).find(([name, one]) => asksForSecret(name, one));

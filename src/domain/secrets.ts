@@ -19,17 +19,17 @@ const join = (path: string, key: string | number) => (path ? `${path}.${key}` : 
 
 export const SECRET_NAME = /token|key|secret|passw|passphrase|passcode|pwd|credential|authorization|bearer|cookie|signature/i;
 export const namesSecret = (name: string) => SECRET_NAME.test(name);
-/** Parts of a configuration that hold secrets under any key. */
+/** The parts of a configuration whose values are secret under any key. */
 const SECRET_PART = new Set(['env', 'headers']);
 
-/** A text that holds nothing but names of stored tokens, around which a word such as `Bearer` may stand. */
+/** Matches a text that holds only the name of a stored token, perhaps after a word such as `Bearer`. */
 const TEMPLATE = /^(?:[A-Za-z]+ )?\{\{\s*token:[\w.-]+\s*\}\}$/;
 export const isTemplate = (text: string) => TEMPLATE.test(text);
 
-/** A stored token's name, anywhere in a text. */
+/** Matches the name of a stored token anywhere in a text. */
 const NAMED = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
 
-/** Texts that are secret in any place: a password in a URL, a flag with a key, a token of a known format. */
+/** True for texts that are secret in any place: a password in a URL, a flag with a key, a token of a known format. */
 const looksSecret = (text: string) =>
   hasPassword(text) ||
   isKeyedUrl(text) ||
@@ -49,7 +49,7 @@ const isKeyedUrl = (text: string) =>
     .slice(0, -1)
     .some((before) => namesSecret(queryName(before)));
 
-/** The name of a query's value, in the text before it. */
+/** Returns the name of a query's value, from the text before it. */
 const queryName = (before: string) => {
   const at = before.includes('&') ? before.lastIndexOf('&') : before.indexOf('?');
   return at < 0 ? '' : before.slice(at + 1);
@@ -67,17 +67,20 @@ export function listTokenNames(config: unknown): string[] {
   return [...names];
 }
 
-/** Puts the values of stored tokens where a configuration names them. */
+/** Replaces the names of stored tokens in a configuration by their values. */
 export function fillTokens(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(NAMED, (whole, name: string) => values.get(name) ?? whole);
 }
 
-/** A part of a path that people chose as a name, such as `hooks`, `perdura-runs` or `v2`. Whatever looks random may be a key. */
+/**
+ * Matches a part of a path that people chose as a name, such as `hooks`, `perdura-runs` or `v2`. Anything that looks random may
+ * be a key.
+ */
 const PLAIN_PART = /^(?:[A-Z]?[a-z]{1,14}(?:[-_.][A-Z]?[a-z]{1,14}){0,3}|v\d{1,2}|\d{1,3})$/;
 
 /**
- * The address of a webhook as others may read it: services put the key that allows to post into the path or the query, so all of it but
- * the host is masked unless it plainly holds no key.
+ * Returns the address of a webhook as others may read it. Services put the key that allows to post into the path or the query, so
+ * everything except the host is masked, unless it plainly holds no key.
  */
 export function maskWebhook(url: string, mask: string): string {
   if (!URL.canParse(url)) return mask;

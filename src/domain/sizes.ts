@@ -1,19 +1,19 @@
-/** What an installation took at one time, in bytes; null: unknown. */
+/** The size of an installation at one time, in bytes; null: unknown. */
 export interface SizeSample {
   at: string;
   database: number;
-  /** The embedded engine's file. */
+  /** The size of the embedded engine's file. */
   engine: number | null;
-  /** Everything in the home folder, the embedded servers included. */
+  /** The size of everything in the home folder, including the embedded servers. */
   home: number | null;
-  /** Left on the disk of the home folder. */
+  /** The free space on the disk of the home folder. */
   disk_free: number | null;
 }
 
 type Measure = Exclude<keyof SizeSample, 'at'>;
 
 const DAY_MS = 24 * 3_600_000;
-/** What happens within less time, such as a start, says nothing about a day. Samples are an hour apart. */
+/** The shortest time that is extrapolated to a day: a shorter one may only show a start. Samples are an hour apart. */
 const LEAST_MS = 0.5 * 3_600_000;
 
 /**

@@ -1,17 +1,20 @@
 import { namesSecret } from './secrets.ts';
 
-/** Shorter values are left alone: they would match by chance. */
+/** The least length of a redacted value: shorter ones would match by chance. */
 const SHORTEST = 6;
 const SHORTEST_LINE = 16;
 const WORD_CHARACTERS = 15;
 
-/** All texts under which a secret may come back: the value, its parts, and both in the usual encodings. */
+/** Returns all texts in which a secret may reappear: the value, its parts, and both in the usual encodings. */
 export function secretSpellings(value: string): string[] {
   const texts = [value, value.trim(), ...listSecretParts(value)].filter((text) => text.length >= SHORTEST);
   return [...new Set([...new Set(texts)].flatMap(spell))].filter((text) => text.length >= SHORTEST);
 }
 
-/** Parts of a composite value that are secrets by themselves: after `Bearer`, in an address, in a cookie, in JSON, in lines. */
+/**
+ * Returns the parts of a composite value that are secrets by themselves: after `Bearer`, in an address, in a cookie, in JSON, in
+ * lines.
+ */
 function listSecretParts(value: string): string[] {
   const text = value.trim();
   const scheme = /^([\w-]+)[ =:]+([^\s=:]\S*)$/.exec(text);
@@ -60,7 +63,10 @@ function decodeIfEncoded(text: string): string {
   }
 }
 
-/** A value that is sealed only because of its place and does not look like a secret: `production`, `application/json`, `2024-01-01`. */
+/**
+ * True for a value that is sealed only because of its place and does not look like a secret: `production`, `application/json`,
+ * `2024-01-01`.
+ */
 export function isOrdinary(text: string): boolean {
   if (URL.canParse(text) && /^https?:/.test(text)) {
     const { password, search } = new URL(text);
@@ -68,7 +74,7 @@ export function isOrdinary(text: string): boolean {
   }
   const words = text.replace(/\butf-8\b/i, '').split(/[^A-Za-z0-9]+/);
   const plain = (shape: RegExp) => words.every((word) => shape.test(word));
-  // A mix of letters and digits may be a secret that somebody thought of: hunter-22.
+  // A mix of letters and digits may be a secret that somebody made up: hunter-22.
   return plain(/^\d{0,4}$/) || (plain(/^[A-Za-z]*$/) && words.every(({ length }) => length <= WORD_CHARACTERS));
 }
 
@@ -99,7 +105,10 @@ function spell(text: string): string[] {
   ];
 }
 
-/** JSON is quoted in JSON: in the arguments of a call, in an event. Each time the backslashes double. */
+/**
+ * The number of times that JSON may be quoted in JSON, as in the arguments of a call or in an event. Each time doubles the
+ * backslashes.
+ */
 const DEEPEST = 5;
 
 function listJsonNestings(text: string): string[] {
@@ -110,7 +119,10 @@ function listJsonNestings(text: string): string[] {
 
 const lowerEscapes = (url: string) => url.replaceAll(/%[0-9A-F]{2}/g, (found) => found.toLowerCase());
 
-/** Encoded as a whole, and the characters that depend on it alone when it is encoded with text before and after it. */
+/**
+ * Returns the Base64 of the whole text, and the characters that depend on it alone when it is encoded with text before and after
+ * it.
+ */
 function listBase64Forms(bytes: Buffer): string[] {
   const inside = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

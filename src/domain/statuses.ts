@@ -1,6 +1,6 @@
-/** Statuses of a task that has not ended. */
+/** The statuses of a task that has not ended. */
 export const LIVE_STATUSES = ['pending', 'running', 'waiting'] as const;
-/** Statuses that a task keeps. */
+/** The statuses of a task that has ended, which never change again. */
 export const TERMINAL_STATUSES = ['completed', 'failed', 'halted'] as const;
 export const TASK_STATUSES = [...LIVE_STATUSES, ...TERMINAL_STATUSES] as const;
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];

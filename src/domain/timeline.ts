@@ -1,23 +1,23 @@
 import { isTerminal } from './statuses.ts';
 
-/** Something that took time in a run. */
+/** A period of a run: a model call, a tool call, a retry or a wait. */
 export interface TimelineSpan {
   /** The step's number for a model call, the call's id for a tool call; unique in the run. */
   id: string;
-  /** The span that it belongs to. */
+  /** The id of the span that it belongs to. */
   parent: string | null;
   kind: 'model' | 'tool' | 'retry' | 'wait';
   step: number;
-  /** The model, the tool, the error that is waited for, or what a person decides about. */
+  /** The name of the model or the tool, the error before a retry, or the subject of a person's decision. */
   name: string;
   status: 'planned' | 'running' | 'waiting' | 'completed' | 'failed' | 'denied' | 'halted';
   attempts: number;
   detail: string | null;
-  /** Copied from the source run of a fork: its times are those of the source run. */
+  /** True if the span was copied from the source run of a fork; its times are those of the source run. */
   copied: boolean;
-  /** Null: not started. */
+  /** The start; null: not started. */
   start: string | null;
-  /** Null: not ended. */
+  /** The end; null: not ended. */
   end: string | null;
 }
 
@@ -62,7 +62,7 @@ interface RunTimes {
   events: TimedEvent[];
 }
 
-/** Log events that `buildTimeline` reads, in addition to changes of status. */
+/** The log events that `buildTimeline` reads, in addition to changes of status. */
 export const TIMED_LOGS = [
   'tool_call',
   'retry',

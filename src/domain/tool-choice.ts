@@ -2,25 +2,25 @@ import { isVendor, type PinnedProvider } from './definition.ts';
 import { AppError } from './errors.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
-/** What a client decides instead of the model. */
+/** The choices that a client makes instead of the model. */
 export interface ToolChoices {
-  /** Tools of the client, of which the model must call one at the first exchange of the request. */
+  /** The client's tools, one of which the model must call at the first exchange of the request. */
   forced_tools?: string[] | undefined;
-  /** Whether the model may make several calls at once, instead of the workflow's own setting. */
+  /** True if the model may make several calls at once; overrides the workflow's own setting. */
   parallel_tool_calls?: boolean | undefined;
 }
 
-/** What a client asks for with the result of its call. */
+/** The choices that a client sends with the result of its call. */
 export type ResultExtra = Required<Pick<ToolChoices, 'forced_tools'>>;
 
-/** What the results of a step ask of the exchange after it; undefined: nothing. */
+/** Returns the tools that the results of a step require the next exchange to call; undefined: none. */
 export const findForcedTools = (messages: readonly TranscriptMessage[], step: number): string[] | undefined =>
   messages
     .filter((message) => message.step === step && message.role === 'tool')
     .map(({ extra }) => (extra as Partial<ResultExtra> | null)?.forced_tools)
     .find((names) => names !== undefined);
 
-/** Refuses choices for a run whose runtime takes none: sessions at the vendor. */
+/** Throws for choices that a run's runtime does not support: a session at the vendor supports none. */
 export function refuseChoices(
   provider: Pick<PinnedProvider, 'name' | 'provider_type' | 'base_url'> | null,
   { forced_tools, parallel_tool_calls }: ToolChoices,

@@ -2,8 +2,8 @@ import type { ToolEffect } from './effects.ts';
 import { isNumbered, modelName, prefixName } from './tool-names.ts';
 
 /**
- * A tool's source and its own name there: `custom:<id>`, `mcp:<server id>:<name>`, `builtin:bash`. Names that a model sees can be taken or
- * changed by others; this cannot.
+ * The identity of a tool: its source and its own name there, such as `custom:<id>`, `mcp:<server id>:<name>` or `builtin:bash`.
+ * Others can take or change the names that a model sees, but not this.
  */
 export type ToolIdentity = string;
 
@@ -11,7 +11,7 @@ type ToolKind = 'builtin' | 'custom' | 'mcp' | 'definition' | 'hosted' | 'client
 
 export const toolIdentity = (kind: ToolKind, ...own: string[]): ToolIdentity => [kind, ...own].join(':');
 
-/** The identity of an offered tool, whatever the model calls it. */
+/** The origin of an offered tool, independent of the name that the model sees. */
 export interface ToolOrigin {
   tool: ToolIdentity;
   /** Every name that a guard can list for the tool. */
@@ -62,13 +62,13 @@ export const namesOfTool = ({ own, prefix }: Pick<AgentTool, 'own' | 'prefix'>):
 export const fitsTool = (name: string, tool: AgentTool): boolean =>
   namesOfTool(tool).includes(name) || isNumbered(name, prefixName(tool.prefix, modelName(tool.own)));
 
-/** A listed name, and the tool that it was pinned to. Null: none yet, so it guards any tool that it fits. */
+/** A listed name, and the tool that it was pinned to. Null: not pinned yet, so it guards any tool that it fits. */
 export interface ApprovalGuard {
   name: string;
   tool: ToolIdentity | null;
 }
 
-/** An agent's guards as the database has them. */
+/** The guards of an agent as stored in the database. */
 export interface StoredGuards {
   approval_tools: readonly string[];
   approval_guards?: readonly ApprovalGuard[] | null;
@@ -155,7 +155,7 @@ export function runGuards(agent: StoredGuards & { approve_effects?: readonly str
   };
 }
 
-/** An offered tool, as far as guards are concerned. A tool of the client has no origin. */
+/** The fields of an offered tool that matter for guards. A tool of the client has no origin. */
 interface Offered {
   name: string;
   effect?: ToolEffect;

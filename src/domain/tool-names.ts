@@ -1,15 +1,15 @@
 const NAME_CHARACTERS = 64;
 const NUMBER_CHARACTERS = 4;
 
-/** A name in the characters that every model endpoint accepts. */
+/** Returns a name in the characters that every model endpoint accepts. */
 export const modelName = (name: string) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS);
 
-/** A tool's name after that of its source, for a tool whose own name is taken. */
+/** Returns a tool's name prefixed with that of its source, for a tool whose own name is taken. */
 export const prefixName = (prefix: string, name: string) => `${prefix}_${name}`.slice(0, NAME_CHARACTERS);
 
 const stem = (prefixed: string) => prefixed.slice(0, NAME_CHARACTERS - NUMBER_CHARACTERS);
 
-/** The name itself, else after that of its source, else with a number; always unused. */
+/** Returns an unused name: the name itself, otherwise prefixed with its source, otherwise with a number. */
 export function freeToolName(name: string, prefix: string, taken: Pick<Map<string, unknown>, 'has'>): string {
   if (!taken.has(name)) return name;
   const base = prefixName(prefix, name);
@@ -19,6 +19,6 @@ export function freeToolName(name: string, prefix: string, taken: Pick<Map<strin
   }
 }
 
-/** Whether `freeToolName` can have given a tool this name because even the name after that of its source was taken. */
+/** True if `freeToolName` can have given a tool this name because even the prefixed name was taken. */
 export const isNumbered = (name: string, prefixed: string): boolean =>
   name.startsWith(`${stem(prefixed)}_`) && /^\d+$/.test(name.slice(stem(prefixed).length + 1));

@@ -33,10 +33,10 @@ export interface TranscriptMessage {
 /** The position of a reminder among the messages of a step: after every tool result. */
 export const REMINDER_POSITION = 100_000;
 
-/** The position of what was found wrong with an answer: after it. */
+/** The position of the message about a rejected answer, among the messages of a step: after the answer. */
 export const REPAIR_POSITION = 110_000;
 
-/** The position of context: before the prompt. */
+/** The positions of context: before the prompt. */
 export const MEMORY_POSITION = -2;
 export const KNOWLEDGE_POSITION = -1;
 
@@ -44,7 +44,7 @@ const GOAL_CHARACTERS = 300;
 
 export const DENIAL = 'Denied: the turn limit of this run is reached, no further tool call is made. Answer with what you have.';
 
-/** Results of calls that a run left open when it ended: of those that may have run, and of those that did not. */
+/** The results of calls that were open when their run ended: one for calls that may have run, one for those that did not. */
 export const OUTCOME_UNKNOWN = 'The run ended before the result of this call was recorded; the tool may have run.';
 export const NOT_CALLED = 'The run ended before this tool was called.';
 

@@ -2,7 +2,7 @@ import { isExactNumber, parseExact } from './exact-json.ts';
 
 type Scalar = string | number | boolean | null | ReturnType<typeof JSON.rawJSON>;
 
-/** A tool's result as shown to the model: an array of flat objects becomes tab-separated values if that is shorter. */
+/** Returns a tool's result as shown to the model: an array of flat objects becomes tab-separated values if that is shorter. */
 export function shorterAsTsv(result: string): string {
   const rows = parseRows(result);
   if (!rows) return result;
@@ -15,7 +15,10 @@ export function shorterAsTsv(result: string): string {
   return table.length < result.length ? table : result;
 }
 
-/** The rows of a result that is an array of flat objects, either directly or as a tool's wrapped `result`. */
+/**
+ * Returns the rows of a result that is an array of flat objects, either directly or as a tool's wrapped `result`; null for any
+ * other.
+ */
 function parseRows(text: string): Record<string, Scalar>[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
@@ -32,7 +35,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const isFlat = (value: unknown): value is Record<string, Scalar> =>
   isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null || isExactNumber(cell));
 
-/** Escapes what would break the table. A missing value, null and the empty text stay distinct. */
+/** Escapes characters that would break the table. A missing value, null and the empty text stay distinct. */
 function formatCell(value: Scalar | undefined): string {
   if (value === undefined) return '';
   if (isExactNumber(value)) return value.rawJSON;

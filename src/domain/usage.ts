@@ -16,14 +16,14 @@ export const addExchangeUsage = (one: ExchangeUsage, more: ExchangeUsage): Excha
   cache_write: one.cache_write + more.cache_write,
 });
 
-/** Who answered, by its own name, and what the answer used. */
+/** The model that answered, by its own name, and the usage of the answer. */
 export interface Answered {
   model: string | null;
   usage: ExchangeUsage;
 }
 
 export interface Usage extends ExchangeUsage {
-  /** US dollars. */
+  /** The cost in US dollars. */
   cost: number;
   premium_requests: number;
 }
@@ -40,9 +40,9 @@ export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache
 const PER_MILLION = 1_000_000;
 
 /**
- * The price of the first of these names that the table has; `*` is the price of every other model. Vendors answer with the full name of a
- * model (`gpt-4o-2024-08-06`) while people ask for, and write down the price of, its short name (`gpt-4o`): give the name that answered
- * and then the name that was asked for.
+ * Finds the price of the first of these names that the table has; `*` is the price of every other model. Vendors report the full
+ * name of a model (`gpt-4o-2024-08-06`), while people request, and enter the price of, its short name (`gpt-4o`): pass the
+ * reported name, then the requested one.
  */
 export const findPrice = (names: readonly (string | null)[], prices: ModelPrices): ModelPrice | undefined =>
   prices[names.find((name) => name !== null && Object.hasOwn(prices, name)) ?? '*'];
@@ -74,7 +74,7 @@ export interface UsageSoFar {
   sent: number;
   /** Null: the endpoint has reported nothing. */
   reported: Answered | null;
-  /** Text that came after the last report, or since the beginning. */
+  /** The text that came after the last report, or since the beginning. */
   unreported: string;
 }
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { run } from './processes.ts';
 
-/** The user a server runs as. Without ids it is the user we are. */
+/** The user that a server runs as. Without ids, this is the current user. */
 export interface Account {
   name: string;
   uid?: number;
@@ -10,7 +10,10 @@ export interface Account {
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Postgres refuses to run as root, so root runs it as the owner of the data there is, or else as a user that can do little. */
+/**
+ * Chooses the user for Postgres, which refuses to run as root. Root runs it as the owner of existing data, or else as a user
+ * with few rights.
+ */
 export async function serverAccount(data: string): Promise<Account> {
   if (!isRoot()) return { name: 'this user' };
   const owner = await stat(data).catch(() => undefined);
@@ -25,13 +28,16 @@ export async function serverAccount(data: string): Promise<Account> {
   );
 }
 
-/** Tested as that user, because modes alone do not decide access (access lists, parent directories). */
+/** Tests access as that user, because modes alone do not decide it (access lists and parent directories matter too). */
 export async function canUse(account: Account, test: '-x' | '-r', path: string): Promise<boolean> {
   const { code } = await run('/bin/sh', ['-c', 'test "$1" "$2"', 'sh', test, path], asAccount(account));
   return code === 0;
 }
 
-/** Options to start a program as an account: in a directory it may enter, without environment settings of other programs. */
+/**
+ * Returns the options that start a program as an account: in a directory that it may enter, without environment settings of
+ * other programs.
+ */
 export function asAccount({ uid, gid }: Account) {
   return { uid, gid, cwd: '/', env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 }

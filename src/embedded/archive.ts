@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-/** Files below a folder, by their paths in it. */
+/** Files in a folder, by their paths relative to it. */
 interface Members {
   folder: string;
   paths: string[];
@@ -17,22 +17,22 @@ interface Result {
   errors: string;
 }
 
-/** A file that changes or disappears meanwhile does not matter, so the caller checks what was written. */
+/** Packs files. A file that changes or disappears meanwhile is not an error here, so the caller must check the result. */
 export async function pack(file: string, members: Members[], signal: AbortSignal): Promise<void> {
   const args = ['-czf', basename(file), ...members.flatMap(({ folder, paths }) => ['-C', folder, ...paths])];
   const { code, errors } = await tar(args, { cwd: dirname(file), signal });
-  // GNU tar ends with 1 if a file changed while it was read.
+  // GNU tar exits with 1 if a file changed while it was read.
   if (code !== 0 && code !== 1) throw new Error(lastLine(errors));
 }
 
-/** Reads a packed file to its end, which compares its checksum. Returns the first part of each path in it. */
+/** Reads a packed file to its end, which verifies its checksum. Returns the first part of each path in it. */
 export async function listTopLevel(file: string): Promise<Set<string>> {
   const { code, output, errors } = await runTarOnFile(file, ['-tzf', '-']);
   if (code !== 0) throw new Error(lastLine(errors));
   return new Set(output.split('\n').map((path) => path.replace(/^\.\//, '').split('/')[0] ?? ''));
 }
 
-/** The text of a file in a packed one; nothing if it is not there. */
+/** Returns the text of a file in a packed one; undefined if it is not there. */
 export async function readMember(file: string, path: string): Promise<string | undefined> {
   const { output } = await runTarOnFile(file, ['-xzOf', '-', path]);
   return output || undefined;
@@ -42,7 +42,7 @@ export async function unpack(file: string, folder: string): Promise<void> {
   await extract(file, ['-xpzf', '-', '--numeric-owner', '-C', folder]);
 }
 
-/** Unpacks a tar file that is not compressed. What it holds belongs to this user, no matter who owned it before. */
+/** Unpacks an uncompressed tar file. Its contents will belong to this user, no matter who owned them before. */
 export async function unpackAsOwn(file: string, folder: string): Promise<void> {
   await extract(file, ['-xpof', '-', '-C', folder]);
 }
@@ -52,7 +52,7 @@ async function extract(file: string, args: string[]): Promise<void> {
   if (code !== 0) throw new Error(lastLine(errors));
 }
 
-/** Through standard input, because tar takes a name with a colon for a file on another machine. */
+/** Passes the file through standard input, because tar takes a name with a colon for a file on another machine. */
 async function runTarOnFile(file: string, args: string[]): Promise<Result> {
   const input = await open(file);
   try {

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { listTopLevel, readMember } from './archive.ts';
 
-/** What describes a backup, as its first file. */
+/** The description of a backup, which is its first file. */
 const Manifest = z.object({
   format: z.literal(1),
   perdura: z.string(),
   taken_at: z.iso.datetime(),
-  /** Postgres' files are read only by the same major version on the same kind of processor. */
+  /** The major version of Postgres. Its files can be read only by the same version on the same kind of processor. */
   postgres: z.string(),
   processor: z.string(),
-  /** The applied migrations as the database notes them. */
+  /** The applied migrations as the database records them. */
   migrations: z.array(z.object({ migration_name: z.string(), logs: z.string().nullable() })),
   with_key: z.boolean(),
 });
@@ -21,13 +21,13 @@ export const CLUSTER_COPY = 'postgres.tar';
 
 export const KEY = 'encryption-key';
 
-/** The files and folders of a home that a backup holds next to the copies of its databases. */
+/** The files and folders of a home that a backup contains in addition to the copies of its databases. */
 export const KEPT = ['postgres/password', KEY, 'local-token', 'webhook-secret', 'ports', 'workspaces', 'tools-venv'];
 
-/** Entries of a home that belong to one place or one start. A home with nothing else is empty. */
+/** The entries of a home that belong to one machine or one start. A home with nothing else counts as empty. */
 export const LEFT_OUT = [/^(bin|cache)$/, /^(ready|epoch)\.json/, /\.log$/, /\.lock\.\d+(\.[0-9a-f]+)?$/];
 
-/** Reads a backup to its end, which compares its checksum. Throws a sentence for a file that is none, or not a whole one. */
+/** Reads a backup to its end, which verifies its checksum. Throws a sentence if the file is not a backup or not complete. */
 export async function readBackup(file: string): Promise<Manifest> {
   const entries = await listTopLevel(file).catch((error: NodeJS.ErrnoException) => {
     throw new Error(

@@ -16,7 +16,7 @@ export interface BackupOptions {
   file: string;
   version: string;
   with_key: boolean;
-  /** Replace a file that is there. */
+  /** True: an existing file is replaced. */
   force: boolean;
   /** Ends the backup early. */
   signal: AbortSignal;
@@ -24,8 +24,8 @@ export interface BackupOptions {
 }
 
 /**
- * Writes a backup of an installation with its own servers to one file, also while it runs. Resolves with the file's size. Leaves the
- * whole file or none.
+ * Writes a backup of an installation with its own servers to one file, even while it runs. Resolves with the file's size.
+ * Leaves either the whole file or none.
  */
 export async function backUp(options: BackupOptions): Promise<number> {
   const { home, file, force } = options;
@@ -35,7 +35,7 @@ export async function backUp(options: BackupOptions): Promise<number> {
   if (!lock.held) throw new Error(`Process ${lock.holder.pid} is making a backup of ${home}. Wait for it, then try again.`);
   const draft = toDraftPath(file);
   try {
-    // What a backup that was killed has left.
+    // An earlier backup that was killed may have left its draft.
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft, { mode: 0o700 });
     await write(draft, options);
@@ -60,8 +60,9 @@ async function requireOwnServers(home: string): Promise<void> {
 }
 
 /**
- * The engine first, then the record, then the files. A record that is newer than its engine is what the reconciler repairs without
- * repeating a step; one that is older would have to ask. The files of a row are written before it, so the later copy has them.
+ * Copies the engine first, then the record, then the files. The reconciler repairs a record that is newer than its engine
+ * without repeating a step; for an older record it would have to ask. The files of a row are written before the row, so the
+ * later copy has them.
  */
 async function write(draft: string, { home, with_key, version, signal, log }: BackupOptions): Promise<void> {
   const migrations = await withCluster(home, log, async (url) => {
@@ -97,7 +98,7 @@ async function write(draft: string, { home, with_key, version, signal, log }: Ba
 
 const ARCHIVE = 'archive';
 
-/** Calls with the address of the home's Postgres: the running one, or one that runs for this call only. */
+/** Calls a function with the address of the home's Postgres: the running one, or one that runs only for this call. */
 async function withCluster<T>(home: string, log: Log, use: (url: string) => Promise<T>): Promise<T> {
   const lock = await takeLock(join(home, 'dev.lock'));
   if (!lock.held) return use(await runningDatabase(home, lock.holder.pid));
@@ -132,7 +133,7 @@ async function describeDatabase(url: string): Promise<Pick<Manifest, 'postgres' 
   }
 }
 
-/** Readable by its owner only, and on the disk. */
+/** Makes a file readable only by its owner, and syncs it to the disk. */
 async function seal(file: string): Promise<void> {
   const handle = await open(file, 'r+');
   try {

@@ -4,7 +4,7 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import pg from 'pg';
 import { buildClientConfig } from '../store/database/database.ts';
 
-/** What is used of the connection and the messages that `pg` hands to a query. */
+/** The part that is used here of `pg`'s connection and of the messages that it passes to a query. */
 interface Wire {
   query(text: string): void;
   stream: { pause(): void; resume(): void; destroy(): void };
@@ -14,21 +14,22 @@ interface CopyData {
 }
 
 const BASE_BACKUP = "BASE_BACKUP (LABEL 'perdura backup', CHECKPOINT 'fast', WAL true, MANIFEST 'no')";
-/** The first byte of a message that carries a piece of the tar file; others announce an archive or report progress. */
+/** The first byte of a message that carries a piece of the tar file; other messages announce an archive or report progress. */
 const PIECE = 'd'.charCodeAt(0);
 
 /**
- * Copies a running Postgres to a tar file over the replication protocol, as pg_basebackup does, which does not come with the embedded
- * server. The write-ahead log is included: a server that starts on the copy recovers to the moment at which the copy ended.
+ * Copies a running Postgres to a tar file over the replication protocol, like pg_basebackup, which does not come with the
+ * embedded server. The write-ahead log is included: a server that starts on the copy recovers to the moment at which the copy
+ * ended.
  */
 export async function copyCluster(url: string, file: string, signal: AbortSignal): Promise<void> {
   const client = new pg.Client({ ...buildClientConfig(url, 'perdura backup'), replication: 'true' } as pg.ClientConfig);
-  // The query in progress fails too and reports it.
+  // The query in progress fails too and reports the error.
   client.on('error', () => {});
   const output = createWriteStream(file, { flags: 'wx', mode: 0o600, signal });
   try {
     await Promise.all([client.connect(), once(output, 'open')]);
-    // Ends with the session. Without it, a checkpoint during a long copy could remove log that the copy needs.
+    // The slot ends with the session. Without it, a checkpoint during a long copy could remove log that the copy needs.
     await client.query(`CREATE_REPLICATION_SLOT perdura_${randomBytes(6).toString('hex')} TEMPORARY PHYSICAL RESERVE_WAL`);
     await receive(client, output);
     output.end();
@@ -36,13 +37,13 @@ export async function copyCluster(url: string, file: string, signal: AbortSignal
     await client.end();
   } catch (error) {
     output.destroy();
-    // Without a goodbye, which the server would read only after the rest of the copy.
+    // The connection is destroyed without a goodbye, which the server would read only after the rest of the copy.
     (client as unknown as { connection: Wire }).connection.stream.destroy();
     throw error;
   }
 }
 
-/** Rejects if the file cannot be written, without waiting for the rest of the copy. */
+/** Writes the copy to the file. Rejects if the file cannot be written, without waiting for the rest of the copy. */
 function receive(client: pg.Client, output: WriteStream): Promise<void> {
   return new Promise((done, fail) => {
     const ignore = () => {};
@@ -55,7 +56,7 @@ function receive(client: pg.Client, output: WriteStream): Promise<void> {
       },
       handleCopyData({ chunk }: CopyData, { stream }: Wire) {
         if (chunk[0] !== PIECE || output.destroyed) return;
-        // Copied, because `pg` reuses the buffer behind the message.
+        // The chunk is copied because `pg` reuses the buffer behind the message.
         if (!output.write(Buffer.from(chunk.subarray(1)))) stream.pause();
       },
       handleRowDescription: ignore,

@@ -1,4 +1,4 @@
-/** As much of JSON Schema as tools use. */
+/** The part of JSON Schema that tools use. */
 export interface Schema {
   type?: string | string[];
   properties?: Record<string, Schema>;
@@ -16,7 +16,7 @@ export interface Schema {
   $defs?: Record<string, Schema>;
 }
 
-/** Possible arguments from a prompt, in the order of its words. Filling a schema consumes them. */
+/** Possible arguments found in a prompt, in the order of its words. Filling a schema consumes them. */
 interface Pieces {
   numbers: number[];
   quotes: string[];
@@ -33,7 +33,7 @@ export function extractPieces(prompt: string): Pieces {
   return { quotes, numbers, text: [...prompt.trim()].slice(0, TEXT_LENGTH).join('') };
 }
 
-/** A value that fits the schema: from the pieces where they fit, else a default. */
+/** Returns a value that fits the schema: one of the pieces if one fits, or else a default. */
 export function fill(schema: Schema, pieces: Pieces, root: Schema = schema): unknown {
   const { $ref, anyOf, oneOf, allOf } = schema;
   if ($ref) return fill(root.$defs?.[$ref.split('/').at(-1) ?? ''] ?? {}, pieces, root);
@@ -71,7 +71,7 @@ function fillArray({ items = {}, default: preset }: Schema, pieces: Pieces, root
   return preset ?? (type === 'object' || items.$ref ? [fill(items, pieces, root)] : []);
 }
 
-/** Optional arguments get only values that are left from the prompt. */
+/** True if a piece is left for an optional argument; optional arguments get no default. */
 function hasMatchingPiece(schema: Schema, { numbers, quotes }: Pieces): boolean {
   if (schema.enum || schema.const !== undefined) return false;
   const type = findType(schema);

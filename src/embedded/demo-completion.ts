@@ -7,7 +7,7 @@ import type { DemoRequest } from './demo-request.ts';
 export interface Delivery {
   ttft_ms: number;
   itl_ms: number;
-  /** Break the connection in the middle of the answer. */
+  /** True: breaks the connection in the middle of the answer. */
   cut: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Turn {
   delivery: Delivery;
 }
 
-/** A word with its trailing blanks counts as a token, here and in the usage. */
+/** Splits text into tokens: each word with its trailing blanks counts as one, here and in the usage. */
 const splitTokens = (text: string): string[] => text.match(/\S+\s*|\s+/g) ?? [];
 
 interface Outcome {
@@ -40,7 +40,7 @@ export async function createCompletion({ request, reply, delivery }: Turn) {
   };
 }
 
-/** Ends early, without an error, if the client disconnects. */
+/** Streams a completion. Ends early, without an error, if the client disconnects. */
 export async function streamCompletion({ request, reply, delivery }: Turn, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
@@ -84,7 +84,7 @@ function buildFrames(request: DemoRequest, reply: DemoReply): object[] {
   return [frame(opening), ...deltas.map((delta) => frame(delta)), frame({}, finish_reason), ...closing];
 }
 
-/** Arguments come in pieces, as they do from a real model. */
+/** Splits arguments into pieces, as a real model does. */
 function toCallDeltas(call: Outcome['calls'][number], index: number): object[] {
   const { name, arguments: text } = call.function;
   const opening = { index, ...call, function: { name, arguments: '' } };
@@ -109,7 +109,7 @@ function toOutcome(request: DemoRequest, { calls, text }: DemoReply): Outcome {
   };
 }
 
-/** A constant time, so that replies do not depend on the clock. */
+/** Builds the common fields of all chunks. The time is constant, so that replies do not depend on the clock. */
 const buildHead = ({ model }: DemoRequest, object: string) => ({
   id: `chatcmpl-${randomUUID()}`,
   object,

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 const DIMENSIONS = 256;
 
 /**
- * A hashed bag of words: texts that share words are near each other, meaning plays no part. The same text always has the same vector.
+ * Returns a hashed bag of words: texts that share words are near each other, and meaning plays no part. The same text always
+ * has the same vector.
  */
 export function embed(text: string): number[] {
   const vector = new Array<number>(DIMENSIONS).fill(0);
@@ -16,5 +17,5 @@ export function embed(text: string): number[] {
   return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** As OpenAI's own client asks for it: 32-bit floats, low byte first. */
+/** Encodes a vector as OpenAI's own client requests it: 32-bit floats, little-endian, in base64. */
 export const inBase64 = (vector: readonly number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64');

@@ -13,7 +13,7 @@ import type { Scenario } from './demo-scenario.ts';
 interface DemoModelOptions {
   port?: number;
   host?: string;
-  /** Between two words of a streamed answer. */
+  /** The wait between two words of a streamed answer. */
   token_delay_ms?: number;
 }
 
@@ -33,8 +33,8 @@ class Refusal extends Error {
 }
 
 /**
- * An OpenAI-compatible model server with no model in it: what it answers follows from rules. With it a fresh installation can run
- * agents, tools included, without a key and without a network.
+ * Starts an OpenAI-compatible server that answers by rules instead of a model. With it, a fresh installation can run agents
+ * with tools, without a key and without a network.
  */
 export async function startDemoModel(options: DemoModelOptions = {}): Promise<{ url: string; stop(): Promise<void> }> {
   const { port = 0, host = '127.0.0.1', token_delay_ms = 15 } = options;
@@ -58,9 +58,9 @@ export async function startDemoModel(options: DemoModelOptions = {}): Promise<{ 
 
 interface Memory {
   token_delay_ms: number;
-  /** How often each scenario key was seen, for the scenarios that fail a few times. */
+  /** How often each scenario key was seen, for scenarios whose first calls fail. */
   seen: Map<string, number>;
-  /** The names it answers to. */
+  /** The host names to which the server answers. */
   known: HostRule;
 }
 
@@ -92,7 +92,7 @@ async function chat(request: DemoRequest, response: ServerResponse, { token_dela
   return send(response, await createCompletion({ request, reply, delivery }));
 }
 
-/** Whether this is the first call with the scenario's key; throws while it is one of those meant to fail. */
+/** True if this is the first call with the scenario's key; throws if the call is one of those that must fail. */
 function failOrCount({ key, status, failn }: Scenario, seen: Map<string, number>): boolean {
   if (!key) return true;
   const count = (seen.get(key) ?? 0) + 1;

@@ -7,7 +7,7 @@ interface DemoCall {
   arguments: string;
 }
 
-/** One turn of the demo model: calls to make or a text, never both. */
+/** One turn of the demo model: either tool calls or a text, never both. */
 export interface DemoReply {
   calls: DemoCall[];
   text: string;
@@ -18,7 +18,7 @@ type Tool = { name: string; parameters?: Schema | null | undefined };
 
 const INTRODUCTION = "This is Perdura's demo model: it follows a script and understands nothing.";
 
-/** Decides by rules alone. The same request always has the same reply. */
+/** Creates a reply by fixed rules. The same request always gets the same reply. */
 export function createReply(request: DemoRequest): DemoReply {
   const conversation = toConversation(request.messages);
   const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((it) => it.function);
@@ -39,7 +39,10 @@ function playScenario(scenario: Scenario, { prompt, results }: DemoConversation,
   return { calls: [{ name: scenario.tool, arguments: JSON.stringify({ ...(fitting as object), ...extras }) }], text: '' };
 }
 
-/** The tools that a request requires, or those whose names the prompt mentions, in that order, until there are results. */
+/**
+ * Chooses the tools to call. Until there are results, these are the tools that the request requires, or else those that the
+ * prompt mentions, in that order.
+ */
 function chooseTools({ tool_choice }: DemoRequest, { prompt, results }: DemoConversation, tools: readonly Tool[]): Tool[] {
   const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   if (named) return tools.filter(({ name }) => name === named);
@@ -47,7 +50,7 @@ function chooseTools({ tool_choice }: DemoRequest, { prompt, results }: DemoConv
   return mentioned.length === 0 && tool_choice === 'required' ? tools.slice(0, 1) : mentioned;
 }
 
-/** Long names first, so that `read_file` does not match `read`. */
+/** Finds the tools whose names the prompt mentions. Long names come first, so that `read_file` does not match `read`. */
 function findMentionedTools(prompt: string, tools: readonly Tool[]): Tool[] {
   let words = ` ${plain(prompt)} `;
   const found: { tool: Tool; at: number }[] = [];
@@ -61,13 +64,15 @@ function findMentionedTools(prompt: string, tools: readonly Tool[]): Tool[] {
   return found.sort((a, b) => a.at - b.at).map(({ tool }) => tool);
 }
 
-/** `getWeather`, `get_weather` and `get weather` are the same words. */
+/** Normalizes text so that `getWeather`, `get_weather` and `get weather` are the same words. */
 function plain(text: string): string {
   const words = text.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2').toLowerCase();
   return words.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 }
 
-/** Each call continues in the prompt where the previous one stopped; at its end, from the beginning again. */
+/**
+ * Builds one call for each tool. Each call continues in the prompt where the previous one stopped, and wraps around at its end.
+ */
 function buildCalls(tools: readonly Tool[], prompt: string): DemoCall[] {
   const left = extractPieces(prompt);
   return tools.map(({ name, parameters }) => {
@@ -97,7 +102,7 @@ function plainText({ prompt, results }: DemoConversation, tools: readonly Tool[]
 function asksForJson({ response_format, messages }: DemoRequest, { prompt }: DemoConversation): boolean {
   if (response_format?.type.startsWith('json')) return true;
   const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer').map(messageText);
-  // A file called data.json does not count.
+  // A file name such as data.json does not count.
   return [...instructions, prompt].some((text) => /(?<![\w.])json\b/i.test(text));
 }
 

@@ -46,11 +46,11 @@ export const messageText = ({ content }: Message): string =>
 
 export interface DemoConversation {
   prompt: string;
-  /** The results of the tools called since the prompt. */
+  /** The results of the tools that were called since the prompt. */
   results: { name: string; text: string }[];
 }
 
-/** The last prompt and what followed it. */
+/** Returns the last prompt and what followed it. */
 export function toConversation(messages: readonly Message[]): DemoConversation {
   const begin = findLastPrompt(messages);
   const later = messages.slice(begin + 1);
@@ -62,7 +62,10 @@ export function toConversation(messages: readonly Message[]): DemoConversation {
   };
 }
 
-/** A user message right after tool results that quotes the prompt before it is a reminder of the goal, not a new prompt. */
+/**
+ * Finds the last prompt. A user message right after tool results that quotes the prompt before it is a reminder of the goal,
+ * not a new prompt.
+ */
 function findLastPrompt(messages: readonly Message[]): number {
   let found = -1;
   for (const [index, message] of messages.entries()) {

@@ -1,17 +1,17 @@
-/** What a marker in the prompt asks for: `[[turns=3;ttft_ms=0;tokens=50;itl_ms=0;tool=lookup]]`. Every field is optional. */
+/** The scenario in a prompt's marker: `[[turns=3;ttft_ms=0;tokens=50;itl_ms=0;tool=lookup]]`. Every field is optional. */
 export interface Scenario {
-  /** Model calls in all: all but the last one call the tool, the last one answers. */
+  /** The number of model calls: all but the last one call the tool, and the last one answers. */
   turns: number;
-  /** Wait before the first token, and between two of them. */
+  /** The wait before the first token; `itl_ms` is the wait between two tokens. */
   ttft_ms: number;
   itl_ms: number;
   tokens: number;
   tool: string;
-  /** Handed to the tool as its argument `ms`. */
+  /** The tool's argument `ms`. */
   toolms: number;
-  /** Bytes of padding in the tool's arguments. */
+  /** The bytes of padding in the tool's arguments. */
   pad: number;
-  /** The first `failn` calls with this `key` are answered with this HTTP status. */
+  /** The HTTP status of the first `failn` calls with this `key`. */
   status: number;
   failn: number;
   key: string;

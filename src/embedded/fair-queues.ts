@@ -1,6 +1,9 @@
 import { exists } from './files.ts';
 
-/** What the server's queues need to give the waiting work of all owners a turn. Each partition of a queue is fair by itself: one is enough. */
+/**
+ * The settings with which the server's queues serve all owners' waiting work in turn. Each partition of a queue is fair only by
+ * itself, so a queue has one.
+ */
 export const FAIR_QUEUES = [
   'matching.useNewMatcher=true',
   'matching.enableFairness=true',
@@ -9,12 +12,12 @@ export const FAIR_QUEUES = [
 ];
 
 /**
- * Whether the server may keep its queues fair. It then keeps waiting work in other tables and does not read the former ones, so a
- * database in which work waits stays without, until a start finds those empty.
+ * True if the server may keep its queues fair. With this setting it keeps waiting work in other tables and never reads the
+ * former ones, so a database with waiting work keeps the old setting until a start finds those tables empty.
  */
 export async function mayBeFair(database: string): Promise<boolean> {
   const sqlite = await import('node:sqlite').catch(() => null);
-  // Always the same answer for a version of Node without it, because there is no way back either.
+  // A Node version without SQLite always gets the same answer, because there is no way back either.
   if (!sqlite) return false;
   if (!(await exists(database))) return true;
   const open = new sqlite.DatabaseSync(database, { readOnly: true, timeout: BUSY_MS, enableDoubleQuotedStringLiterals: true });
@@ -22,7 +25,7 @@ export async function mayBeFair(database: string): Promise<boolean> {
     const { fair } = open.prepare(`SELECT ${has('task_queues_v2')} OR NOT ${has('tasks')} AS fair`).get() as { fair: number };
     return fair === 1;
   } catch (error) {
-    // A start that was killed before it had made its tables.
+    // An earlier start was killed before it had created its tables.
     if (/no such table/.test((error as Error).message)) return true;
     throw error;
   } finally {

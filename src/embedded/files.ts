@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { access, chmod, link, mkdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A log function: one line, without line feed. */
+/** Logs one line, given without a line feed. */
 export type Log = (line: string) => void;
 
-/** The text of a file that is written once and then stays as it is; of two writers at once, both get the first one's. */
+/**
+ * Returns the text of a file that is written once and never changes. If two processes write it at once, both get the first
+ * one's text.
+ */
 export async function keepFile(file: string, make: () => string): Promise<{ text: string; created: boolean }> {
   const created = !(await exists(file)) && (await createWhole(file, `${make()}\n`));
   const text = (await readFile(file, 'utf8')).trim();
@@ -14,7 +17,7 @@ export async function keepFile(file: string, make: () => string): Promise<{ text
   return { text, created };
 }
 
-/** Creates a file with its whole content in one step. False if there is one already. */
+/** Creates a file with its whole content in one step. Returns false if the file exists. */
 export async function createWhole(file: string, text: string): Promise<boolean> {
   const draft = await writeDraft(file, text);
   try {
@@ -28,7 +31,7 @@ export async function createWhole(file: string, text: string): Promise<boolean> 
   }
 }
 
-/** Replaces a file in one step, so that a crash leaves the old text or the new one. */
+/** Replaces a file in one step, so that a crash leaves either the old text or the new one. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   await rename(await writeDraft(file, text), file);
 }
@@ -49,7 +52,7 @@ export async function readIfExists(file: string): Promise<string | undefined> {
   }
 }
 
-/** A file from an older version or torn by a crash counts as missing. */
+/** Reads a JSON file. A file from an older version, or one torn by a crash, counts as missing. */
 export async function readJsonFile<T>(file: string): Promise<T | undefined> {
   try {
     return JSON.parse((await readIfExists(file)) ?? 'null') ?? undefined;
@@ -65,12 +68,12 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** The last lines of a server's log, for the error message when it does not start. */
+/** Returns the last lines of a server's log, for the error message if it does not start. */
 export async function readTail(file: string, lines: number): Promise<string> {
   return ((await readIfExists(file)) ?? '').trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-/** Keeps an append-only log from filling the disk; call it while nothing writes to the log. */
+/** Keeps an append-only log from filling the disk. Call it only while nothing writes to the log. */
 export async function trimLog(file: string, limit_bytes = 8 << 20): Promise<void> {
   if ((await exists(file)) && (await stat(file)).size > limit_bytes) await truncate(file);
 }

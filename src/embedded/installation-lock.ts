@@ -12,8 +12,8 @@ const UNWRITABLE: Record<string, string> = {
 };
 
 /**
- * One running installation per home: two would write to the same data. Throws a sentence that names the process that has it, or why
- * the home cannot be written to.
+ * Locks the home: two running installations would write to the same data. Throws a sentence that names the process that has the
+ * lock, or the reason why the home cannot be written to.
  */
 export async function lockInstallation(home: string): Promise<{ release(): Promise<void> }> {
   const lock = await takeLock(join(home, 'dev.lock')).catch((error: NodeJS.ErrnoException) => {

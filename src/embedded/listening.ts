@@ -2,12 +2,12 @@ import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { run } from './processes.ts';
 
-/** Whether this process listens on the port: an answer alone may come from another server. */
+/** True if this process listens on the port. An answer on the port is not enough, since another server may have sent it. */
 export async function listens(pid: number, port: number): Promise<boolean> {
   return process.platform === 'linux' ? listensOnLinux(pid, port) : listensByLsof(pid, port);
 }
 
-/** The kernel lists sockets by inode, and a process has links to its sockets' inodes. */
+/** Checks the sockets of a process: the kernel lists sockets by inode, and a process has links to its sockets' inodes. */
 async function listensOnLinux(pid: number, port: number): Promise<boolean> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')));
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -19,8 +19,8 @@ async function listensOnLinux(pid: number, port: number): Promise<boolean> {
 }
 
 /**
- * Whether a process has this file open, as opposed to another one of the same name, which may have been deleted or moved since and
- * replaced by a copy. Null if it has none of that name open.
+ * True if a process has this very file open. A file of the same name may have been deleted or moved and replaced by a copy.
+ * Null if the process has no file of that name open.
  */
 export async function hasOpen(pid: number, file: string): Promise<boolean | null> {
   const wanted = await stat(file, { bigint: true }).catch(() => null);
@@ -55,7 +55,7 @@ async function openByLsof(pid: number, name: string): Promise<FileIdentity[]> {
   });
 }
 
-/** The open files and sockets of a process by descriptor, as Linux shows them. */
+/** Lists the open files and sockets of a process by descriptor, as Linux reports them. */
 async function listOpenFiles(pid: number): Promise<[descriptor: string, target: string][]> {
   const directory = `/proc/${pid}/fd`;
   const names = await readdir(directory).catch(() => []);

@@ -2,14 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { exists, keepFile } from './files.ts';
 
-/** The access token of the person at this machine: made at the first start, the same ever after, readable by its owner only. */
+/**
+ * Returns the access token of the person at this machine. It is created at the first start, never changes, and is readable only
+ * by its owner.
+ */
 export async function localToken(home: string): Promise<{ token: string; token_file: string; created: boolean }> {
   const token_file = join(home, 'local-token');
   const { text, created } = await keepFile(token_file, () => `perdura_${randomBytes(32).toString('base64url')}`);
   return { token: text, token_file, created };
 }
 
-/** The secret that webhook messages are signed with, as Standard Webhooks spells it. */
+/** Returns the secret that webhook messages are signed with, in the format of Standard Webhooks. */
 export async function webhookSecret(home: string): Promise<string> {
   const make = () => `whsec_${randomBytes(32).toString('base64')}`;
   return (await keepFile(join(home, 'webhook-secret'), make)).text;
@@ -20,8 +23,8 @@ const KEY_BYTES = 32;
 export const encryptionKeyFile = (home: string): string => join(home, 'encryption-key');
 
 /**
- * The key that stored tokens are encrypted with: 32 bytes in base64. Losing the file loses those tokens, so a new key is made only
- * while nothing `isSealed` with another.
+ * Returns the key that encrypts stored tokens: 32 bytes in base64. If its file is lost, those tokens are lost, so a new key is
+ * created only while `isSealed` finds nothing that another key encrypted.
  */
 export async function encryptionKey(
   home: string,

@@ -8,11 +8,10 @@ import { findMark, isAlive, type ProcessMark } from './processes.ts';
 type LockResult = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
 
 /**
- * Takes a lock that names its holder. A holder that has ended, in whatever way, no longer has the lock.
- *
- * Each attempt creates a separate file, `<file>.<number>`, and the highest number has the lock. A stale lock is outnumbered, never
- * removed: of two processes that remove it, the slower one would remove the faster one's lock. Only a holder removes files, and
- * only lower ones, so a process that reuses a number finds a higher one above it.
+ * Takes a lock that names its holder. A holder whose process has ended, for whatever reason, no longer has the lock. Each
+ * attempt creates a separate file, `<file>.<number>`, and the highest number has the lock. A stale lock is outnumbered, never
+ * removed: if two processes removed it, the slower one would remove the faster one's lock. Only a holder removes files, and
+ * only those with lower numbers, so a process that reuses a number finds a higher one above it.
  */
 export async function takeLock(file: string): Promise<LockResult> {
   await mkdir(dirname(file), { recursive: true });
@@ -44,7 +43,7 @@ export async function waitForLock(file: string, onWait: (holder: ProcessMark) =>
   }
 }
 
-/** Emptied, not removed, so that its number is not reused. */
+/** Releases the lock. Its file is emptied and not removed, so that its number is not reused. */
 async function release(file: string): Promise<void> {
   try {
     await truncate(file);
@@ -55,7 +54,7 @@ async function release(file: string): Promise<void> {
 
 const toLockPath = (file: string, number: number): string => `${file}.${number}`;
 
-/** Their numbers, ascending. */
+/** Lists the numbers of the lock's files, ascending. */
 async function listNumbers(file: string): Promise<number[]> {
   const prefix = `${basename(file)}.`;
   const names = (await readdir(dirname(file))).filter((name) => name.startsWith(prefix));
@@ -66,13 +65,16 @@ async function listNumbers(file: string): Promise<number[]> {
     .sort((a, b) => a - b);
 }
 
-/** The same wherever the folder is moved to, another for a copy of it. */
+/** Returns the identity of a folder. It survives a move of the folder; a copy of the folder has another one. */
 async function getIdentity(folder: string): Promise<string> {
   const { dev, ino } = await stat(folder, { bigint: true });
   return `${dev}:${ino}`;
 }
 
-/** Nobody, for a lock that was released (an empty file), was copied along with its folder, or is not one of ours. */
+/**
+ * Returns the holder of a lock; undefined if the lock was released (an empty file), was copied along with its folder, or is not
+ * Perdura's.
+ */
 function parseHolder(text: string, here: string): ProcessMark | undefined {
   try {
     const { pid, started, folder = here } = JSON.parse(text) as Partial<ProcessMark & { folder: string }>;

@@ -5,7 +5,7 @@ import { readIfExists, replaceFile } from './files.ts';
 const LOOPBACK = '127.0.0.1';
 const SPAN = 100;
 
-/** The first free port from `first` on; with the neighbourhood full, or `first` 0, any port the system has free. */
+/** Returns the first free port from `first` on. If all ports near it are taken, or `first` is 0, any free port of the system. */
 export async function findFreePort(first = 0, host = LOOPBACK): Promise<number> {
   const last = Math.min(first + SPAN, 65_535);
   for (let port = first; port > 0 && port <= last; port += 1) {
@@ -14,7 +14,7 @@ export async function findFreePort(first = 0, host = LOOPBACK): Promise<number> 
   return (await listenOnce(0, host)) ?? Promise.reject(new Error(`No port is free on ${host}`));
 }
 
-/** The port a service had at its last start, so that bookmarks hold. */
+/** Returns the port that a service had at its last start, so that bookmarks stay valid. */
 export async function loadPort(home: string, service: string): Promise<number | undefined> {
   const port = Number(await readIfExists(join(home, 'ports', service)));
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
@@ -24,7 +24,9 @@ export async function savePort(home: string, service: string, port: number): Pro
   if ((await loadPort(home, service)) !== port) await replaceFile(join(home, 'ports', service), `${port}\n`);
 }
 
-/** A free port for a service: last time's, or else `first` or the next one free after it. It is remembered. */
+/**
+ * Returns a free port for a service: that of the last start, or else `first` or the next free one after it. The port is saved.
+ */
 export async function reservePort(home: string, service: string, first: number): Promise<number> {
   const port = await findFreePort((await loadPort(home, service)) ?? first);
   await savePort(home, service, port);

@@ -10,15 +10,15 @@ export interface PostgresAccess {
 
 export const USER = 'perdura';
 const PATIENCE_MS = 10_000;
-/** Creating the database takes some seconds on a slow disk. */
+/** The time limit for an answer. Creating the database takes some seconds on a slow disk. */
 const ANSWER_MS = 60_000;
-/** A server reports that it is starting, recovering or shutting down; recovery has no time limit. */
+/** The code of a server that is starting, recovering or shutting down. Recovery has no time limit. */
 const CANNOT_CONNECT_NOW = '57P03';
 
 export const connectionUrl = ({ port, password }: PostgresAccess, database: string): string =>
   `postgresql://${USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 
-/** Whether a live server accepts connections within the time limit. */
+/** True if a live server accepts connections within the time limit. */
 export async function answers(access: PostgresAccess, mark: ProcessMark): Promise<boolean> {
   let patience = performance.now() + PATIENCE_MS;
   for (; performance.now() < patience && (await isAlive(mark)); await sleep(200)) {

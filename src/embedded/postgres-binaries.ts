@@ -8,12 +8,12 @@ import { run } from './processes.ts';
 
 interface BinariesOptions {
   account: Account;
-  /** Where to put a copy if the packages cannot be used where they are. */
+  /** The directory for a copy, if the packages cannot be used in place. */
   shelf: string;
   log: Log;
 }
 
-/** The directory with bin, lib and share of Postgres, usable by the account. */
+/** Returns the directory with Postgres' bin, lib and share, which the account can use. */
 export async function preparePostgresBinaries({ account, shelf, log }: BinariesOptions): Promise<string> {
   const { native, version } = await findInstalledPackage();
   const ready = (await canRepair(native)) && (await works(native, account));
@@ -23,7 +23,7 @@ export async function preparePostgresBinaries({ account, shelf, log }: BinariesO
   throw new Error(`Postgres does not run on this system: ${output.trim()}. Set DATABASE_URL to use your own Postgres.`);
 }
 
-/** The major version, which is what Postgres' files depend on. */
+/** Returns the major version, which Postgres' files depend on. */
 export const postgresMajor = async (): Promise<string> => (await findInstalledPackage()).version.split('.')[0] ?? '';
 
 async function findInstalledPackage(): Promise<{ native: string; version: string }> {
@@ -39,7 +39,10 @@ async function findInstalledPackage(): Promise<{ native: string; version: string
   }
 }
 
-/** npm may have skipped the package's install script, which links the libraries. False if the packages are read-only. */
+/**
+ * Tries to link the libraries, because npm may have skipped the package's install script. Returns false if the packages are
+ * read-only.
+ */
 async function canRepair(native: string): Promise<boolean> {
   try {
     await linkLibraries(native);
@@ -78,7 +81,7 @@ async function works(native: string, account: Account): Promise<boolean> {
   return (await Promise.all(checks)).every(Boolean);
 }
 
-/** Put in place by a rename, so the copy is complete or absent. */
+/** Copies the binaries. A rename puts the copy in place, so that it is complete or absent. */
 async function copyBinaries(native: string, place: string, log: Log): Promise<string> {
   if (await exists(place)) return place;
   log(`Copying the Postgres programs to ${place}, where the user that runs them can reach them`);
@@ -90,7 +93,7 @@ async function copyBinaries(native: string, place: string, log: Log): Promise<st
     await run('chmod', ['-R', 'a+rX', draft]);
     await rename(join(draft, basename(native)), place);
   } catch (error) {
-    // Another start may have put its copy there first, and that one is as good.
+    // Another start may have put its copy there first, and that one is equally good.
     if (!(await exists(place))) throw error;
   } finally {
     await rm(draft, { recursive: true, force: true });

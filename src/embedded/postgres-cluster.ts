@@ -14,12 +14,12 @@ export interface RunningCluster {
 }
 
 /**
- * Modest, because it shares a machine with everything else; parallel queries would need more shared memory than containers have.
- * The statements on the path of a run find rows by their keys, so they do not need a new plan for each value.
+ * Modest settings, because Postgres shares the machine with everything else; parallel queries would need more shared memory
+ * than containers have. The statements on the path of a run find rows by key, so they need no new plan for each value.
  */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
-  // Relative to its data, whose path may be too long or too odd to be given.
+  // This path is relative to the data, whose own path may be too long or contain special characters.
   'unix_socket_directories=.',
   'max_connections=200',
   'shared_buffers=64MB',
@@ -39,7 +39,10 @@ export const hasCluster = ({ data }: Place): Promise<boolean> => exists(join(dat
 
 const LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 
-/** Built next to its place and then moved, so that an interrupted start leaves nothing that looks like a database. */
+/**
+ * Creates the cluster next to its place and then moves it there, so that an interrupted start leaves nothing that looks like a
+ * database.
+ */
 export async function createCluster(place: Place, password: string, locale: readonly string[] = LOCALE): Promise<void> {
   const draft = `${place.data}.new`;
   const password_file = `${place.data}.password`;
@@ -57,7 +60,10 @@ export async function createCluster(place: Place, password: string, locale: read
   }
 }
 
-/** Starts the server on the first free port from `first` on, or on `first` only. Waits out the remains of a crash. */
+/**
+ * Starts the server on the first free port from `first` on, or with `only` on `first` itself. Waits until a crashed server's
+ * remains are gone.
+ */
 export async function launch(place: Place, first: number, { only = false } = {}): Promise<RunningCluster> {
   await removeForeignPidFile(place);
   await trimLog(place.log_file);
@@ -79,7 +85,7 @@ export async function launch(place: Place, first: number, { only = false } = {})
     const server = code === 0 ? await runningServer(place) : undefined;
     if (server) return server;
     const said = await readTail(place.log_file, begin);
-    // Somebody else took the port since it was found free; on a slow machine that may be a while.
+    // Another program has taken the port since it was found free; on a slow machine that may be a long time.
     if (/could not bind/.test(said)) next = port + 1;
     else if (performance.now() > patience || !/shared memory block|lock file/.test(said)) {
       throw new Error(`Postgres did not start: ${output.trim()}\n${said.trim()}\nIts log: ${place.log_file}`);
@@ -87,20 +93,23 @@ export async function launch(place: Place, first: number, { only = false } = {})
   }
 }
 
-/** The server's socket, for users who may enter its data; null if there is none or its path is too long. */
+/**
+ * Returns the directory of the server's socket, for users who may enter its data; null if there is no socket or its path is too
+ * long.
+ */
 export async function socketDirectory({ data }: Place, { port }: RunningCluster): Promise<string | null> {
   const path = join(data, `.s.PGSQL.${port}`);
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES && (await exists(path)) ? data : null;
 }
 
-/** Fast shutdown: open transactions are rolled back, the data is written out. */
+/** Shuts the server down fast: open transactions are rolled back, and the data is written to the disk. */
 export async function stopServer(place: Place, mark: ProcessMark): Promise<void> {
   if (!(await isAlive(mark))) return;
   await runControl(place, 'stop', ['-m', 'fast', '-w', '-t', '30']);
   await endProcess(mark, 5_000);
 }
 
-/** The server that runs on this data, according to its pid file. */
+/** Returns the server that runs on this data, according to its pid file. */
 export async function runningServer({ data }: Place): Promise<RunningCluster | undefined> {
   const [pid, , , port] = ((await readIfExists(join(data, 'postmaster.pid'))) ?? '').split('\n').map(Number);
   const mark = pid ? await findMark(pid) : undefined;
@@ -108,8 +117,9 @@ export async function runningServer({ data }: Place): Promise<RunningCluster | u
 }
 
 /**
- * After a restart of the machine the recorded process id may belong to another process, and Postgres would never start.
- * The file also guards against two servers on the same data, so it is removed only if no process works there.
+ * Removes the pid file of a server that is gone. After a restart of the machine, the recorded id may belong to another process,
+ * and Postgres would never start. The file also prevents two servers on the same data, so it is removed only if no process
+ * works there.
  */
 async function removeForeignPidFile({ data }: Place): Promise<void> {
   const file = join(data, 'postmaster.pid');
@@ -122,7 +132,10 @@ async function isOurs(pid: number, data: string): Promise<boolean> {
   return process.platform === 'linux' ? (await listProcesses(data)).includes(pid) : (await findCommand(pid)).includes(data);
 }
 
-/** All processes of a Postgres server have its data as their working directory, whatever name it was started under. */
+/**
+ * Lists the processes of a Postgres server: all of them have its data as their working directory, whatever name the server was
+ * started under.
+ */
 async function listProcesses(directory: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));

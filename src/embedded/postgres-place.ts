@@ -6,10 +6,10 @@ import { exists, type Log, readIfExists } from './files.ts';
 import { preparePostgresBinaries } from './postgres-binaries.ts';
 import { run } from './processes.ts';
 
-/** Where root keeps what the server's own user could not reach inside the home. */
+/** The folder in which root keeps data that the server's own user could not reach inside the home. */
 export const ROOTS_FALLBACK = '/var/lib/perdura';
 
-/** Where one installation's Postgres lives and who runs it. */
+/** The location of one installation's Postgres and the account that runs it. */
 export interface Place {
   account: Account;
   binaries: string;
@@ -19,14 +19,14 @@ export interface Place {
 
 interface PlaceOptions {
   home: string;
-  /** Only for root, when the home is under a directory that no other user may enter, such as /root. */
+  /** Used only by root, if the home is under a directory that no other user may enter, such as /root. */
   fallback: string;
   log: Log;
 }
 
 /**
- * Everything is in `<home>/postgres`, unless root runs it for a user that cannot get there. Then the data is kept under
- * the fallback directory and `<home>/postgres/data` is a link that says where.
+ * Finds the location of the data. Everything is in `<home>/postgres`, unless root runs Postgres for a user that cannot get
+ * there. In that case the data is kept in the fallback directory, and `<home>/postgres/data` is a link to it.
  */
 export async function findPlace({ home, fallback, log }: PlaceOptions): Promise<Place> {
   const base = join(home, 'postgres');
@@ -54,7 +54,7 @@ async function preparePlace(area: string, options: { account: Account; shelf: st
   };
 }
 
-/** Created files belong to root; what the server has to write must belong to its user. */
+/** Gives a path to the account. Created files belong to root, but the server's user must own what it writes. */
 export async function give(path: string, { uid, gid }: Account): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
 }
@@ -65,7 +65,7 @@ export async function giveAll(folder: string, { uid, gid }: Account): Promise<vo
   if (code !== 0) throw new Error(`${folder} cannot be given to user ${uid}: ${output.trim()}`);
 }
 
-/** Where the data was put outside of the home, if it was. */
+/** Returns the location of the data if it was put outside the home; undefined if it was not. */
 async function findLinkedArea(data: string, home: string): Promise<string | undefined> {
   if (!(await lstat(data).catch(() => undefined))?.isSymbolicLink()) return undefined;
   const target = await readlink(data);
@@ -80,7 +80,10 @@ async function findLinkedArea(data: string, home: string): Promise<string | unde
   );
 }
 
-/** Two homes must not share a database: a home that was copied has a link to that of the other, one that was moved has its own. */
+/**
+ * Checks that the data belongs to this home: two homes must not share a database. A copied home has a link to the other home's
+ * data; a moved home has a link to its own.
+ */
 async function claim(area: string, { data, home }: { data: string; home: string }): Promise<void> {
   const note = join(area, 'home.txt');
   const owner = (await readIfExists(note))?.trim();
@@ -93,7 +96,7 @@ async function claim(area: string, { data, home }: { data: string; home: string 
   await writeFile(note, `${home}\n`);
 }
 
-/** Allows only traversal: secrets inside have their own modes, and names stay hidden. */
+/** Makes directories traversable, and no more: secrets inside have their own modes, and names stay hidden. */
 async function letThrough(directories: readonly string[]): Promise<void> {
   for (const directory of directories) {
     const { mode } = await stat(directory);

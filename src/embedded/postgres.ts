@@ -20,27 +20,30 @@ import type { Restartable } from './supervision.ts';
 export interface PostgresOptions {
   home: string;
   log: Log;
-  /** The first port to try, if the one of the last start is not known. */
+  /** The first port to try, if the port of the last start is unknown. */
   port?: number;
   fallback?: string;
 }
 
 export interface Postgres extends Restartable {
   url: string;
-  /** The same through its socket, which is faster than loopback; needs access to its data. Equal to `url` if there is no socket. */
+  /**
+   * The URL through the server's socket, which is faster than loopback and needs access to the data. Equal to `url` if there is
+   * no socket.
+   */
   socket_url: string;
-  /** The process that serves now. */
+  /** The id of the process that serves now. */
   readonly pid: number;
-  /** Whether it was still running from a start that was killed. */
+  /** True if the server was still running from a start that was killed. */
   reused: boolean;
-  /** Resolves when the server has ended. */
+  /** Stops the server; resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 const DATABASE = 'perdura';
 const FIRST_PORT = 15_432;
 
-/** Starts the installation's own Postgres on loopback, or takes over the one that still runs on its data. */
+/** Starts the installation's own Postgres on loopback, or takes over one that still runs on its data. */
 export async function startPostgres({
   home,
   log,
@@ -83,7 +86,7 @@ async function loadPassword(home: string, place: Place): Promise<string> {
   throw new Error(`There is a database in ${place.data}, but its password is gone: restore ${file}.`);
 }
 
-/** Nothing if no server runs on this data, or if an unresponsive one had to be ended. */
+/** Returns the server that runs on this data; undefined if none does, or if it did not respond and was ended. */
 async function takeOver(place: Place, { password, log }: { password: string; log: Log }): Promise<RunningCluster | undefined> {
   const found = await runningServer(place);
   if (!found) return undefined;

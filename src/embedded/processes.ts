@@ -24,12 +24,12 @@ export function run(program: string, args: readonly string[], options: SpawnOpti
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);
     child.once('error', fail);
-    // Not 'exit', which may come before the last of the output.
+    // 'exit' may come before the last of the output.
     child.once('close', (code) => done({ code, output }));
   });
 }
 
-/** The mark of a live process; nothing if it is gone or a zombie. */
+/** Returns the mark of a live process; undefined if it is gone or a zombie. */
 export async function findMark(pid: number): Promise<ProcessMark | undefined> {
   if (!signal(pid, 0)) return undefined;
   return process.platform === 'linux' ? findLinuxMark(pid) : findPortableMark(pid);
@@ -37,13 +37,13 @@ export async function findMark(pid: number): Promise<ProcessMark | undefined> {
 
 async function findLinuxMark(pid: number): Promise<ProcessMark | undefined> {
   const [stat, boot] = await Promise.all([readOrEmpty(`/proc/${pid}/stat`), readBootId()]);
-  // The name in the second field may hold blanks and brackets; what follows the last one is regular.
+  // The name in the second field may contain blanks and brackets; the fields after its last bracket are regular.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const state = fields[0];
   return !state || state === 'Z' || state === 'X' ? undefined : { pid, started: `${boot.trim()} ${fields[19]}` };
 }
 
-/** It is the same as long as this process runs, and servers are looked at twice a second. */
+/** Cached, because it stays the same as long as this process runs, and servers are checked twice a second. */
 let boot_id: Promise<string> | undefined;
 const readBootId = (): Promise<string> => {
   boot_id ??= readOrEmpty('/proc/sys/kernel/random/boot_id');
@@ -60,7 +60,7 @@ export async function isAlive(mark: ProcessMark): Promise<boolean> {
   return (await findMark(mark.pid))?.started === mark.started;
 }
 
-/** The command line of a live process, empty if it is gone or hidden. */
+/** Returns the command line of a live process; empty if the process is gone or hidden. */
 export async function findCommand(pid: number): Promise<string> {
   if (process.platform === 'linux') return (await readOrEmpty(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ');
   return (await run('ps', ['-o', 'command=', '-p', String(pid)])).output.trim();
@@ -83,7 +83,7 @@ export async function isGone(mark: ProcessMark, within_ms: number): Promise<bool
   return !(await isAlive(mark));
 }
 
-/** False if there is no such process; true also for another user's process. */
+/** Sends a signal. Returns false if there is no such process; true also for another user's process. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, name);

@@ -17,19 +17,19 @@ interface RestoreOptions {
 }
 
 /**
- * Unpacks a backup into an empty home. Starts nothing. Throws a sentence and leaves nothing behind if the file is damaged, was made by
- * a newer version or on another kind of machine, or if the home is in use.
+ * Unpacks a backup into an empty home. Starts nothing. Throws a sentence and leaves nothing behind if the file is damaged, was
+ * made by a newer version or on another kind of machine, or if the home is in use.
  */
 export async function restore(options: RestoreOptions): Promise<Manifest> {
   const { home, file, migrations_folder } = options;
   await requireEmpty(home);
   const manifest = await readBackup(file);
   await requireFitting(manifest, migrations_folder);
-  // If it cannot be made, the lock reports the reason.
+  // If the folder cannot be created, the lock reports the reason.
   await mkdir(home, { recursive: true, mode: 0o711 }).catch(() => {});
   const lock = await lockInstallation(home);
   try {
-    // Again, now that nothing else can fill it.
+    // Checked again, now that nothing else can fill the home.
     await requireEmpty(home);
     await fill(options, manifest);
     return manifest;
@@ -75,10 +75,10 @@ async function fill({ home, file, fallback = ROOTS_FALLBACK, log }: RestoreOptio
   }
 }
 
-/** What `perdura restored` also leaves for the next start, which then begins a new epoch. */
+/** The file with which the next start begins a new epoch; `perdura restored` leaves the same one. */
 const RESTORED = 'restored';
 
-/** Built next to its place and then moved, as a new one is. */
+/** Unpacks the cluster next to its place and then moves it there, like a new one. */
 async function placeCluster(file: string, { data, account }: Place): Promise<void> {
   const draft = `${data}.new`;
   await mkdir(draft, { mode: 0o700 });

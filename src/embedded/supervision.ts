@@ -1,19 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from './files.ts';
 
-/** A server that was started here and can be started again, on the same data and the same ports. */
+/** A server that was started here and can be restarted on the same data and the same ports. */
 export interface Restartable {
   name: string;
   log_file: string;
   isUp(): Promise<boolean>;
-  /** Throws a readable error if it does not start. */
+  /** Restarts the server; throws a readable error if it does not start. */
   restart(): Promise<void>;
 }
 
 interface Supervision {
   /** Rejects with a readable error if a server keeps dying. */
   broken: Promise<never>;
-  /** Resolves once no server is being started. */
+  /** Stops the supervision; resolves when no server is being started. */
   stop(): Promise<void>;
 }
 
@@ -25,11 +25,11 @@ interface SupervisionOptions {
 
 const LOOK_MS = 500;
 const FIRST_PAUSE_MS = 500;
-/** More restarts than this within the period mean a persistent fault. */
+/** The most restarts within the period. More of them mean a persistent fault. */
 const MOST_RESTARTS = 5;
 const WITHIN_MS = 10 * 60_000;
 
-/** Restarts servers that died, with growing pauses, and gives up on one that keeps dying. */
+/** Restarts servers that have died, with growing pauses, and gives up on one that keeps dying. */
 export function supervise(servers: readonly Restartable[], { log, on_restart }: SupervisionOptions): Supervision {
   const stopping = new AbortController();
   const pause = (ms: number) => wait(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});

@@ -9,15 +9,15 @@ import { computeSha256, findChange, recordSum, TEMPORAL_VERSION } from './tempor
 
 interface FinderOptions {
   home: string;
-  /** The configured executable; if set, no other is considered. */
+  /** The configured executable; if it is set, no other is considered. */
   path?: string | undefined;
   log: Log;
-  /** Shared by all installations of a user, so that one download or build serves them all. */
+  /** The directory that all installations of a user share, so that one download or build serves them all. */
   cache?: string;
-  /** Executables to look at first; by default the one on PATH. */
+  /** The executables to look at first; by default the one on PATH. */
   installed?: readonly string[];
   releases?: string;
-  /** SHA-256 of the archives there; by default those of the official ones. */
+  /** The SHA-256 of the archives at that address; by default those of the official ones. */
   sums?: Readonly<Record<string, string>>;
   go?: string;
 }
@@ -30,8 +30,9 @@ const WAYS_OUT = [
 ];
 
 /**
- * A usable `temporal` executable: the chosen one, one that is there, or else one obtained now and kept for the next start.
- * The chosen one and the one on PATH are trusted as they are; one that Perdura obtained is checked against its record each time.
+ * Returns a usable `temporal` executable: the configured one, an existing one, or else one that is obtained now and kept for
+ * the next start. The configured one and the one on PATH are trusted; one that Perdura obtained is checked against its record
+ * each time.
  */
 export async function findTemporal(options: FinderOptions): Promise<string> {
   const { home, path, log } = options;
@@ -65,7 +66,10 @@ async function findOnPath(): Promise<string[]> {
   return code === 0 ? [output.trim()] : [];
 }
 
-/** The reason why an executable is unusable, if any. Its server version matters, because the start settings are the server's. */
+/**
+ * Returns the reason why an executable is unusable; undefined if it is usable. The version of its server matters, because the
+ * start settings are the server's.
+ */
 async function findBinaryFault(executable: string): Promise<string | undefined> {
   const finished = await run(executable, ['--version']).catch((error: Error) => ({ code: 1, output: error.message }));
   const [, major, minor] = /Server (\d+)\.(\d+)/.exec(finished.output) ?? [];
@@ -75,7 +79,10 @@ async function findBinaryFault(executable: string): Promise<string | undefined> 
   return recent ? undefined : `its server is version ${major}.${minor}, and ${a}.${b} is needed`;
 }
 
-/** Checks the record first: a file that has changed since is not executed, not even for its version. */
+/**
+ * Returns the reason why an obtained executable is unusable. Its record is checked first: a changed file is not executed, not
+ * even for its version.
+ */
 const findOwnFault = async (executable: string): Promise<string | undefined> =>
   (await findChange(executable)) ?? (await findBinaryFault(executable));
 
@@ -92,7 +99,7 @@ async function findWritable(...directories: string[]): Promise<string> {
   throw new Error(`None of these directories can be written to: ${directories.join(', ')}`);
 }
 
-/** A second process waits, and then finds what the first one obtained. */
+/** Obtains an executable. A second process waits, and then finds what the first one obtained. */
 async function obtain(options: FinderOptions, directory: string): Promise<string> {
   const { log } = options;
   const place = join(directory, 'temporal');
@@ -100,7 +107,7 @@ async function obtain(options: FinderOptions, directory: string): Promise<string
   try {
     if ((await exists(place)) && !(await findOwnFault(place))) return place;
     const draft = join(directory, 'draft');
-    // A start that was killed may have left a copy.
+    // A start that was killed may have left its draft.
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft);
     try {

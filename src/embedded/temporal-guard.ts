@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { hostRule } from '../domain/hosts.ts';
 
 interface GuardOptions {
-  /** Where the guard listens, on loopback. */
+  /** The loopback port on which the guard listens. */
   port: number;
-  /** The web interface behind it. */
+  /** The address of the web interface behind the guard. */
   target: { host: string; port: number };
 }
 
@@ -20,9 +20,9 @@ const HEADERS = {
 };
 
 /**
- * Protects the web interface of Temporal, which checks neither caller nor host name: with it, any page in a browser on this
- * machine whose name is bound to loopback could read and terminate runs. A person's own browser and tools pass; other sites' pages may
- * link here and do nothing else.
+ * Protects the web interface of Temporal, which checks neither caller nor host name: without the guard, a page in a browser on
+ * this machine could bind its name to loopback, and then read and terminate runs. A person's own browser and tools may pass;
+ * other sites' pages may only link here.
  */
 export async function startUiGuard({ port, target }: GuardOptions): Promise<{ close(): Promise<void> }> {
   const allowed = hostRule({ listening: HOST });
@@ -44,7 +44,10 @@ export async function startUiGuard({ port, target }: GuardOptions): Promise<{ cl
   };
 }
 
-/** Browsers send the origin of a request; other clients do not, and they already run on this machine. */
+/**
+ * True if a request does not come from another site. Browsers send its origin; other clients do not, but they already run on
+ * this machine.
+ */
 function isOwn({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;

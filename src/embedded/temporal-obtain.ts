@@ -38,7 +38,7 @@ export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SU
   return join(draft, 'temporal');
 }
 
-/** Saves what an address answers. Silence counts as failure, slowness does not. */
+/** Saves the content of an address to a file. Silence counts as a failure, slowness does not. */
 async function fetchFile(url: string, file: string, onProgress: (bytes: number) => void = () => {}): Promise<void> {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(new Error(`${new URL(url).host} does not answer`)), SILENCE_MS);
@@ -59,7 +59,7 @@ async function fetchFile(url: string, file: string, onProgress: (bytes: number) 
   }
 }
 
-/** Builds it from source into a directory, which takes minutes the first time. */
+/** Builds Temporal from source into a directory; the first build takes minutes. */
 export async function buildTemporal(options: { go: string; draft: string; log: Log }): Promise<string> {
   const { go, draft, log } = options;
   log(`Building Temporal ${TEMPORAL_VERSION} from source with Go; this takes a few minutes, and is needed once`);
@@ -73,8 +73,8 @@ export async function buildTemporal(options: { go: string; draft: string; log: L
     '-ldflags',
     `-s -w -X ${MODULE}/temporalcli.Version=${TEMPORAL_VERSION}`,
   ];
-  // Built in its own folder, so that the go.sum there is what the dependencies are checked against.
-  // Through env(1), which adds to the environment that Go needs (its proxies and caches) instead of replacing it.
+  // The build runs in the module's own folder, so that the dependencies are checked against the go.sum there. It runs through
+  // env(1), which adds to the environment that Go needs (its proxies and caches) instead of replacing it.
   const child = spawn('env', ['GOFLAGS=', 'CGO_ENABLED=0', go, 'build', '-C', source, ...flags, './cmd/temporal'], {
     cwd: draft,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -91,7 +91,7 @@ export async function buildTemporal(options: { go: string; draft: string; log: L
   return executable;
 }
 
-/** The folder of the module's source, fetched through Go and compared with the sum pinned here. */
+/** Returns the folder of the module's source, fetched through Go and compared with the pinned sum. */
 async function fetchVerifiedSource(go: string): Promise<string> {
   const { code, output } = await run('env', [
     'GOFLAGS=-mod=mod',
@@ -110,7 +110,7 @@ async function fetchVerifiedSource(go: string): Promise<string> {
   return found.Dir;
 }
 
-/** Says how far something has come, but only every so often. */
+/** Reports progress, but only at intervals. */
 function throttleReports(log: Log, say: (amount: number) => string): (amount: number) => void {
   let next = performance.now() + PROGRESS_MS;
   return (amount) => {

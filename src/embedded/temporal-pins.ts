@@ -10,7 +10,7 @@ export const MODULE = 'github.com/temporalio/cli';
 /** The checksum database's sum of the module's source. Its go.sum, which is part of that source, pins every dependency. */
 export const MODULE_SUM = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
 
-/** SHA-256 of the official archives. A new version needs new sums here: those published next to the downloads are not used. */
+/** SHA-256 of the official archives. A new version needs new sums here; the sums published next to the downloads are not used. */
 export const ARCHIVE_SUMS: Record<string, string> = {
   'temporal_cli_1.5.1_linux_amd64.tar.gz': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
   'temporal_cli_1.5.1_linux_arm64.tar.gz': 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
@@ -30,7 +30,7 @@ const toRecordPath = (executable: string) => `${executable}.sha256`;
 export const recordSum = (executable: string, sum: string): Promise<void> =>
   replaceFile(toRecordPath(executable), `${sum}  temporal\n`);
 
-/** The reason why an executable is not the one that Perdura obtained, if any. Does not execute the file. */
+/** Returns the reason why an executable is not the one that Perdura obtained; undefined if it is. Does not execute the file. */
 export async function findChange(executable: string): Promise<string | undefined> {
   const [recorded] = ((await readIfExists(toRecordPath(executable))) ?? '').trim().split(/\s+/);
   const found = await computeSha256(executable);
@@ -39,7 +39,7 @@ export async function findChange(executable: string): Promise<string | undefined
       ? undefined
       : `it was changed after Perdura obtained it (its SHA-256 is ${found}, and ${recorded} was recorded)`;
   }
-  // An executable older than the records: Go embeds the source version in its builds.
+  // The executable is older than the records, but Go embeds the source version in its builds.
   if (!(await readFile(executable)).includes(`mod\t${MODULE}\tv${TEMPORAL_VERSION}\t${MODULE_SUM}\n`))
     return `its SHA-256 was not recorded when it was obtained, and it is not a build of ${MODULE} v${TEMPORAL_VERSION}`;
   // A directory that cannot be written to cannot be tampered with by this user either.

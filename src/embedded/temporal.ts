@@ -20,38 +20,38 @@ interface TemporalOptions {
   executable: string;
   home: string;
   log: Log;
-  /** The first ports to try, if those of the last start are not known. */
+  /** The first ports to try, if those of the last start are unknown. */
   port?: number;
   ui_port?: number;
-  /** How long the history of a run that has ended is kept. Applies to runs that end from now on. */
+  /** How long the history of an ended run is kept. This applies to runs that end from now on. */
   retention_days?: number;
-  /** The soft limit of its memory. Near it, most of its processor time goes into looking for free memory. */
+  /** The soft limit of the server's memory. Near it, the server spends most of its processor time on looking for free memory. */
   memory_mib?: number;
 }
 
 export interface Temporal extends Restartable {
   address: string;
-  /** Its web interface, behind the guard. */
+  /** The URL of the web interface, behind the guard. */
   ui_url: string;
-  /** All ports that it takes connections on. */
+  /** All ports on which the server accepts connections. */
   ports: number[];
-  /** The process that serves now. */
+  /** The id of the process that serves now. */
   readonly pid: number;
-  /** Whether it was still running from a start that was killed. */
+  /** True if the server was still running from a start that was killed. */
   reused: boolean;
-  /** Resolves when the server has ended. */
+  /** Stops the server; resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 interface Server extends ProcessMark, Places {
-  /** What it was started with: a server with other settings is not taken over. */
+  /** The settings with which the server was started. A server with other settings is not taken over. */
   settings: string;
 }
 
-/** Where it listens. */
+/** The addresses on which the server listens. */
 interface Places {
   port: number;
-  /** The web interface itself, which only the guard asks. */
+  /** The address of the web interface itself, which only the guard calls. */
   ui_ip: string;
   ui_port: number;
   http_port: number;
@@ -60,8 +60,9 @@ interface Places {
 
 const HOST = '127.0.0.1';
 /**
- * A development server waits a 50 ms tick before each task and syncs its disk at each transaction; these settings make it six times
- * faster. The journal survives any crash of a process; after a power loss the last moments may be missing here and are repaired from Postgres.
+ * By default, a development server waits for a 50 ms tick before each task and syncs its disk at each transaction; these
+ * settings make it six times faster. The journal survives any crash of a process. After a power loss, the last moments may be
+ * missing here and are repaired from Postgres.
  */
 const TUNING = [
   ...['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => ['--sqlite-pragma', pragma]),
@@ -72,14 +73,16 @@ const TUNING = [
     'history.timerProcessorUpdateAckInterval="2s"',
     'history.visibilityProcessorUpdateAckInterval="2s"',
     'system.enableActivityEagerExecution=true',
-    // It would read the list of search attributes from its database at each use. They are registered before it serves.
+    // Otherwise the server would read the list of search attributes from its database at each use. They are registered before
+    // it serves.
     'system.forceSearchAttributesCacheRefreshOnRead=false',
-    // Two for each run in memory, ended ones included: 128,000 by default.
+    // Each run in memory takes two entries, ended runs included; the default is 128,000 entries.
     'history.hostLevelCacheMaxSize=1000',
-    // A client that is frozen or cut off loses the tasks that it would be given: within three seconds its requests for work are void.
+    // A frozen or disconnected client would lose the tasks that the server gives it: its requests for work expire within three
+    // seconds.
     'frontend.keepAliveTime="1s"',
     'frontend.keepAliveTimeout="2s"',
-    // Its HTTP API has no authentication and is unused here, so it only accepts an impossible host name.
+    // The server's HTTP API has no authentication and is not needed, so it accepts only an impossible host name.
     'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),
   ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
@@ -87,12 +90,12 @@ const TUNING = [
   'error',
 ];
 interface Tuning {
-  /** Fewer collections for more memory, up to a limit. */
+  /** The environment for the server. It trades memory for fewer garbage collections, up to a limit. */
   environment: string[];
   flags: string[];
 }
 
-/** What it is started with for its database as it is. */
+/** Returns the settings that suit the current state of the server's database. */
 const buildTuning = async ({ home, memory_mib = 384 }: Pick<TemporalOptions, 'home' | 'memory_mib'>): Promise<Tuning> => ({
   environment: ['GOGC=400', `GOMEMLIMIT=${memory_mib}MiB`],
   flags: [
@@ -106,7 +109,7 @@ const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** Starts the installation's own Temporal server with its web interface on loopback, or takes over the one that still runs. */
+/** Starts the installation's own Temporal server with its web interface on loopback, or takes over one that still runs. */
 export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
   const { home } = options;
   const record = join(home, 'temporal/server.json');
@@ -142,13 +145,16 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
 
 const toDatabasePath = (home: string) => join(home, ENGINE_FILE);
 
-/** One that has just been started has not opened its database yet, but names it. */
+/**
+ * True if a process serves this database. One that has just been started has not opened the database yet, but names it in its
+ * command.
+ */
 const serves = async (pid: number, database: string) =>
   (await hasOpen(pid, database)) ?? (await findCommand(pid)).split(' ').includes(database);
 
 /**
- * The record of a home that was copied names the server of the other home, which is left alone; also if the other home is gone, and the
- * copy has taken its place.
+ * Takes over a server that still runs. The record in a copied home names the server of the other home, which is left alone,
+ * even if the other home is gone and the copy has taken its place.
  */
 async function takeOver(record: string, options: TemporalOptions): Promise<Server | undefined> {
   const { home, log } = options;
@@ -181,7 +187,10 @@ async function launch(options: TemporalOptions, record: string): Promise<Server>
   throw new Error(await describeFailedStart(home));
 }
 
-/** Nothing if it did not start: its ports may have been lost since they were found free, to another start on the same machine. */
+/**
+ * Starts the server once. Returns undefined if it did not start: another start on this machine may have taken its ports since
+ * they were found free.
+ */
 async function startOnce(options: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
   const { executable, home } = options;
   const log_file = toLogPath(home);
@@ -206,8 +215,9 @@ async function findPlaces(first: number): Promise<Places> {
 }
 
 /**
- * One of the sixteen million loopback addresses, so that a page in a browser cannot find the web interface and bypass its guard: the
- * interface supports neither a password nor a list of allowed host names. Other systems have a single address.
+ * Returns one of sixteen million loopback addresses, so that a page in a browser cannot find the web interface and bypass its
+ * guard: the interface supports neither a password nor a list of allowed host names. Systems other than Linux have a single
+ * address.
  */
 const pickLoopbackAddress = () =>
   process.platform === 'linux' ? `127.${[randomInt(1, 255), randomInt(256), randomInt(1, 255)].join('.')}` : HOST;
@@ -218,7 +228,7 @@ interface Launch extends Places {
   tuning: Tuning;
 }
 
-/** In a separate session, so that Ctrl-C reaches only this process, which ends the server after its clients. */
+/** Starts the server in a separate session, so that Ctrl-C reaches only this process, which ends the server after its clients. */
 async function spawnServer(executable: string, { home, log_file, tuning, ...places }: Launch): Promise<Server> {
   const where = [
     '--ip',
@@ -238,7 +248,7 @@ async function spawnServer(executable: string, { home, log_file, tuning, ...plac
   ];
   const output = await open(log_file, 'a', 0o600);
   try {
-    // Through env(1), which adds to the environment.
+    // env(1) adds to the environment instead of replacing it.
     const child = spawn('env', [...tuning.environment, executable, 'server', 'start-dev', ...where, ...tuning.flags], {
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
@@ -259,7 +269,7 @@ async function answersWithin(server: Server, limit_ms: number): Promise<boolean>
   return false;
 }
 
-/** The server's own setting is read only when its database is created. */
+/** Sets the retention. The server's own setting is read only when its database is created. */
 async function keepRuns({ port }: Server, { retention_days = 1 }: TemporalOptions): Promise<void> {
   const workflowExecutionRetentionTtl = msToTs(retention_days * DAY_MS);
   await withConnection(port, ({ workflowService }) =>
@@ -267,7 +277,10 @@ async function keepRuns({ port }: Server, { retention_days = 1 }: TemporalOption
   );
 }
 
-/** Looks for the ports first, also because a refused gRPC connection is not tried again for a whole second. */
+/**
+ * True if the server answers. The ports are checked first, also because a refused gRPC connection is not retried for a whole
+ * second.
+ */
 async function answers({ pid, port, ui_port }: Server): Promise<boolean> {
   if (!(await listens(pid, port)) || !(await listens(pid, ui_port))) return false;
   try {

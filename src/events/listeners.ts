@@ -4,11 +4,12 @@ interface Channel<M> {
 }
 
 /**
- * How long a channel stays open without listeners: a client that watches one run often watches the next one of the same workflow.
+ * How long a channel stays open without listeners: a client that watches one run often watches the next one of the same
+ * workflow.
  */
 const LINGER_MS = 10_000;
 
-/** Listeners by channel. A channel opens with its first listener and closes some time after its last one leaves. */
+/** Keeps listeners by channel. A channel opens with its first listener and closes some time after its last one leaves. */
 export function listeners<M>(door: { open(channel: string): void; close(channel: string): void }) {
   const channels = new Map<string, Channel<M>>();
   return {

@@ -9,7 +9,7 @@ export function parseNotice(payload: string): Notice {
   }
 }
 
-/** A notice with its workflow, for channels that all workflows share. */
+/** A notice with its workflow, for a channel that all workflows share. */
 export interface PlacedNotice extends Notice {
   workflow_id: string;
 }

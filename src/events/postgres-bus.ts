@@ -5,21 +5,21 @@ import { listeners } from './listeners.ts';
 import { type PlacedNotice, packNotices, parsePacket } from './notice.ts';
 
 interface PostgresBusOptions {
-  /** The connection to the database. */
+  /** The configuration of the connection to the database. */
   connection: pg.ClientConfig;
   /** The pool that sends halt requests. */
   pool: pg.Pool;
   log: (message: string) => void;
 }
 
-/** One channel for all runs, so that a process needs few notifications for the events that it announces together. */
+/** The one channel of all runs, so that a process needs few notifications for the events that it announces together. */
 const EVENTS_CHANNEL = 'perdura:events';
 /** The largest packet in bytes: the server accepts less than 8,000. */
 const LARGEST_PACKET = 7_900;
 const ANNOUNCE = { name: 'announce', text: 'SELECT pg_notify($1, packet) FROM unnest($2::text[]) AS packet' };
-/** The empty message on the channel of halts, to which every worker listens: the sender is connected. */
+/** An empty message on the halt channel, to which every worker listens. It announces that the sender is connected. */
 const HELLO = '';
-/** Whether other processes of the installation are connected. */
+/** Asks whether other processes of the installation are connected. */
 const COMPANY = `SELECT count(*) > 1 AS others FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = current_setting('application_name')`;
 
@@ -28,20 +28,21 @@ const LONGEST_PAUSE_MS = 5_000;
 const GOODBYE_MS = 1_000;
 
 /**
- * LISTEN and NOTIFY on a dedicated connection. Events are announced once they are committed: a notification in the transaction that
- * writes them would hold a lock of the whole database until its commit is on disk. While a notification is in progress, what was
- * written meanwhile collects for the next one. Listeners of this process get it at once, and if there is no other process nothing is sent.
- * A connection that breaks or does not answer a probe is replaced, and every listener is notified that it may have missed some.
+ * Creates a bus that uses LISTEN and NOTIFY on a dedicated connection. Events are announced once they are committed: a
+ * notification in the transaction that writes them would lock the whole database until its commit is on disk. While a
+ * notification is in progress, later events collect for the next one. Listeners in this process get events at once; if no other
+ * process is connected, nothing is sent. A connection that breaks or does not answer a probe is replaced, and every listener is
+ * notified that it may have missed some events.
  */
 export function postgresBus({ connection, pool, log }: PostgresBusOptions): EventBus {
   const closing = new AbortController();
   let client: pg.Client | null = null;
-  /** The process that serves it, by which notifications say where they come from. */
+  /** The id of the server process of this connection. Notifications carry it as their sender. */
   let own = 0;
-  /** Whether other processes may listen: as the last probe says, or a greeting since it began. */
+  /** True if other processes may be listening, as the last probe or a later greeting showed. */
   let others = true;
   let greeted = false;
-  /** The first attempt to connect has ended, in whatever way. */
+  /** Resolves when the first attempt to connect has ended, successful or not. */
   const attempted = Promise.withResolvers<void>();
   // A connection runs one statement at a time; the others queue.
   let turn: Promise<unknown> = Promise.resolve();
@@ -55,15 +56,15 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   const ask = (query: string | pg.QueryConfig, on = client): Promise<unknown> => inTurn(() => send(query, on));
   const listen = async (): Promise<void> => {
     await ask(`LISTEN "${EVENTS_CHANNEL}"`);
-    // Covers what was written since the listeners last read the record.
+    // This covers what was written since the listeners last read the record.
     for (const workflow_id of channels.names()) channels.notify(workflow_id, MISSED);
   };
   const unlisten = (): Promise<unknown> => {
     const on = client;
-    // A stream may have begun again, and has asked to listen before this.
+    // A new stream may have asked to listen before this statement runs.
     return inTurn(async () => channels.names().length === 0 && send(`UNLISTEN "${EVENTS_CHANNEL}"`, on));
   };
-  /** By workflow. */
+  /** The listeners for events, by workflow. */
   const channels = listeners<Notice>({
     open: () => void (channels.names().length === 1 && listen().catch(() => {})),
     close: () => void (channels.names().length === 0 && unlisten().catch(() => {})),
@@ -82,14 +83,14 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     else if (processId !== own)
       for (const { workflow_id, ...notice } of parsePacket(payload)) channels.notify(workflow_id, notice);
   };
-  /** To be sent, as JSON. */
+  /** The notices to be sent, as JSON. */
   let unsent: string[] = [];
   let sending = false;
   const sendAll = async (): Promise<void> => {
     while (unsent.length > 0) await inTurn(sendUnsent).catch(() => {});
     sending = false;
   };
-  /** What cannot be sent is in the record, where its readers look. */
+  /** Sends the collected notices. Notices that cannot be sent are lost, but readers find their events in the record. */
   const sendUnsent = (): Promise<unknown> => {
     const packets = packNotices(unsent, LARGEST_PACKET);
     unsent = [];
@@ -102,7 +103,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     others = greeted || rows[0]!.others;
   }
 
-  /** Resolves when the connection has ended, whatever ended it. */
+  /** Serves one connection; ends when the connection has ended, for whatever reason. */
   async function serve(): Promise<void> {
     const fresh = new pg.Client({ ...connection, query_timeout: PROBE_MS });
     fresh.on('notification', notify);
@@ -110,7 +111,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     const ended = new Promise<void>((resolve) => fresh.once('end', resolve));
     try {
       await fresh.connect();
-      // What is announced is committed already, and nobody needs to find the announcement after a crash.
+      // Announced events are committed already, and after a crash nobody needs the announcement.
       await fresh.query('SET synchronous_commit TO off');
       client = fresh;
       own = (fresh as unknown as { processID: number }).processID;
@@ -127,7 +128,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     } finally {
       client = null;
       attempted.resolve();
-      // A silent server does not acknowledge the end either, and must not keep this process alive.
+      // A silent server never acknowledges the end, and must not keep this process alive.
       (fresh as unknown as { unref(): void }).unref();
       await Promise.race([fresh.end(), wait(GOODBYE_MS)]);
     }
@@ -170,7 +171,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     },
     async close() {
       closing.abort();
-      // It may still be connecting.
+      // The bus may still be connecting.
       await Promise.race([served, wait(GOODBYE_MS)]);
     },
   };

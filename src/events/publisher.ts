@@ -1,9 +1,12 @@
 import { findOutage } from '../domain/outages.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../domain/pieces.ts';
 
-/** Text waits this long for more, so that a fast model does not cause one write per token. */
+/** How long text waits for more, so that a fast model does not cause one write per token. */
 const PAUSE_MS = 50;
-/** The more runs speak, the longer: each text costs a row, a notification and a write to every reader, however short it is. */
+/**
+ * The added wait for each run in progress: every text costs a row, a notification and a write to each reader, however short it
+ * is.
+ */
 const PAUSE_MS_PER_RUN = 1;
 const LONGEST_PAUSE_MS = 150;
 const BATCH_CHARACTERS = 4_096;
@@ -18,12 +21,12 @@ interface DeltaPublisher {
 }
 
 /**
- * Calls `send` one at a time. After a `send` that gave up because the database is unavailable it is unknown
- * what was published, so nothing more is sent; other failures surface in `flush`.
+ * Calls `send` for one batch at a time. If `send` gives up because the database is unavailable, nobody knows what was
+ * published, so nothing more is sent. `flush` rejects with any other failure.
  */
 export type PublishDeltas = (send: (delta: string) => Promise<unknown>) => DeltaPublisher;
 
-/** Publishers that send at the same moments, so that texts of many runs are written together. */
+/** Creates publishers that send at the same moments, so that texts of many runs are written together. */
 export function deltaPublishers(): PublishDeltas {
   const clock = createSharedClock();
   return (send) => {
@@ -56,7 +59,7 @@ export function deltaPublishers(): PublishDeltas {
 
     return {
       push(delta) {
-        // Otherwise it goes with the text that waits already.
+        // Otherwise this text joins the text that is waiting already.
         const alone = waiting === '';
         waiting += delta;
         if (waiting.length >= BATCH_CHARACTERS) sendWaiting();
@@ -79,7 +82,7 @@ interface Clock {
   pause(): number;
 }
 
-/** Stops while nothing is asked of it. */
+/** Creates a clock that stops while nobody uses it. */
 function createSharedClock(): Clock {
   let asked: (() => void)[] = [];
   let pause = PAUSE_MS;

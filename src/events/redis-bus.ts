@@ -8,13 +8,13 @@ interface RedisBusOptions {
   log: (message: string) => void;
 }
 
-/** Watchers read events above this size from the record. */
+/** The largest notice in bytes; watchers read larger events from the record. */
 const LARGEST_NOTICE = 64 * 1024;
 
 const CONNECT_MS = 5_000;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Nothing is queued while Redis is down: announced events are in the record. */
+/** The options of both clients. Nothing is queued while Redis is down, because announced events are in the record. */
 const OPTIONS = {
   connectionName: 'perdura',
   connectTimeout: CONNECT_MS,
@@ -27,8 +27,8 @@ const OPTIONS = {
 };
 
 /**
- * Redis pub/sub. Announced events are already in the record, so a lost message only delays a watcher: the next message, its next
- * read of the record, or the notice after a reconnect makes it read what it missed.
+ * Creates a bus that uses Redis pub/sub. Announced events are already in the record, so a lost message only delays a watcher:
+ * it reads what it missed at the next message, its next read of the record, or the notice after a reconnect.
  */
 export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const reported = onceEach(log);
@@ -36,10 +36,10 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const subscriber = new Redis(url, OPTIONS);
   const listen = async (channel: string) => {
     await subscriber.subscribe(channel);
-    // Covers what was written since the listener last read the record.
+    // This covers what was written since the listener last read the record.
     channels.notify(channel, MISSED);
   };
-  // After a reconnect, all channels are subscribed again.
+  // After a reconnect, the client subscribes to all channels again.
   const door = {
     open: (channel: string) => void listen(channel).catch(() => {}),
     close: (channel: string) => void subscriber.unsubscribe(channel).catch(() => {}),
@@ -53,7 +53,7 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   subscriber.on('ready', () => {
     for (const channel of [...halts.names(), ...channels.names()]) door.open(channel);
   });
-  // Without a connection, a command fails with a sentence about the client's own queue.
+  // Without a connection, the error of a command describes only the client's own queue; these are the real faults.
   const faults = new Map<Redis, string>();
   const probes = [publisher, subscriber].map((connection) => {
     connection.on('error', (error) => {

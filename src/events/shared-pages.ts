@@ -3,20 +3,20 @@ import type { EventLog, RecordPage } from './follow.ts';
 
 interface KeptPage {
   stream: string;
-  /** It has the events after this number, up to its last one. */
+  /** The page has the events after this number, up to its last one. */
   after: number;
   page: RecordPage;
   until: number;
 }
 
-/** Large events that readers share while they send them. */
+/** The most large events that are kept for readers who send them at about the same time. */
 const LARGE_KEPT = 4;
 const MOST_KEPT = 32;
-/** Long enough for the readers of one run. Events do not change, but they can be deleted. */
+/** How long a page is kept: long enough for the readers of one run. Events do not change, but they can be deleted. */
 const KEPT_MS = 5_000;
 
 /**
- * The same record, of which the latest pages and large events are kept for a moment. Readers of a run that fall behind are at about the
+ * Wraps a record so that its latest pages and large events are kept briefly. Readers of a run that fall behind are at about the
  * same place, so they share them: each is read and parsed once.
  */
 export function withSharedPages(log: EventLog): EventLog {
@@ -55,7 +55,7 @@ export function withSharedPages(log: EventLog): EventLog {
       if (shared_page) return shared_page;
       const name = `${stream} ${after}`;
       const pending_read = reading.get(name);
-      // It may have been read before the newest events were written.
+      // The page may have been read before the newest events were written.
       if (pending_read) return { ...(await pending_read), more: true };
       const own = log.read(workflow_id, place).finally(() => reading.delete(name));
       reading.set(name, own);
@@ -66,7 +66,7 @@ export function withSharedPages(log: EventLog): EventLog {
     },
     async extent(workflow_id, place) {
       const extent = await log.extent(workflow_id, place);
-      // The record was restored: what was read before may not be part of it.
+      // The record was restored, so earlier reads may not be part of it.
       if (extent.begin_again_after !== null) {
         pages = pages.filter(({ stream }) => !stream.startsWith(workflow_id));
         for (const name of large.keys()) if (name.startsWith(workflow_id)) large.delete(name);
@@ -78,7 +78,7 @@ export function withSharedPages(log: EventLog): EventLog {
 
 const getLastSeq = ({ events }: RecordPage, after: number) => events.at(-1)?.seq ?? after;
 
-/** The rest of a page behind a number. There may be newer events than when it was read. */
+/** Returns the rest of a page after a number. Newer events may have been written since the page was read. */
 function skipSeen({ events, bytes }: RecordPage, after: number): RecordPage {
   const rest = events.filter(({ seq }) => seq > after);
   return { events: rest, bytes: Math.ceil((bytes * rest.length) / events.length), more: true };

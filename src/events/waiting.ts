@@ -1,6 +1,6 @@
 import { gate } from '../domain/queue.ts';
 
-/** What has been counted for one stream. */
+/** The bytes that have been counted for one stream. */
 export interface StreamAccount {
   add(bytes: number): void;
   /** Takes back everything that was counted. */
@@ -12,11 +12,17 @@ export interface StreamBudget {
   account(): StreamAccount;
   /** Counts what an open reply buffers; returns a function that ends this. */
   watch(reply: { readonly writableLength: number }): () => void;
-  /** Reads the record for a stream. Few read at a time, so that requests find a database connection however many streams are open. */
+  /**
+   * Reads the record for a stream. Few streams read at a time, so that requests find a database connection however many streams
+   * are open.
+   */
   read<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** Does work that holds a large event in memory; few at a time, in the order of arrival. */
+  /** Does work that holds a large event in memory; few run at a time, in the order of arrival. */
   withLarge<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** Resolves when the next frame may be sent: requests are answered between the frames of many streams. Nothing to wait for: undefined. */
+  /**
+   * Resolves when the next frame may be sent: requests are answered between the frames of many streams. Undefined if there is
+   * no need to wait.
+   */
   turn(): Promise<void> | undefined;
   bytes(): number;
   streams(): number;
@@ -24,12 +30,15 @@ export interface StreamBudget {
 
 const READS_AT_ONCE = 6;
 const LARGE_AT_ONCE = 4;
-/** In one turn of the event loop, frames are sent for as long as everything else took, within these limits. */
+/**
+ * The limits, in milliseconds, of the time for sending in one turn of the event loop. Within them it equals the time that
+ * everything else took.
+ */
 const SENDING_MS = { least: 6, most: 30 };
-/** Frames sent between two looks at the clock, at up to 0.2 ms each. */
+/** The frames sent between two looks at the clock, at up to 0.2 ms each. */
 const FRAMES_TOGETHER = 16;
 
-/** Lets so many pass at a time, in the order of arrival. */
+/** Runs at most this many pieces of work at a time, in the order of arrival. */
 function limitConcurrency(most: number): StreamBudget['read'] {
   const { enter } = gate(most);
   return async (work, signal) => {
@@ -42,20 +51,20 @@ function limitConcurrency(most: number): StreamBudget['read'] {
   };
 }
 
-/** Calls a function when everything that follows from what has happened in this turn of the event loop is done. */
+/** Calls a function when everything that follows from this turn's events in the event loop is done. */
 const afterwards = (then: () => void) => queueMicrotask(() => process.nextTick(then));
 
-/** Lets pass in each turn of the event loop as many as there is time for, in the order of arrival. */
+/** Lets as many callers pass in each turn of the event loop as there is time for, in the order of arrival. */
 function createTurns(): StreamBudget['turn'] {
   const waiting: (() => void)[] = [];
-  /** Whether a frame was to be sent in this turn. */
+  /** True if a frame was to be sent in this turn. */
   let is_sending = false;
   let looking = false;
-  /** How many pass before the next look at the clock. */
+  /** How many frames may pass before the next look at the clock. */
   let free = 0;
-  /** When no more pass in this turn. */
+  /** The time at which this turn's sending ends. */
   let until = 0;
-  /** The last look at the clock: what comes after it, until the next turn begins, is everything else. */
+  /** The last look at the clock. The time from then until the next turn begins counts as everything else. */
   let looked = performance.now();
 
   const begin = () => {

@@ -1,13 +1,13 @@
 import type { EntryName, Folder } from './folder.ts';
 
-/** Goes from directory to directory below a folder; those on the way to the present one stay open. */
+/** Moves from directory to directory below a folder. The directories on the path to the current one stay open. */
 export interface Cursor {
-  /** The directory at this path, until the cursor is moved. */
+  /** Returns the directory at this path. It is valid until the next move. */
   to(path: EntryName): Promise<Folder>;
   close(): Promise<void>;
 }
 
-/** `enter` opens a directory on the way; by default one that exists. */
+/** Creates a cursor. `enter` opens each directory on the path; by default it must exist. */
 export function createCursor(root: Folder, enter = (folder: Folder, name: EntryName) => folder.enter(name)): Cursor {
   const way: { name: EntryName; folder: Folder }[] = [];
   const here = () => way.at(-1)?.folder ?? root;

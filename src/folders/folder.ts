@@ -17,54 +17,61 @@ import {
 } from 'node:fs/promises';
 
 /*
- * The one module that touches what is in a folder while somebody else may be changing it. A path would lead wherever its directories have
- * been exchanged for links to; here every name is looked up in a directory that is already open, and no link is followed.
+ * The only module that touches the contents of a folder while somebody else may be changing it. A path is unsafe: its
+ * directories may have been replaced by links. Every name is therefore looked up in a directory that is already open, and no
+ * link is followed.
  */
 
-/** A name in a folder, one character for each of its bytes: names need not be UTF-8. */
+/** The name of a folder's entry, one character for each of its bytes: names need not be UTF-8. */
 export type EntryName = string;
 
-/** What the system knows of an entry, itself and not what it points at. */
+/** The status of an entry itself, not of what it points at. */
 export type EntryStats = BigIntStats;
 
-/** An open directory. Each operation is on what is directly in it, and follows no link; it rejects with the `code` of the system. */
+/** An open directory. Each operation acts on an entry directly in it and follows no link; it rejects with the system's `code`. */
 export interface Folder {
   names(): Promise<EntryName[]>;
   stat(name: EntryName): Promise<EntryStats>;
-  /** Where a symbolic link points. */
+  /** Returns the target of a symbolic link. */
   target(name: EntryName): Promise<string>;
-  /** A directory in it, by default with the same rights. Close it. */
+  /** Opens a directory in this folder, by default with the same rights. The caller must close it. */
   enter(name: EntryName, rights?: number): Promise<Folder>;
-  /** Opens a regular file for reading; never waits for the other end of a pipe. Close it. */
+  /** Opens a regular file for reading; never blocks on a pipe. The caller must close it. */
   read(name: EntryName): Promise<FileHandle>;
-  /** Makes a file that only the owner may use. Close it. */
+  /** Creates a file that only the owner may use. The caller must close it. */
   create(name: EntryName): Promise<FileHandle>;
   makeDirectory(name: EntryName): Promise<void>;
   makeLink(name: EntryName, target: string): Promise<void>;
-  /** Of a file or directory, whichever it is when it is opened. Links have no mode. */
+  /** Changes the mode of a file or directory, whichever the name is when it is opened. Links have no mode. */
   changeMode(name: EntryName, change: (found: EntryStats) => number): Promise<void>;
   setOwner(name: EntryName, uid: number, gid: number): Promise<void>;
-  /** In seconds. */
+  /** Sets the modification time, in seconds. */
   setTime(name: EntryName, mtime: number): Promise<void>;
   move(name: EntryName, into: Folder, as: EntryName): Promise<void>;
-  /** Removes anything but a directory. */
+  /** Removes an entry that is not a directory. */
   unlink(name: EntryName): Promise<void>;
   removeDirectory(name: EntryName): Promise<void>;
-  /** For `move`: runs an operation on a name in this folder. */
+  /** Runs an operation on a name in this folder; `move` needs it. */
   receive(name: EntryName, operation: (place: Buffer) => Promise<void>): Promise<void>;
-  /** Waits for the operations that have begun, and refuses others: the number of the descriptor may be given to another file then. */
+  /**
+   * Waits for operations in progress and refuses further ones: the descriptor's number may be reused for another file
+   * afterwards.
+   */
   close(): Promise<void>;
 }
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const IS_LINUX = process.platform === 'linux';
-/** A descriptor that stands for the thing itself; opening it needs no permission and has no effect. Other systems have none. */
+/**
+ * Opens a descriptor that only identifies an entry, which needs no permission and has no effect. Other systems than Linux have
+ * none.
+ */
 const O_PATH = IS_LINUX ? 0o10_000_000 : 0;
 const PERMISSIONS = 0o7777n;
 
 /**
- * Opens a folder whose own path no tool can change. `rights`: what its owner must be allowed in each directory; if a tool has removed
- * that, it is given again.
+ * Opens a folder whose own path no tool can change. `rights` are the owner's rights that each directory needs; if a tool has
+ * removed them, they are restored.
  */
 export async function openFolder(path: string, { rights = 0 }: { rights?: number } = {}): Promise<Folder> {
   await descriptorsHavePlaces();
@@ -73,7 +80,7 @@ export async function openFolder(path: string, { rights = 0 }: { rights?: number
 
 let found_places = false;
 
-/** Without /proc every folder would look empty. */
+/** Throws if /proc is not mounted: every folder would look empty. */
 async function descriptorsHavePlaces(): Promise<void> {
   if (found_places || !IS_LINUX) return;
   await lstat('/proc/self/fd').catch(({ code }) => {
@@ -82,7 +89,10 @@ async function descriptorsHavePlaces(): Promise<void> {
   found_places = true;
 }
 
-/** Other systems than Linux do not confine tools, so a tool can do there what the service can; they go by path. */
+/**
+ * Returns the path of an open descriptor. Systems other than Linux do not confine tools, so a tool can do whatever the service
+ * can; there, operations use the plain path.
+ */
 const toDescriptorPath = ({ fd }: FileHandle, path: Buffer): Buffer => (IS_LINUX ? Buffer.from(`/proc/self/fd/${fd}`) : path);
 
 async function openWithRights(handle: FileHandle, path: Buffer, rights: number): Promise<Folder> {
@@ -95,7 +105,7 @@ async function openWithRights(handle: FileHandle, path: Buffer, rights: number):
   }
 }
 
-/** Only to what is the service's own. Root needs no rights. */
+/** Restores rights, but only on directories that the service owns. Root needs no rights. */
 async function giveRights(handle: FileHandle, path: Buffer, rights: bigint): Promise<void> {
   const user = process.geteuid?.();
   if (user === 0) return;
@@ -103,7 +113,7 @@ async function giveRights(handle: FileHandle, path: Buffer, rights: bigint): Pro
   if (uid === BigInt(user ?? -1) && (mode & rights) !== rights) await setOpenedMode(handle, path, (mode & PERMISSIONS) | rights);
 }
 
-/** By the descriptor: the kernel takes `/proc/self/fd/N` for what is open there, and looks up no name. */
+/** Sets the mode of what is open. The kernel resolves `/proc/self/fd/N` to it without looking up a name. */
 const setOpenedMode = (handle: FileHandle, path: Buffer, mode: bigint): Promise<void> =>
   IS_LINUX ? chmod(toDescriptorPath(handle, path), Number(mode)) : lchmod(path, Number(mode));
 
@@ -112,7 +122,7 @@ function toFolder(handle: FileHandle, path: Buffer, own_rights: number): Folder 
   let closed = false;
   const self = toDescriptorPath(handle, path);
 
-  /** Begins an operation that `close` waits for. */
+  /** Starts an operation that `close` waits for. */
   async function begin<T>(operation: () => Promise<T>): Promise<T> {
     if (closed) throw new Error('The folder is closed');
     const work = operation();
@@ -166,7 +176,7 @@ function joinName(folder: Buffer, name: EntryName): Buffer {
   return Buffer.concat([folder, Buffer.from('/'), Buffer.from(name, 'latin1')]);
 }
 
-/** Opens what stands there without any effect on it, and looks what it is. */
+/** Opens an entry without any effect on it, and passes it on with its status. */
 async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: EntryStats) => Promise<T>): Promise<T> {
   const opened = await open(place, O_RDONLY | O_PATH | O_NOFOLLOW | O_NONBLOCK);
   try {
@@ -176,7 +186,9 @@ async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: Ent
   }
 }
 
-/** Opens a file for reading that is open without any right; if its owner, the service, lacks the right to, it is given. */
+/**
+ * Opens a file for reading that is open without rights. If the service owns it but may not read it, that right is added first.
+ */
 async function reopen(opened: FileHandle, found: EntryStats, place: Buffer): Promise<FileHandle> {
   if (!found.isFile()) throw Object.assign(new Error('Only files can be read'), { code: 'EINVAL' });
   const again = () => open(toDescriptorPath(opened, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
@@ -187,11 +199,11 @@ async function reopen(opened: FileHandle, found: EntryStats, place: Buffer): Pro
   });
 }
 
-/** Whether something else stands there now than what was found a moment ago. */
+/** True if an error means that the entry was replaced since it was last looked at. */
 export const isExchanged = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Null for what has gone or been exchanged meanwhile; whatever else failed is thrown. */
+/** Returns null if the entry has been removed or replaced meanwhile; throws every other error. */
 export const unlessExchanged = (error: unknown): null => {
   if (isExchanged(error)) return null;
   throw error;

@@ -2,19 +2,22 @@ import { type EntryName, unlessExchanged } from './folder.ts';
 import { walkFolder } from './walk.ts';
 
 interface FolderSize {
-  /** On the disk. */
+  /** The space used on the disk. */
   bytes: number;
   files: number;
-  /** What could not be measured, as the beginning of a sentence; null if everything was. */
+  /** The first entry that could not be measured, as the beginning of a sentence; null if everything was. */
   unmeasured: string | null;
 }
 
 const BLOCK = 512;
 const SHOWN_CHARACTERS = 200;
-/** The owner's rights that counting takes. */
+/** The owner's rights that counting needs. */
 const TO_READ = 0o500;
 
-/** The files, directories and bytes in a folder that a tool may be changing; nothing if there is none. Counting stops at the first exceeded limit. */
+/**
+ * Counts the files, directories and bytes in a folder that a tool may be changing; zero if there is no folder. Stops at the
+ * first exceeded limit.
+ */
 export async function measureFolder(path: string, limits: { bytes: number; files: number }): Promise<FolderSize> {
   const size: FolderSize = { bytes: 0, files: 0, unmeasured: null };
   await walkFolder(path, {

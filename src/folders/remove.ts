@@ -2,13 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { type EntryName, type Folder, openFolder, unlessExchanged } from './folder.ts';
 
-/** A folder that is still full after so many rounds is left to the next attempt: something writes in it. */
+/** The most rounds. A folder that is still not empty then is left to the next attempt: something keeps writing in it. */
 const ROUNDS = 10_000;
 const AT_ONCE = 8;
-/** The owner's rights that removing takes. */
+/** The owner's rights that removing needs. */
 const TO_EMPTY = 0o700;
 
-/** Removes a folder with everything in it, also if something that a tool has left running changes it meanwhile. Nothing happens if there is none. */
+/**
+ * Removes a folder with everything in it, even if a process that a tool left running changes it meanwhile. Does nothing if
+ * there is no folder.
+ */
 export async function removeFolder(path: string): Promise<void> {
   const parent = await openFolder(dirname(path)).catch(unlessExchanged);
   if (!parent) return;
@@ -20,7 +23,7 @@ export async function removeFolder(path: string): Promise<void> {
 }
 
 async function removeTree(parent: Folder, name: EntryName, path: string): Promise<void> {
-  // Most are empty, which takes one call.
+  // Most directories are empty, and then one call is enough.
   const refused = await refusal(parent.removeDirectory(name));
   if (refused === null || refused.code === 'ENOENT') return;
   const folder = await parent.enter(name, TO_EMPTY).catch(unlessExchanged);
@@ -33,7 +36,7 @@ async function removeTree(parent: Folder, name: EntryName, path: string): Promis
   await parent.removeDirectory(name).catch(unlessExchanged);
 }
 
-/** Directories are moved up before they are emptied, so any depth takes two descriptors. */
+/** Empties a folder. Directories are moved up before they are emptied, so any depth takes two descriptors. */
 async function empty(folder: Folder, path: string): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const names = (await folder.names().catch(unlessExchanged)) ?? [];
@@ -54,15 +57,15 @@ async function removeEntry(folder: Folder, name: EntryName): Promise<void> {
   } finally {
     await inner.close();
   }
-  // If it has been filled again, the next round finds it.
+  // If the directory has been filled again, the next round finds it.
   await refusal(folder.removeDirectory(name));
 }
 
-/** False for a directory. */
+/** Removes an entry that is not a directory; returns false for a directory. */
 async function isUnlinked(folder: Folder, name: EntryName): Promise<boolean> {
   const error = await refusal(folder.unlink(name));
   if (error === null || error.code === 'ENOENT') return true;
-  // Linux answers EISDIR, other systems EPERM.
+  // For a directory, Linux answers EISDIR, and other systems EPERM.
   if (error.code === 'EISDIR' || (await folder.stat(name).catch(unlessExchanged))?.isDirectory() !== false) return false;
   throw error;
 }
@@ -71,7 +74,7 @@ async function moveUp(from: Folder, name: EntryName, into: Folder): Promise<void
   const move = () => from.move(name, into, randomUUID());
   const refused = await refusal(move());
   if (refused?.code === 'EACCES') {
-    // Only who may write in a directory may move it: entering it gives that right.
+    // Moving a directory needs write permission in it, which entering it restores.
     await (await from.enter(name).catch(unlessExchanged))?.close();
     await move().catch(unlessExchanged);
   } else if (refused) unlessExchanged(refused);

@@ -1,19 +1,25 @@
 import { statfs } from 'node:fs/promises';
 
 const LOOK_MS = 50;
-/** With less, a file system counts as full: a program gives up at the first write that finds no room, which leaves some. */
+/**
+ * A file system with less space counts as full: a program gives up at the first write that does not fit, which leaves some
+ * space.
+ */
 const LEAST_BYTES = 1024 ** 2;
 
 interface RoomWatch {
-  /** Whether the file system was full at any time since the watch began. */
+  /** Ends the watch; true if the file system was full at any time since it began. */
   end(): Promise<boolean>;
 }
 
-/** Looks at the file system of a directory again and again: a program that finds no room removes what it has written when it ends. */
+/**
+ * Polls the file system of a directory for free space. Polling is needed: a program that finds no space may remove its files
+ * when it ends.
+ */
 export function watchRoom(directory: string): RoomWatch {
   let full = false;
   const look = async () => {
-    // If the service cannot look now, for instance because the directory is not there any more, it has seen nothing.
+    // If the service cannot look now, for instance because the directory has been removed, it counts as not full.
     full ||= await isFull(directory).catch(() => false);
   };
   const first = look();
@@ -31,6 +37,6 @@ export function watchRoom(directory: string): RoomWatch {
 async function isFull(directory: string): Promise<boolean> {
   const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(directory);
   const free = process.geteuid?.() === 0 ? bfree : bavail;
-  // Some file systems count neither.
+  // Some file systems report neither blocks nor files.
   return (blocks > 0 && free * bsize < LEAST_BYTES) || (files > 0 && ffree === 0);
 }

@@ -1,31 +1,31 @@
 import { type EntryName, type EntryStats, type Folder, isExchanged, openFolder, unlessExchanged } from './folder.ts';
 
-/** Deeper directories are not entered: each level keeps a descriptor open. */
+/** The most levels of directories. Each level keeps a descriptor open, so deeper directories are not entered. */
 const MOST_LEVELS = 128;
 const AT_ONCE = 8;
-/** So often an entry is looked at that becomes something else between two looks. */
+/** How often the walk retries an entry whose kind changes between two looks. */
 const LOOKS = 5;
 
 interface WalkEntry {
-  /** Below the folder where the walk began, one character for each byte. */
+  /** The path below the folder where the walk began, one character for each byte. */
   path: EntryName;
   found: EntryStats;
-  /** Of a symbolic link. */
+  /** The target of a symbolic link; empty for other entries. */
   target: string;
 }
 
 interface Walk {
-  /** Parents come before what is in them. False ends the walk. */
+  /** Called for each entry, parents before their contents. False ends the walk. */
   see(entry: WalkEntry): boolean;
-  /** What could not be looked at, and why, as the end of a sentence. False ends the walk. */
+  /** Called for an entry that could not be visited. `reason` ends a sentence about its path. False ends the walk. */
   miss(path: EntryName, reason: string): boolean;
-  /** What the owner must be allowed in each directory; given again if a tool has removed it. */
+  /** The owner's rights that each directory needs; restored if a tool has removed them. */
   rights?: number;
 }
 
 /**
- * Visits everything below a folder without following links, also while it is being changed. What vanishes meanwhile is left out. Rejects
- * if the service itself cannot look, for instance because it has no descriptors left.
+ * Visits everything below a folder without following links, even while it is being changed. Entries that vanish meanwhile are
+ * left out. Rejects if the service itself cannot continue, for instance because it has no descriptors left.
  */
 export async function walkFolder(path: string, { rights = 0, ...walk }: Walk): Promise<void> {
   const folder = await openFolder(path, { rights });
@@ -36,7 +36,7 @@ export async function walkFolder(path: string, { rights = 0, ...walk }: Walk): P
   }
 }
 
-/** False: the walk has ended early. */
+/** Returns false if the walk has ended early. */
 async function walkDirectory(folder: Folder, path: EntryName, level: number, walk: Walk): Promise<boolean> {
   const names = await unlessClosed(folder.names().catch(unlessExchanged));
   if (names === CLOSED) return walk.miss(path, 'cannot be read');
@@ -79,7 +79,7 @@ async function visit(looked: Looked, path: EntryName, level: number, walk: Walk)
 
 const CHANGING = Symbol('it changes');
 
-/** An entry with what belongs to its kind. */
+/** Returns an entry with its open directory or its link target. Null: it has vanished. */
 async function openEntry({ folder, name, found: first }: Looked, may_enter: boolean) {
   let found: EntryStats | null = first;
   for (let looks = 1; found; looks += 1) {

@@ -6,7 +6,7 @@ import type { JobInput, JobOutput, JobRules, ParserPool } from '../parsers/pool.
 interface Finding {
   guardrail: string;
   action: 'block' | 'redact' | 'warn';
-  /** Why, without quoting the text. */
+  /** The reasons for a refusal, without quoting the text. */
   reasons: string[];
 }
 
@@ -16,7 +16,7 @@ export interface Verdict {
   text: string | null;
 }
 
-/** The objections to a prompt; `undecided` if no guardrail refused it but one could not be judged in time. */
+/** The objections to a prompt. `undecided` is set if no guardrail refused it but one could not be judged in time. */
 interface Reasons {
   reasons: string[];
   undecided: boolean;
@@ -30,39 +30,39 @@ export interface Refusal {
 
 /** Judges texts in the parser pool. A guardrail that cannot be judged in time refuses the text; it never lets it pass. */
 export interface Judge {
-  /** Why a prompt is refused, naming the guardrail; null if it is accepted. */
+  /** Returns the refusal of a prompt, which names the guardrail; null if it is accepted. */
   findRefusal(guardrails: readonly PinnedGuardrail[], prompt: string, owner: string): Promise<Refusal | null>;
-  /** The objections of a prompt or request guardrail to a prompt. */
+  /** Returns the objections of a prompt or request guardrail to a prompt. */
   promptReasons(guardrail: PinnedGuardrail, prompt: string, owner: string): Promise<Reasons>;
-  /** Judges an answer by every output guardrail in turn; each sees what the previous one let through. */
+  /** Applies every output guardrail to an answer in order; each sees what the previous one let through. */
   judgeAnswer(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
-  /** What is wrong with a guardrail's patterns and schema, by field. */
+  /** Lists the faults of a guardrail's patterns and schema, by field. */
   listConfigFaults(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
-  /** Why a JSON Schema cannot be applied to answers; null if it can. */
+  /** Returns the reason why a JSON Schema cannot be applied to answers; null if it can. */
   schemaFault(schema: Record<string, unknown>, owner: string): Promise<string | null>;
-  /** Why a text is not JSON that the schema accepts; empty if it is. */
+  /** Returns the reasons why a text is not JSON that the schema accepts; empty if it is. */
   answerFaults(schema: Record<string, unknown>, text: string, owner: string): Promise<string[]>;
 }
 
 interface AnswerFacts {
   owner: string;
-  /** Left out: it is. */
+  /** False for a text before the final answer; left out: true. */
   final?: boolean;
 }
 
 interface JudgeLimits {
-  /** For one guardrail and one text. */
+  /** The time limit for one guardrail and one text. */
   deadline_ms: number;
-  /** For a process, before a request is refused. A run waits as long as it takes. */
+  /** The longest wait for a parser process before a request is refused. A run waits as long as it takes. */
   patience_ms: number;
 }
 
-/** Rules for a final answer only; earlier texts need be neither complete nor JSON. */
+/** The rules for final answers, turned off: earlier texts need be neither complete nor JSON. */
 const FINAL = { required_patterns: [], must_be_valid_json: false };
 
 const getAction = ({ config }: PinnedGuardrail) => (config as { action?: Finding['action'] }).action ?? 'warn';
 
-/** Whether an answer must be judged as a whole before any of it is shown. */
+/** True if a whole answer must be judged before any of it is shown. */
 export const holdsBack = (guardrails: readonly PinnedGuardrail[]) =>
   guardrails.some((guardrail) => guardrail.guardrail_type === 'output' && getAction(guardrail) !== 'warn');
 
@@ -117,7 +117,7 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
   return judge;
 }
 
-/** A sentence if the text or the guardrail made judging fail; throws every other error. */
+/** Returns a sentence if the text or the guardrail made judging fail; throws every other error. */
 function explainUndecided(error: unknown): string {
   if (!(error instanceof ParserFailure)) throw error;
   if (error.kind === 'timeout' || error.kind === 'memory')

@@ -9,28 +9,31 @@ interface ServiceKeyRights extends Authority {
   expires_at: Date | null;
 }
 
-/** Whose access token it is. */
+/** The owner of an access token. */
 export interface Identity extends Principal {
   /** The service key that the token is; absent: the person's own access token. */
   service_key?: ServiceKeyRights;
-  /** Whether the token is the session of a browser, which ends when the person signs out. */
+  /** True if the token is a browser session, which ends when the person signs out. */
   browser_session?: true;
   /** The role that the token itself names. */
   claimed_role?: CallerRole;
-  /** When the token expires, in milliseconds since 1970, if that is known. */
+  /** The time at which the token expires, in milliseconds since 1970, if that is known. */
   valid_until?: number;
 }
 
-/** Null: the token is not valid. Throws if that cannot be determined. */
+/** Returns the identity behind a token; null if the token is invalid. Throws if that cannot be determined. */
 export type IdentityCheck = (access_token: string) => Promise<Identity | null>;
 
 /** An identity check that knows whether it would have to ask a provider. */
 export interface CachedIdentity extends IdentityCheck {
-  /** Whether the answer for a token is cached, or the token was valid a short time ago. */
+  /** True if the answer for a token is cached, or the token was valid a short time ago. */
   knows(access_token: string): boolean;
 }
 
-/** How long answers are kept: a valid token's, an invalid one's, a valid one's while the providers are down, and that it was valid. */
+/**
+ * How long answers are kept: a valid token's, an invalid one's, a valid one's while the providers are down, and the fact that a
+ * token was valid.
+ */
 interface Lasting {
   positive_ms: number;
   negative_ms: number;
@@ -52,13 +55,14 @@ interface CacheOptions {
   /** Called each time a provider has confirmed a principal again. */
   on_seen?: (principal: Identity) => void;
   lasting?: Lasting;
-  /** The refusal while no provider answers. */
+  /** The refusal message while no provider answers. */
   unreachable?: string;
 }
 
 /**
- * Caches the providers' answer for a token, by its keyed hash: by default 5 minutes if it is valid, 30 seconds if not. Asks only once
- * for simultaneous requests. While the providers are down, a token that was valid within the last hour is still accepted.
+ * Caches the providers' answers for tokens, by a keyed hash of the token: by default 5 minutes if it is valid, 30 seconds if
+ * not. Simultaneous requests cause only one question. While the providers are down, a token that was valid within the last hour
+ * is still accepted.
  */
 export function createCachedIdentity(
   providers: readonly IdentityCheck[],
@@ -109,7 +113,10 @@ export function createCachedIdentity(
 
 const isLasting = (principal: Identity | null): boolean => Date.now() < (principal?.valid_until ?? Number.POSITIVE_INFINITY);
 
-/** The first provider that knows the token. One that is down matters only if no other vouches for it. */
+/**
+ * Returns the answer of the first provider that knows the token. An unreachable provider matters only if no other one knows the
+ * token.
+ */
 async function firstToVouch(providers: readonly IdentityCheck[], access_token: string): Promise<Identity | null> {
   let failure: unknown;
   for (const provider of providers) {

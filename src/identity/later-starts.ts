@@ -7,7 +7,7 @@ import type { AuthorityOf } from './roles.ts';
 /** The identity behind something that was saved to run later, such as a schedule or an evaluation. */
 interface LeftToRun {
   owner: string;
-  /** The service key that it was saved with: it runs within the rights of that key. */
+  /** The service key that it was saved with, whose rights limit its runs. */
   service_key_id: string | null;
   /** The access token kept for the default runtime. */
   access_token: string | null;

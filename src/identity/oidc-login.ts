@@ -16,7 +16,7 @@ interface LoginOptions {
   fetch: typeof globalThis.fetch;
 }
 
-/** The values that only the browser that started the sign-in can return. */
+/** Values that only the browser that started the sign-in can return. */
 export interface LoginChecks {
   state: string;
   nonce: string;

@@ -9,7 +9,7 @@ import type { Identity, IdentityCheck } from './cached-identity.ts';
 interface OidcOptions {
   /** The issuer, as in the claim `iss` of its tokens. */
   issuer: string;
-  /** One of them must be in the claim `aud`. */
+  /** The accepted audiences: the claim `aud` must contain one of them. */
   audiences: readonly string[];
   /** The claim that lists roles, such as `roles` or `realm_access.roles`; null: none. */
   role_claim: string | null;

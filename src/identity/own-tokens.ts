@@ -2,18 +2,18 @@ import { type CachedIdentity, createCachedIdentity, type IdentityCheck } from '.
 
 /** How long an answer is cached: a deleted token stops working within this time. */
 const KEPT_MS = 2_000;
-/** How long a valid token does not count as a sign-in: many requests may use it at once. */
+/** How long a valid token does not count as a new sign-in: many requests may use it at once. */
 const FAMILIAR_MS = 60 * 60_000;
 
 interface OwnTokens {
   isOne(access_token: string): boolean;
   check: IdentityCheck;
-  /** The refusal message while the tokens cannot be checked. */
+  /** The refusal message while tokens cannot be checked. */
   unreachable: string;
   now?: (() => number) | undefined;
 }
 
-/** Looks up tokens that this installation made, and never sends them to an identity provider. All other tokens go to `others`. */
+/** Checks tokens that this installation made, and never sends them to an identity provider. All other tokens go to `others`. */
 export function withOwnTokens(others: CachedIdentity, { isOne, check, unreachable, now }: OwnTokens): CachedIdentity {
   const own = createCachedIdentity([check], {
     lasting: { positive_ms: KEPT_MS, negative_ms: KEPT_MS, stale_ms: KEPT_MS, familiar_ms: FAMILIAR_MS },

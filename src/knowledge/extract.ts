@@ -10,7 +10,7 @@ interface Extracted {
 
 type Reader = JobInput<'document'>['reader'];
 
-/** Files by extension. */
+/** The supported files, by extension. */
 const KINDS: Record<string, { content_type: string; reader: Reader }> = {
   '.pdf': { content_type: 'application/pdf', reader: 'pdf' },
   '.docx': { content_type: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', reader: 'docx' },
@@ -22,13 +22,13 @@ const KINDS: Record<string, { content_type: string; reader: Reader }> = {
   '.json': { content_type: 'application/json', reader: 'json' },
 };
 
-/** Characters of text that one item may hold. */
+/** The most characters of text that one item may hold. */
 const LONGEST_TEXT = 2_000_000;
 
 interface UploadedFile {
   filename: string;
   content: Uint8Array;
-  /** Who uploads it. */
+  /** The principal who uploads the file. */
   owner: string;
 }
 
@@ -37,7 +37,7 @@ export type FileReader = (file: UploadedFile) => Promise<Extracted>;
 
 interface ReadLimits {
   deadline_ms: number;
-  /** How long a file may wait for a process. */
+  /** The longest wait of a file for a parser process. */
   patience_ms: number;
 }
 
@@ -49,7 +49,7 @@ export const toReadLimits = ({ READ_SECONDS }: { READ_SECONDS: number }): ReadLi
 const refusal = (message: string, code = 'unreadable_file') =>
   new AppError('unprocessable', message, { code, errors: [{ path: 'file', message }] });
 
-/** A file made to exhaust the reader ends only the reader's process. */
+/** Creates a reader of uploaded files. A file that exhausts the parser ends only the parser's process. */
 export const fileReader =
   (pool: Pick<ParserPool, 'run'>, limits: ReadLimits): FileReader =>
   async ({ filename, content, owner }) => {

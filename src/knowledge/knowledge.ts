@@ -21,36 +21,36 @@ interface IndexedText {
 export interface Search {
   query?: string | undefined;
   tags?: string[] | undefined;
-  /** Left out: all builtin sources, and the principal's own external ones. */
+  /** The sources to search; left out: all builtin sources, and the principal's own external ones. */
   source_ids?: string[] | undefined;
   limit: number;
   /** The principal in whose name stored tokens are opened. */
   principal: string;
-  /** The run that searches. */
+  /** The run that searches, if a run does. */
   task_id?: string | undefined;
 }
 
 interface SearchResult {
   items: Passage[];
-  /** What was not searched, or not fully, and why. */
+  /** A warning for each source that was not searched, or not fully, with the reason. */
   warnings: string[];
 }
 
 interface SourceRow extends RemoteSource {
   id: string;
   name: string;
-  /** Why its secrets cannot be filled in; if set, the source is not called. */
+  /** The reason why the source's secrets cannot be filled in; if set, the source is not called. */
   refusal?: string;
 }
 
 interface KnowledgePorts extends RemotePorts {
-  /** Null: there is no embedding endpoint. */
+  /** The embedding endpoint; null: there is none. */
   embedder: Embedder | null;
-  /** Redacts, in the answer of a source or endpoint, the secrets that were opened to call it. */
+  /** Returns redactors for the secrets that were opened to call a source or endpoint; they are applied to its answer. */
   redact(): Pick<Redactor, 'text' | 'value' | 'error'>;
-  /** Stored chunks that share words with a question, or are similar to it. */
+  /** Finds stored chunks that share words with a question, or are similar to it. */
   find: Store['knowledgeItems']['search'];
-  /** External sources with their secrets opened: those with the given ids, else the principal's own. */
+  /** Returns external sources with their secrets opened: those with the given ids, or else the principal's own. */
   remoteSources(search: Pick<Search, 'source_ids' | 'principal' | 'task_id'>): Promise<SourceRow[]>;
 }
 
@@ -58,7 +58,10 @@ export type Knowledge = ReturnType<typeof createKnowledge>;
 
 const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); the search uses words only';
 
-/** Indexes texts and searches them by words and by meaning. If the embedding endpoint is down, only the search by meaning is lost. */
+/**
+ * Indexes texts and searches them by words and by meaning. If the embedding endpoint is down, only the search by meaning is
+ * lost.
+ */
 export function createKnowledge(ports: KnowledgePorts) {
   const { embedder } = ports;
   const formatError = (error: unknown) => ports.redact().text(textWithReason(error as Error));
@@ -95,7 +98,7 @@ export function createKnowledge(ports: KnowledgePorts) {
   return {
     embeds: embedder !== null,
 
-    /** A text in chunks, with their vectors if available. */
+    /** Splits a text into chunks and adds their vectors, if these are available. */
     async index(text: string): Promise<IndexedText> {
       const contents = splitIntoChunks(text);
       const bare = contents.map((content) => ({ content, embedding: null }));

@@ -15,15 +15,15 @@ interface RemoteHit {
 }
 
 export interface RemotePorts {
-  /** Guarded by egress rules, because users set the addresses. */
+  /** A `fetch` that is guarded by egress rules, because users set the addresses. */
   fetch: typeof globalThis.fetch;
-  /** The address to connect to for a host; throws a sentence if it is not allowed. */
+  /** Returns the address to connect to for a host; throws a sentence if it is not allowed. */
   resolveAddress(hostname: string, port: number): Promise<string>;
 }
 
 const TIMEOUT_MS = 10_000;
 
-/** The nearest texts to a vector in another database. Throws a sentence when it cannot be searched. */
+/** Returns the texts in another database that are nearest to a vector. Throws a sentence if it cannot be searched. */
 export async function searchRemote(
   source: RemoteSource,
   vector: readonly number[],
@@ -51,7 +51,7 @@ async function searchQdrant(
     method: 'POST',
     headers: { 'content-type': 'application/json', ...key },
     body: JSON.stringify({ query: vector, limit, with_payload: true }),
-    // A redirect would receive the key.
+    // The target of a redirect would receive the key.
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
@@ -65,7 +65,7 @@ async function searchQdrant(
   );
 }
 
-/** Leaves out a record without a text or a score, or with one of another type. */
+/** Converts a record to a hit. Leaves it out if its text or score is missing or has another type. */
 function toHits({ content, name, score }: { [K in keyof RemoteHit]: unknown }): RemoteHit[] {
   if (typeof content !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return [];
   return [{ content, name: typeof name === 'string' ? name : null, score }];
@@ -89,11 +89,11 @@ async function searchPgvector(
     database,
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
-    // A function, because the client would look up an empty password in the service's environment and home.
+    // This is a function because the client would look up an empty password in the service's environment and home.
     password: () => password,
     ssl: tls !== null && { rejectUnauthorized: tls.verify, ...(isIP(bare(host)) === 0 ? { servername: host } : {}) },
   });
-  // If the connection breaks later, the waiting query fails.
+  // If the connection breaks later, the pending query fails.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -11,7 +11,7 @@ import type { CallOutcome, Meters } from './meters.ts';
 
 const getElapsedSeconds = (start: number) => (performance.now() - start) / 1_000;
 
-/** Does work and reports how long it took and how it ended; `failed` judges a result. */
+/** Runs work and reports its duration and outcome; `failed` decides whether a result counts as a failure. */
 export async function timeWork<T>(
   work: Promise<T>,
   { signal, failed = () => false }: { signal: AbortSignal; failed?: (result: T) => boolean },
@@ -49,7 +49,7 @@ export function measureRuntime(runtime: ModelRuntime, prices: ModelPrices, meter
   };
 }
 
-/** Measures how long text waits until it is on record. */
+/** Measures how long text waits until it is in the record. */
 export const measurePublishers =
   (publishers: PublishDeltas, meters: Meters): PublishDeltas =>
   (send) => {
@@ -70,7 +70,7 @@ export const measurePublishers =
     };
   };
 
-/** Measures how long frames of streams wait for their turn. */
+/** Measures how long frames of streams wait to be sent. */
 export const measureBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameWaited'>): StreamBudget => ({
   ...budget,
   turn() {
@@ -81,7 +81,7 @@ export const measureBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameW
   },
 });
 
-/** Counts what fails over the connections to MCP servers. */
+/** Counts failures of connections to MCP servers. */
 export const measurePool = (pool: McpPool, meters: Meters): McpPool => ({
   ...pool,
   use: (place, work, signal) =>
@@ -104,7 +104,7 @@ export const measureRunner = (runner: PythonToolRunner, meters: Meters): PythonT
   },
 });
 
-/** Counts attempts to deliver webhooks, and those that are given up. */
+/** Counts attempts to deliver webhooks, and webhooks that are given up. */
 export const measureWebhooks = (webhooks: WebhookStore, meters: Meters): WebhookStore => ({
   ...webhooks,
   async note(id, attempt) {

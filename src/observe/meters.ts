@@ -2,7 +2,7 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import type { TerminalStatus } from '../domain/statuses.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 
-/** Counts the work of this process since it started. Its metrics carry no owner, no id and no text of a run. */
+/** Counts the work of this process since it started. Its metrics contain no owner, no id and no text of a run. */
 export interface Meters {
   runEnded(run: { status: TerminalStatus; trigger: string; seconds: number }): void;
   /** Counts one request to a model. */
@@ -26,14 +26,14 @@ export interface Meters {
   text(): Promise<string>;
 }
 
-/** `stopped`: somebody halted the run, or the worker ended. */
+/** `stopped`: a person halted the run, or the worker ended. */
 export type CallOutcome = 'ok' | 'failed' | 'stopped';
 
 const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800];
 const SHORT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const LONG_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400];
 
-/** How many models, tools and servers get separate series. Users name them, so their number has no limit. */
+/** The most models, tools and servers that get separate series. Users name them, so their number has no limit. */
 const MOST_NAMES = 50;
 const NAME_CHARACTERS = 80;
 /** The label of all models, tools and servers beyond that number. */

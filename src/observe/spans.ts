@@ -1,7 +1,10 @@
 import type { Attributes, Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor, TimedEvent } from '@opentelemetry/sdk-trace-base';
 
-/** What leaves the process of a span: names and numbers that no user typed as content. Everything else is dropped. */
+/**
+ * The attributes of spans that may leave the process: names and numbers that no user typed as content. Everything else is
+ * dropped.
+ */
 const ALLOWED = [
   /^http\.(?:request\.method|route|response\.status_code)$/,
   /^(?:server|network)\.\w+(?:\.\w+)?$/,
@@ -27,7 +30,7 @@ interface Cleaning {
   redact(text: string): string;
 }
 
-/** Cleans spans before another processor exports them, whichever instrumentation has made them. */
+/** Cleans spans before another processor exports them, whichever instrumentation created them. */
 export function cleanSpans(next: SpanProcessor, cleaning: Cleaning): SpanProcessor {
   return {
     onStart: (span: Span, context: Context) => next.onStart(span, context),
@@ -64,7 +67,7 @@ function cleanAttributes(attributes: Attributes, { content, redact }: Cleaning):
 /** The name that Temporal's interceptor gives to the span of a run. */
 const RUN = 'RunWorkflow:agentRun';
 
-/** The span of a whole run is what the conventions call `invoke_agent`; the engine's search attributes say of which agent. */
+/** Renames the span of a whole run to the conventions' `invoke_agent`. The engine's search attributes name the agent. */
 function describeRun({ name, attributes }: ReadableSpan): { name: string; attributes: Attributes } {
   if (name !== RUN) return { name, attributes };
   const found = (attributes as Record<string, unknown>).searchAttributes as Record<string, string[] | undefined> | undefined;

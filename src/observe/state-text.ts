@@ -16,8 +16,9 @@ const CALLS = {
 } as const;
 
 /**
- * What the installation has to do, from the record and the engine, in Prometheus' text format. Every process that serves it reports
- * the same, so queries take the maximum. A source that does not answer leaves out its metrics, and its `perdura_source_up` is 0.
+ * Returns the pending work of the installation, from the record and the engine, in Prometheus' text format. Every process
+ * reports the same numbers, so queries take the maximum. If a source does not answer, its metrics are missing, and its
+ * `perdura_source_up` is 0.
  */
 export async function stateText({ workload, backlogs }: StateSources): Promise<string> {
   const registry = new Registry();

@@ -42,11 +42,11 @@ export interface ModelPlace {
   task_id: string;
   /** The kind of the provider; the installation's own endpoint has none. */
   provider: string | undefined;
-  /** True if the span contains what the model reads and writes. */
+  /** True if the span contains the text that the model reads and writes. */
   content: boolean;
 }
 
-/** Adds a `chat` span for each call of a model, by the semantic conventions for generative AI. */
+/** Adds a `chat` span for each model call, following the semantic conventions for generative AI. */
 export function traceRuntime(runtime: ModelRuntime, { task_id, provider, content }: ModelPlace): ModelRuntime {
   return {
     ...runtime,
@@ -76,7 +76,7 @@ export function traceRuntime(runtime: ModelRuntime, { task_id, provider, content
   };
 }
 
-/** As the conventions call it; the installation's own endpoint has no type and speaks as OpenAI's does. */
+/** Returns the provider's name in the conventions. The installation's own endpoint has no type and uses OpenAI's protocol. */
 const providerName = (type = 'openai') => PROVIDER_NAMES[type] ?? type;
 const PROVIDER_NAMES: Record<string, string> = { azure_openai: 'azure.ai.openai', anthropic_messages: 'anthropic' };
 
@@ -93,7 +93,7 @@ const formatOutput = ({ text, calls, finish }: Reply): string => {
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finish }]);
 };
 
-/** The activities' ports with a span around each call of a model and of a tool. */
+/** Wraps the activities' ports with a span around each call of a model and of a tool. */
 export function tracePorts(ports: ActivityPorts, { content }: { content: boolean }): ActivityPorts {
   return {
     ...ports,

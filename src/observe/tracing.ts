@@ -25,10 +25,10 @@ import { type ModelPlace, tracePorts, traceRuntime } from './traced.ts';
 
 interface TracingSettings {
   version: string;
-  /** The name of this service unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES has one. */
+  /** The name of this service if neither OTEL_SERVICE_NAME nor OTEL_RESOURCE_ATTRIBUTES contains one. */
   service: string;
   protocol: 'http/protobuf' | 'http/json';
-  /** OTEL_PROPAGATORS says what goes along with calls; otherwise `traceparent` alone does. */
+  /** True if OTEL_PROPAGATORS names the headers that are sent with calls; otherwise only `traceparent` is sent. */
   propagators_set: boolean;
   /** True if prompts, answers, arguments and results of tools may leave the process. */
   content: boolean;
@@ -36,28 +36,28 @@ interface TracingSettings {
   log(message: string): void;
 }
 
-/** Traces of this process. Where they go and which are kept comes from the standard variables, which the SDK reads. */
+/** The traces of this process. The SDK reads their destination and sampling from the standard variables. */
 export interface Tracing {
-  /** Interceptors of clients of Temporal. */
+  /** The interceptors for clients of Temporal. */
   clientInterceptors: { workflow: OpenTelemetryWorkflowClientInterceptor[] };
-  /** The options that a worker is created with. */
+  /** The tracing options of a worker. */
   workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
-  /** Modules for the bundle of workflow code. */
+  /** The modules to add to the bundle of workflow code. */
   workflowModules: string[];
-  /** Begins a span for each request; before any route is added. */
+  /** Starts a span for each request. Call it before any route is added. */
   watch(http: FastifyInstance): Promise<void>;
   /** Wraps each call of a model and of a tool in a span. */
   ports(ports: ActivityPorts): ActivityPorts;
   runtime(runtime: ModelRuntime, place: Omit<ModelPlace, 'content'>): ModelRuntime;
-  /** Returns the ids of the current span, for lines of the log; empty if there is none. */
+  /** Returns the ids of the current span, for log lines; empty if there is none. */
   ids(): { trace_id?: string; span_id?: string };
-  /** Sends the spans that have ended. */
+  /** Sends the spans that have ended, and stops tracing. */
   close(): Promise<void>;
 }
 
-/** How long a process that stops waits for a collector that does not answer. */
+/** How long a stopping process waits for a collector that does not answer. */
 const LAST_MS = 3_000;
-/** A collector that is down fails every batch. */
+/** The time between two reports of a failure: while a collector is down, every batch fails. */
 const SILENCE_MS = 60_000;
 
 function throttleReports(log: (message: string) => void) {
@@ -69,10 +69,13 @@ function throttleReports(log: (message: string) => void) {
   };
 }
 
-/** Probes are asked every few seconds, for the same answer; the path of the last has the code of a sign-in. */
+/**
+ * Requests without spans. Probes arrive every few seconds and always get the same answer; the last path contains the code of a
+ * sign-in.
+ */
 const UNWATCHED = ['/health/live', '/health/ready', '/metrics', '/auth/callback'];
 
-/** Starts tracing, once for each process. */
+/** Starts tracing. Call it once in a process. */
 export function openTracing({ version, service, protocol, propagators_set, content, redact, log }: TracingSettings): Tracing {
   setGlobalErrorHandler(throttleReports(log));
   const resource = new Resource({ [ATTR_SERVICE_NAME]: service, [ATTR_SERVICE_VERSION]: version }).merge(
@@ -81,7 +84,7 @@ export function openTracing({ version, service, protocol, propagators_set, conte
   const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
   const processor: SpanProcessor = cleanSpans(new BatchSpanProcessor(exporter), { content, redact });
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
-  // The default of the SDK forwards the caller's baggage, too: to models, and to the servers and receivers that users name.
+  // By default, the SDK also forwards the caller's baggage: to models, and to the servers and receivers that users name.
   provider.register(propagators_set ? {} : { propagator: new W3CTraceContextPropagator() });
   const outgoing = new UndiciInstrumentation({ requireParentforSpans: true });
   const incoming = new fastifyOtel.FastifyOtelInstrumentation({

@@ -10,11 +10,11 @@ export interface JobRules {
   /** The principal who needs the result: processes are shared fairly between principals. */
   owner: string;
   deadline_ms: number;
-  /** How long it may wait for a process; left out: indefinitely. */
+  /** How long the job may wait for a process; left out: indefinitely. */
   patience_ms?: number;
-  /** Expected to take long: such jobs leave one process free for others. */
+  /** True if the job is expected to take long: such jobs leave one process free for others. */
   slow?: boolean;
-  /** The process is not reused, because the input might take it over. */
+  /** True if the process must not be reused, because the input might take it over. */
   once?: boolean;
 }
 
@@ -36,13 +36,13 @@ interface Waiting {
 interface Share {
   running: number;
   waiting: number;
-  /** When one of its jobs was last started, counted in jobs. */
+  /** The number of the job of this principal that was started last. */
   served: number;
 }
 
-/** Jobs that one principal may have waiting. */
+/** The most jobs that one principal may have waiting. */
 const MOST_WAITING = 200;
-/** An idle process is ended after this time. One is kept, so that the next job need not wait for a start. */
+/** How long an idle process is kept. One process always stays, so that the next job need not wait for a start. */
 const IDLE_MS = 60_000;
 
 export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: number; idle_ms?: number }): ParserPool {
@@ -63,7 +63,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   const mayStart = ({ rules }: Waiting) =>
     (!rules.slow || slow < most - 1) && getShare(rules.owner).running < Math.ceil(most / 2);
 
-  /** The job whose owner was served longest ago; of several, the oldest. */
+  /** Returns the job whose owner was served longest ago; of several, the oldest. */
   function next(): Waiting | undefined {
     let best: Waiting | undefined;
     for (const one of queue) {
@@ -83,7 +83,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
     }
   }
 
-  /** Longest idle first. */
+  /** Puts a process back among the idle ones, which are ordered by how long they have been idle. */
   function rest(worker: ParserProcess): void {
     idle.push(worker);
     const leave = () => {
@@ -109,7 +109,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
       share.running -= 1;
       if (rules.slow) slow -= 1;
       if (share.running + share.waiting === 0) shares.delete(rules.owner);
-      // Its slot is free only after it has ended.
+      // The slot is free only after the process has ended.
       if (!reusable || closed) await worker.end();
       busy.delete(worker);
       if (reusable && !closed) rest(worker);

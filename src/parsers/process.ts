@@ -13,27 +13,27 @@ interface ProcessOrder {
 }
 
 export interface ParserProcess {
-  /** One job at a time. When it rejects with anything but `refused`, the process is gone. */
+  /** Runs one job at a time. If it rejects with anything but `refused`, the process has ended. */
   run(order: ProcessOrder): Promise<unknown>;
-  /** Resolves once it has ended. */
+  /** Resolves when the process has ended. */
   end(): Promise<void>;
 }
 
 const HEAP_MB = 512;
-/** Heap, unpacked bytes and the program together. */
+/** The memory limit of a process: its heap, unpacked bytes and the program together. */
 const RESIDENT_BYTES = 1024 * 1024 * 1024;
 const LOOK_MS = 100;
 const PAGE_BYTES = 4096;
 
 const CHILD_FOLDER = fileURLToPath(new URL('./room/', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
-/** If Perdura is installed as a package, its dependencies are in a folder further up. */
+/** The folder of the dependencies, which is further up if Perdura itself is installed as a package. */
 const PACKAGES = createRequire(import.meta.url)
   .resolve.paths('any')!
   .filter((path) => existsSync(path));
 const readable = [CHILD_FOLDER, `${SOURCES}package.json`, ...PACKAGES.map((path) => `${realpathSync(path)}/`)];
 
-/** Older Nodes have no permissions, and strip types only with a flag. */
+/** The flags of the process. Older Node versions have no permissions, and strip types only with a flag. */
 const FLAGS = [
   `--max-old-space-size=${HEAP_MB}`,
   '--disable-warning=ExperimentalWarning',
@@ -115,7 +115,7 @@ export function startProcess(): ParserProcess {
   };
 }
 
-/** Whether this process stays alive for it. */
+/** Sets whether the parser process keeps this process alive. */
 function hold(child: ChildProcess, held: boolean): void {
   if (held) {
     child.ref();
@@ -128,13 +128,13 @@ function hold(child: ChildProcess, held: boolean): void {
 
 const tooMuch = () => new ParserFailure('memory', 'it needs more memory than allowed');
 
-/** V8 ends a process whose heap is full with SIGABRT or SIGTRAP; nothing else does. */
+/** Explains the exit of a process. V8 ends a process whose heap is full with SIGABRT or SIGTRAP; nothing else does. */
 const toExitError = (code: number | null, signal: string | null): Error =>
   signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134
     ? tooMuch()
     : new ParserFailure('ended', `its process ended (${signal ?? `exit code ${code}`})`);
 
-/** If the system does not report memory, only the heap limit applies. */
+/** True if the process uses too much memory. If the system does not report memory, only the heap limit applies. */
 async function isTooLarge({ pid }: ChildProcess): Promise<boolean> {
   const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
   return Number(statm.split(' ')[1] ?? 0) * PAGE_BYTES > RESIDENT_BYTES;

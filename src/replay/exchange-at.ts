@@ -8,7 +8,7 @@ import { replayMemory } from './memory.ts';
 import { openRecording } from './recording.ts';
 import { createReplayPorts, NEVER, type Replaying } from './replay.ts';
 
-/** Ends an exchange at the point where the model would be called. */
+/** Thrown to end an exchange at the point where the model would be called. */
 class Asked extends Error {
   readonly exchange: Exchange;
   constructor(exchange: Exchange) {

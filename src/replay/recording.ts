@@ -29,7 +29,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
   const begun_at = resumed_at ?? bundle.task.forked_from?.step ?? 1;
   return {
     bundle,
-    /** The first step of the run itself: earlier ones were copied. */
+    /** The first step that the run made itself; earlier ones were copied. */
     begun_at,
     step: (step: number) => steps.get(step),
     /** Returns when a step began; if it has no answer on record, when the run ended. */

@@ -77,7 +77,7 @@ function parseMessage(text: string): string {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'string') return storable(value.slice(0, MESSAGE_LIMIT));
   } catch {
-    // The tool forged this reply; it is shown unchanged.
+    // The tool forged this reply, so it is passed on unchanged.
   }
   return storable(text.slice(0, MESSAGE_LIMIT));
 }
@@ -94,7 +94,7 @@ function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** Replaces NUL and lone surrogates in JSON text, which hides them in escapes. */
+/** Replaces NUL and lone surrogates in JSON text, where escapes hide them. */
 function storableJson(text: string): string {
   const escapes = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})|\\./g;
   return text.toWellFormed().replace(escapes, (found) => (found.length === 6 ? '\ufffd' : found));

@@ -9,20 +9,26 @@ import type { Limits, User } from './settings.ts';
 
 /** A command to run under the rules of a tool call, without a time limit: a stdio MCP server, a shell. */
 export interface ConfinedCommand {
-  /** Looked up on the PATH inside the sandbox unless it is absolute. The sandbox has only the system's directories and `paths`. */
+  /**
+   * The program. Unless it is absolute, it is looked up on the PATH inside the sandbox, which has only the system's directories
+   * and `paths`.
+   */
   command: string;
   args?: readonly string[];
-  /** The whole environment, in addition to PATH, HOME, TMPDIR and LANG, which it may override. */
+  /** The environment in addition to PATH, HOME, TMPDIR and LANG, which it may override. */
   env?: Record<string, string>;
-  /** The working directory. Default: the workspace, or the private temporary directory. */
+  /** The working directory; by default the workspace, or the private temporary directory. */
   cwd?: string;
   /** The run's directory, below the runner's `workspaces`; writable, and named by `PERDURA_WORKSPACE`. */
   workspace?: string;
-  /** True for network access through the egress proxy, by the usual proxy variables. Default false. */
+  /** True for network access through the egress proxy, by the usual proxy variables; by default false. */
   network?: boolean;
-  /** Further host paths, at the same place inside; read-only unless marked otherwise. Only those that the runner's `host_paths` allow. */
+  /**
+   * Further host paths, at the same place inside; read-only unless marked otherwise. They must be allowed by the runner's
+   * `host_paths`.
+   */
   paths?: readonly HostPath[];
-  /** Directories of Perdura's own data. Only Perdura's code may set them, never a user's input: they are not checked. */
+  /** Directories of Perdura's own data. They are not checked, so only Perdura's code may set them, never a user's input. */
   own_paths?: readonly Required<HostPath>[];
   limits?: Partial<Limits>;
 }
@@ -32,8 +38,8 @@ export interface ConfinedProcess {
   stdout: Readable;
   stderr: Readable;
   /**
-   * Resolves when the command and everything it started have ended: with 128 + n after signal n, and 137 also if it exceeded a
-   * limit.
+   * Resolves when the command and everything it started have ended: with 128 + n after signal n, and with 137 also if a limit
+   * was exceeded.
    */
   exit: Promise<number>;
   /** Ends the command and everything it started; resolves when that is done. Safe to call again. */
@@ -61,11 +67,11 @@ interface CommandHost {
   run_as?: User | undefined;
   /** The command's checked paths. */
   host_paths: Required<HostPath>[];
-  /** Numbers in use, one per running command: each selects a private directory if namespaces are forbidden. */
+  /** The numbers in use, one for each running command. If namespaces are forbidden, each selects a private directory. */
   slots: Set<number>;
 }
 
-/** Starts a command. Resolves when it runs; rejects with the reason if it cannot be confined or found. */
+/** Starts a command. Resolves when it runs; rejects with the reason if it cannot be found or confined. */
 export async function startConfined(wanted: ConfinedCommand, host: CommandHost): Promise<ConfinedProcess> {
   const { confinement } = host;
   if (confinement.tier === 'refused') throw new Error(`commands cannot be confined on this machine (${confinement.reason})`);
@@ -118,7 +124,7 @@ function takeSlot(slots: Set<number>): number {
   throw new Error(`no more than ${SLOTS} confined commands can run at once`);
 }
 
-/** Builds the request. Mirrors `confine.py`. */
+/** Builds the request that `confine.py` reads. */
 function buildRequest(
   wanted: ConfinedCommand,
   {
@@ -168,7 +174,7 @@ function waitForStart(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Stops a command by closing its control channel; the kernel ends a process that ignores it. */
+/** Stops a command by closing its control channel; kills it if it ignores that. */
 async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
   (child.stdio[3] as Writable | null)?.destroy();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -176,7 +182,7 @@ async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** System errors of a supervisor that count as if this process had met them. */
+/** System errors of a supervisor that are treated as if this process had met them. */
 const LACKS = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const;
 
 function createRefusal(message: string, errno: number | null = null): Error {

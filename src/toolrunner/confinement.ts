@@ -23,7 +23,7 @@ interface Ground {
   options: ToolRunnerOptions;
   interpreter: Interpreter;
   scratch: Scratch;
-  /** Returns the command line of one of our Python processes. */
+  /** Returns the command line of one of Perdura's Python processes. */
   command(name: string): string[];
   log(line: string): void;
 }

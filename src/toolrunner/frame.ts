@@ -1,11 +1,11 @@
 /** The report of a call's supervisor: made by trusted code from untrusted bytes. */
 export interface ChildFrame {
   kind: string;
-  /** JSON text of the result, JSON string of the error message, or ''. */
+  /** The JSON text of the result, the JSON string of the error message, or ''. */
   text: string;
   /** The reason why a call was refused, or ''. */
   message: string;
-  /** Exit code, negative for a signal. */
+  /** The exit code; negative for a signal. */
   exit: number | null;
   stdout: string;
   stderr: string;
@@ -16,13 +16,13 @@ export interface ChildFrame {
 }
 
 interface Head extends Omit<ChildFrame, 'text' | 'stdout' | 'stderr'> {
-  /** Bytes of text, stdout and stderr, which follow in this order. */
+  /** The bytes of text, stdout and stderr, which follow in this order. */
   sizes: [number, number, number];
 }
 
 const LINE_BREAK = 0x0a;
 const HEAD_LIMIT = 16_384;
-/** The most a supervisor sends: a result of 1 MiB and twice 64 KiB of output. */
+/** The most bytes that a supervisor sends: a result of 1 MiB and twice 64 KiB of output. */
 const BODY_LIMIT = 1_048_576 + 2 * 65_536;
 
 /** Assembles a frame from chunks. */

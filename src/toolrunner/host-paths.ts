@@ -18,9 +18,9 @@ interface HostPathRules {
 interface RuleParts {
   /** The operator's allowed absolute paths, with `:rw` at the end if commands may write there. */
   allow: readonly string[];
-  /** Paths of Perdura's own data. Never given, even if they are allowed. */
+  /** The paths of Perdura's own data, which are never given, even if they are allowed. */
   closed: readonly string[];
-  /** Paths of Perdura's code and the tools' interpreter. Never writable. */
+  /** The paths of Perdura's code and the tools' interpreter, which are never writable. */
   unwritable: readonly string[];
 }
 

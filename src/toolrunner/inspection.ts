@@ -76,7 +76,7 @@ function invalid(message: string, line: number, column: number): Inspection {
 
 interface Helper {
   isAlive(): boolean;
-  /** Returns the answer; null if the helper crashed on the question or did not answer in time: it has then ended. */
+  /** Returns the answer; null if the helper crashed on the question or did not answer in time. In both cases it has ended. */
   ask(question: { id: number; name: string; source: string }, timeout_ms: number): Promise<HelperAnswer | null>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** A Python interpreter, asked once: `python3` may be a shim that costs 100 ms each time. */
+/** A Python interpreter. It is queried only once: `python3` may be a shim that costs 100 ms each time. */
 export interface Interpreter {
   executable: string;
   version: string;
@@ -11,7 +11,7 @@ export interface Interpreter {
   site_packages: string[];
 }
 
-/** The lack of an interpreter, as a sentence for the operator. */
+/** There is no usable interpreter. The message is a sentence for the operator. */
 export class NoInterpreter extends Error {}
 
 const QUESTION = `
@@ -23,7 +23,7 @@ print(json.dumps({
   "site_packages": sorted({paths["purelib"], paths["platlib"]}),
 }))`;
 
-/** Finds the interpreter. Throws `NoInterpreter`. */
+/** Finds the interpreter; throws `NoInterpreter` if there is none. */
 export async function findInterpreter(python: string): Promise<Interpreter> {
   const answer = await ask(python);
   const [major = 0, minor = 0] = answer.version.split('.').map(Number);

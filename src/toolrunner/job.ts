@@ -11,13 +11,13 @@ export interface Job {
   header: JobHeader;
 }
 
-/** The part of a job that the supervisor reads; it never sees the rest. Mirrors `Header` on the Python side. */
+/** The part of a job that the supervisor reads; it never sees the rest. `Header` on the Python side must match. */
 interface JobHeader {
   timeout_ms: number;
-  /** The path relative to the directory for workspaces; null without a workspace, and without confinement. */
+  /** The path relative to the directory for workspaces; null without a workspace or without confinement. */
   workspace: string | null;
   network: boolean;
-  /** The port of the egress proxy from inside. */
+  /** The port of the egress proxy as seen from inside. */
   proxy_port: number;
 }
 
@@ -40,8 +40,8 @@ export interface Surroundings {
 }
 
 /**
- * The base environment of a tool: no variable of the service reaches it. Numeric libraries get one thread, because threads count
- * as processes.
+ * The base environment of a tool: it contains no variable of the service. Numeric libraries get one thread, because threads
+ * count as processes.
  */
 export const BASE_ENV = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -86,8 +86,7 @@ export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surr
 export function workspaceEnv(workspace: string | undefined, tier: Isolation): Record<string, string> {
   if (workspace === undefined) return {};
   const place = tier === 'namespaces' ? '/workspace' : workspace;
-  // The service may have made the workspace as another user. git must work there nevertheless, but in no other directory of
-  // another user.
+  // The service may have created the workspace as another user. git must accept it, but no other directory of another user.
   const trusted = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: place };
   return { PERDURA_WORKSPACE: place, GIT_CONFIG_NOSYSTEM: '1', ...trusted };
 }

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 
 /**
- * Ends a detached child and every process it has started, unless it has been collected: its number may then belong to another
- * process.
+ * Ends a detached child and every process in its group, unless the child has been collected: its number may then belong to
+ * another process.
  */
 export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;

@@ -9,7 +9,7 @@ export interface ToolPackages {
   home: string;
   /** Requirement specifiers for pip; an empty list only creates the environment. */
   packages: readonly string[];
-  /** The interpreter that creates the environment, the first time. Default `python3`. */
+  /** The interpreter that creates the environment at first; by default `python3`. */
   python?: string;
 }
 
@@ -18,8 +18,8 @@ const PATIENCE_MS = 15 * 60_000;
 const OUTPUT = 16 * 1024 * 1024;
 
 /**
- * Installs packages for tools. Resolves with the interpreter for `startToolRunner`'s option `python`; a running tool runner notices
- * packages installed later. `made`: the environment is new, so no runner uses it yet.
+ * Installs packages for tools. Resolves with the interpreter for `startToolRunner`'s option `python`; a running tool runner
+ * notices packages that are installed later. `made` is true if the environment is new, so that no runner uses it yet.
  */
 export async function installToolPackages({
   home,
@@ -36,15 +36,15 @@ export async function installToolPackages({
   );
   if (made) await makeEnvironment(venv, python);
   if (packages.length === 0) return { python: inside, made };
-  // Byte-compile now, because the sandbox cannot write next to the source.
+  // Byte-compiled now, because the sandbox cannot write next to the source.
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--compile', '--', ...packages];
   await attempt(`Installing ${packages.join(', ')} failed`, inside, args);
   return { python: inside, made };
 }
 
 /**
- * Creates the environment completely or not at all: if Python lacks a part, `venv` leaves behind an environment that cannot
- * install anything.
+ * Creates the environment completely or not at all: if Python lacks a part, `venv` leaves an environment that cannot install
+ * anything.
  */
 async function makeEnvironment(venv: string, python: string): Promise<void> {
   const { executable } = await findInterpreter(python);

@@ -9,7 +9,7 @@ import { killGroup } from './kill-group.ts';
 import { launchProcess } from './launch-process.ts';
 import { readFrame } from './zygote.ts';
 
-/** The supervisor's time to start and to clean up, beyond the tool's own time. */
+/** The supervisor's time to start and to clean up, in addition to the tool's own time. */
 const GRACE_MS = 10_000;
 
 /**
@@ -25,7 +25,7 @@ export async function runInProcess(
   try {
     return await superviseCall(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
   } finally {
-    // The call has its result; the runner removes the rest when it ends.
+    // The call has its result; the runner removes any remaining files when it ends.
     await removeFolder(cwd).catch(() => {});
   }
 }

@@ -4,20 +4,20 @@ export interface ToolRun {
   name: string;
   source: string;
   arguments: Record<string, unknown>;
-  /** Resolved environment variables of this one call; may hold secrets. */
+  /** The resolved environment variables of this one call; they may contain secrets. */
   env: Record<string, string>;
-  /** Stable key of the call, handed to the tool as `PERDURA_CALL_KEY`. */
+  /** The stable key of the call, passed to the tool as `PERDURA_CALL_KEY`. */
   call_key: string;
-  /** Directory of the run, handed to the tool as `PERDURA_WORKSPACE`. */
+  /** The directory of the run, passed to the tool as `PERDURA_WORKSPACE`. */
   workspace?: string;
   /** True if the tool may reach the network; false unless its file requests it. */
   network?: boolean;
 }
 
 export interface ToolAnswer {
-  /** JSON text of the return value: a dict as is, another value under `result`, a failure under `error`. */
+  /** The JSON text of the return value: a dict as is, another value under `result`, a failure under `error`. */
   result: string;
-  /** Null if the tool returned; otherwise the reason (raised, timed out, crashed). */
+  /** The reason why the tool did not return (raised, timed out, crashed); null if it did. */
   error: string | null;
   duration_ms: number;
   /** The tool's printed output, at most 64 KiB each. */
@@ -28,28 +28,31 @@ export interface ToolAnswer {
 /** The declarations of a tool file, found without executing it. */
 export interface Inspection {
   valid: boolean;
-  /** One sentence with line and column when `valid` is false. */
+  /** One sentence with line and column; null if the file is valid. */
   error: string | null;
-  /** `{type: 'object', properties, required}`; an empty object schema when not valid. */
+  /** `{type: 'object', properties, required}`; an empty object schema if the file is not valid. */
   inferred_schema: Record<string, unknown>;
-  /** Summary of the docstring, or ''. */
+  /** The summary of the docstring, or ''. */
   description: string;
-  /** Module constant `ENV`: the purpose of each variable, by its name. */
+  /** The module constant `ENV`: the purpose of each variable, by its name. */
   env: Record<string, string>;
-  /** Module constant `EFFECT`: 'read' | 'idempotent' | 'write', or null when not declared. */
+  /** The module constant `EFFECT`; null if the file does not declare it. */
   effect: 'read' | 'idempotent' | 'write' | null;
-  /** Module constant `NETWORK`; null if the file does not declare it: then the tool has no network. */
+  /** The module constant `NETWORK`; null if the file does not declare it: then the tool has no network. */
   network: boolean | null;
-  /** Top-level packages the file imports. */
+  /** The top-level packages that the file imports. */
   imports?: string[];
-  /** Type hints that got no schema, with the reason. */
+  /** The type hints that got no schema, each with the reason. */
   warnings?: string[];
 }
 
 export interface ToolRunner {
   /** Inspects a tool file without executing any of it. */
   inspect(name: string, source: string): Promise<Inspection>;
-  /** Runs a tool in a separate process. Its failures are in the answer; an abort kills its process tree and rejects with the signal's reason. */
+  /**
+   * Runs a tool in a separate process. Its failures are in the answer; an abort kills its process tree and rejects with the
+   * signal's reason.
+   */
   run(call: ToolRun, signal: AbortSignal): Promise<ToolAnswer>;
   /** The confinement in force, for health and logs: `namespaces`, `landlock`, `process`. */
   readonly isolation: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { removeFolder } from '../folders/remove.ts';
 import type { User } from './settings.ts';
 
-/** The runner's own directory: sockets, the foot of the sealed file system, and what calls write. */
+/** The runner's own directory: its sockets, the base of the sealed file system, and the files that calls write. */
 export interface Scratch {
   dir: string;
   root: string;
@@ -14,12 +14,12 @@ export interface Scratch {
 
 const PREFIX = 'perdura-tools-';
 
-/** Creates the directory. Also removes directories of killed runners, whose name holds the id of the process that made them. */
+/** Creates the directory. Also removes directories of killed runners, whose names contain the ids of their processes. */
 export async function makeScratch(parent: string, owner: User | undefined): Promise<Scratch> {
   await removeStale(parent);
   const dir = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   const [root, calls] = [join(dir, 'root'), join(dir, 'calls')];
-  // Calls run as other users pass through these to reach their own directories.
+  // Calls that run as other users traverse these directories to reach their own.
   for (const [path, mode] of [
     [dir, 0o711],
     [root, 0o700],

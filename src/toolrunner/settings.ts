@@ -1,17 +1,17 @@
 import type { HostPath } from './host-paths.ts';
 
-/** The limits of confined processes; sizes in MiB. Mirrors `Limits` on the Python side. */
+/** The limits of confined processes; sizes in MiB. `Limits` on the Python side must match. */
 export interface Limits {
-  /** Resident memory of all processes together. */
+  /** The resident memory of all processes together. */
   memory_mb: number;
-  /** Address space of one process; 0 for no limit. */
+  /** The address space of one process; 0 for no limit. */
   address_space_mb: number;
   processes: number;
   open_files: number;
   file_mb: number;
-  /** CPU seconds of one process; 0 for no limit. */
+  /** The CPU seconds of one process; 0 for no limit. */
   cpu_s: number;
-  /** Private temporary space. */
+  /** The private temporary space. */
   tmp_mb: number;
 }
 
@@ -26,14 +26,14 @@ export const CALL_LIMITS: Limits = {
 };
 
 export type Tier = 'namespaces' | 'landlock';
-/** The confinement in force: a tier, none by the operator's decision, or `refused`: no tool runs. */
+/** The confinement in force: a tier; `process` if the operator chose none; or `refused`: no tool runs. */
 export type Isolation = Tier | 'process' | 'refused';
 
-/** The user of confined processes if the service is root. Without namespaces each sandbox has its own user: `users.py`. */
+/** The user of confined processes if the service is root. Without namespaces, each sandbox has its own user (see `users.py`). */
 export const TOOL_UID = 60_800;
 export const TOOL_GID = 60_800;
 
-/** Sent to confined processes as their first line. Mirrors `Setting` on the Python side. */
+/** The settings that confined processes receive as their first line. `Setting` on the Python side must match. */
 export interface ConfinementSettings {
   tier: Tier | 'process';
   /** The empty directory on which the sealed file system is built. */
@@ -41,14 +41,14 @@ export interface ConfinementSettings {
   /** The directory for files that calls write, if the kernel cannot give each call its own /tmp. */
   scratch: string;
   read_only: string[];
-  /** Checked paths of the host. */
+  /** The checked paths of the host. */
   host_paths: Required<HostPath>[];
   workspaces: string | null;
   egress_socket: string | null;
   uid: number;
   gid: number;
   limits: Limits;
-  /** Simulates an older kernel; for tests. */
+  /** The Landlock version of an older kernel to simulate; for tests. */
   landlock_level: number | null;
 }
 

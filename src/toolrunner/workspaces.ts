@@ -8,8 +8,9 @@ const GROUP_DIRECTORY = 0o2070;
 const PERMISSIONS = 0o7777n;
 
 /**
- * Lets tools write in a workspace that the service made as root: gives the tools' group the owner's permissions. The group of the top
- * directory is set last and marks it as done; another call that began at the same time may run in it by then.
+ * Lets tools write in a workspace that the service created as root: gives the tools' group the owner's permissions. The group
+ * of the top directory is set last and marks the work as done; another call that began at the same time may already run in it
+ * by then.
  */
 export const shareWorkspace = (dir: string): Promise<void> =>
   asRoot(dir, async (parent, name) => {
@@ -17,7 +18,7 @@ export const shareWorkspace = (dir: string): Promise<void> =>
     if (gid !== BigInt(TOOL_GID)) await share(parent, name);
   });
 
-/** Shares only the top directory of a workspace whose files have been shared before and have kept their permissions. */
+/** Shares only the top directory of a workspace whose files were shared before and have kept their permissions. */
 export const shareTop = (dir: string): Promise<void> =>
   asRoot(dir, async (parent, name) => {
     await giveToGroup(parent, name);
@@ -34,7 +35,7 @@ async function asRoot(dir: string, work: (parent: Folder, name: EntryName) => Pr
   }
 }
 
-/** Throws. A missing directory is the caller's mistake; any other failure is the machine's, and keeps its `code`. */
+/** Throws the failure. A missing directory is the caller's mistake; any other failure is the machine's, and keeps its `code`. */
 function outside(reason: NodeJS.ErrnoException): never {
   if (reason.code === 'ENOENT' || reason.code === 'ENOTDIR')
     throw new WorkspaceOutside(`the workspace cannot be used: ${reason.message}`);
@@ -53,7 +54,7 @@ async function share(parent: Folder, name: EntryName): Promise<void> {
   await parent.setOwner(name, Number(uid), TOOL_GID);
 }
 
-/** Gives an entry to the tools' group. Links stay as they are. */
+/** Gives an entry to the tools' group. Links stay unchanged. */
 async function giveToGroup(parent: Folder, name: EntryName): Promise<void> {
   await parent.changeMode(name, (found) => {
     return Number(found.mode & PERMISSIONS) | (found.isDirectory() ? GROUP_DIRECTORY : GROUP_FILE);

@@ -4,7 +4,7 @@ import type { Job } from './job.ts';
 import type { ZygoteSettings } from './settings.ts';
 import { startZygote, type Zygote, ZygoteGone, type ZygoteHost } from './zygote.ts';
 
-/** Keeps one zygote running: replaces it when it dies, when packages change, and when other packages are to be preloaded. */
+/** Keeps one zygote running: replaces it when it dies, when packages change, and when other packages must be preloaded. */
 export interface ZygoteKeeper {
   call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
   /** Replaces the zygote; running calls are ended. */
@@ -14,7 +14,7 @@ export interface ZygoteKeeper {
 }
 
 interface KeeperOptions extends ZygoteHost {
-  /** Directories whose change means that packages changed. */
+  /** The directories whose change means that packages changed. */
   watched: readonly string[];
   settings(preload: readonly string[]): ZygoteSettings;
   preload: readonly string[];

@@ -13,11 +13,11 @@ export interface Zygote {
   call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
   /** Resolves when no call is running. */
   idle(): Promise<void>;
-  /** The socket file it listens on. */
+  /** The socket file on which the zygote listens. */
   readonly socket: string;
   readonly alive: boolean;
   readonly pid: number;
-  /** Ends it and everything it started. */
+  /** Ends the zygote and everything that it started. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export class ZygoteGone extends Error {}
 
 export interface ZygoteHost {
   command: readonly string[];
-  /** A user other than the service's own. */
+  /** The user that the zygote runs as, if it is not the service's own. */
   run_as?: User | undefined;
   log(line: string): void;
 }
@@ -33,13 +33,13 @@ export interface ZygoteHost {
 const TAKEN = 0x2b;
 const START_MS = 20_000;
 const STOP_MS = 6_000;
-/** A supervisor's time to accept the job and to clean up, beyond the tool's time. */
+/** A supervisor's time to accept the job and to clean up, in addition to the tool's time. */
 const GRACE_MS = 10_000;
 
 /** Starts a zygote. Throws the reason if the requested tier does not work on this machine. */
 export async function startZygote(settings: ZygoteSettings, { command, run_as, log }: ZygoteHost): Promise<Zygote> {
   const [file = '', ...args] = command;
-  // Its own process group: Ctrl-C in a terminal is for the service, which then ends its calls in order.
+  // The zygote has its own process group: Ctrl-C in a terminal is for the service, which then ends its calls in order.
   const child = await launchProcess(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, detached: true, ...run_as });
   const exit = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
@@ -101,7 +101,7 @@ function createZygote(child: ChildProcess, exit: Promise<void>, socket: string):
   };
 }
 
-/** Stops a zygote by closing its stdin; the kernel ends a process that ignores it. */
+/** Stops a zygote by closing its stdin; kills it if it ignores that. */
 async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
   child.stdin?.end();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -109,7 +109,7 @@ async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Makes one connection per call: closing it cancels the call. */
+/** Sends a job on its own connection; closing the connection cancels the call. */
 async function exchange(path: string, job: Job, signal: AbortSignal): Promise<ChildFrame | null> {
   const socket = await open(path);
   let called_off = false;
@@ -132,7 +132,7 @@ async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Ch
   }
 }
 
-/** Waits for a supervisor's acceptance of a call, which is one byte; before that nothing has happened. */
+/** Waits for one byte, with which a supervisor accepts a call; before that, the call has had no effect. */
 function firstByte(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
     socket.on('error', () => {});

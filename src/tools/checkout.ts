@@ -11,7 +11,7 @@ import { git, TooMuch } from './git-process.ts';
 export interface CheckoutOrder {
   url: string;
   branch: string | null;
-  /** Access token of the repository's host; null if none is needed. */
+  /** The access token for the repository's host; null if none is needed. */
   token: string | null;
   /** An existing, empty directory. */
   into: string;
@@ -31,9 +31,9 @@ interface CheckoutLimits {
 
 interface CheckoutOptions extends CheckoutLimits {
   rules: EgressRules;
-  /** Directories of programs. */
+  /** The directories in which programs are searched, as in PATH. */
   path: string;
-  /** Certificates of a private authority, as a file. */
+  /** The file with the certificates of a private authority. */
   ca_file?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ const HTTPS_PORT = 443;
 /** The helper reads the token from its environment, so it never appears in an argument, a URL or a file. */
 const CREDENTIALS = '!f() { test "$1" = get && echo username=x-access-token && echo "password=$PERDURA_GIT_TOKEN"; }; f';
 
-/** Shallow checkouts by git, over https only, from addresses that the egress rules allow. */
+/** Creates shallow checkouts by git, over https only, from addresses that the egress rules allow. */
 export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions): Checkout {
   const { timeout_ms = TIMEOUT_MS, max_bytes = MAX_BYTES, max_file_bytes = MAX_FILE_BYTES, max_files = MAX_FILES } = limited;
   const read = treeJudge({ timeout_ms, max_bytes, max_file_bytes, max_files });
@@ -56,7 +56,7 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
     const { protocol, hostname, port, username, password } = new URL(url);
     if (protocol !== 'https:' || username || password) throw new Error('The repository must be an https URL without credentials');
     const addresses = await resolveAllowedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
-    // git's HTTP client tries the addresses in turn.
+    // git's HTTP client tries these addresses in order.
     const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
     const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;
     const home = await mkdtemp(join(tmpdir(), 'perdura-git-')).catch((error: unknown) => {
@@ -86,14 +86,14 @@ interface GitSetting {
   ca_file: string | undefined;
 }
 
-/** Builds git's environment: of the service's environment and the machine's settings, git receives only PATH. */
+/** Builds git's environment. Of the service's environment and the machine's settings, git receives only PATH. */
 function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, string> {
   const settings = [
     ['http.curloptResolve', pinned],
     // The target of a redirect has not been checked.
     ['http.followRedirects', 'false'],
     ['core.hooksPath', '/dev/null'],
-    // Keep the pack as it arrived: its size does not bound the number of objects.
+    // The pack is kept as it arrived: its size does not bound the number of objects.
     ['fetch.unpackLimit', '1'],
     ['credential.helper', ''],
     ...(token ? [['credential.helper', CREDENTIALS]] : []),
@@ -105,7 +105,7 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
   ]);
   return {
     PATH: path,
-    // Fixes the language of the system's messages about failed calls.
+    // A fixed language makes the system's messages about failed calls recognisable.
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_CONFIG_NOSYSTEM: '1',

@@ -3,7 +3,8 @@ import { toolIdentity } from '../domain/tool-guards.ts';
 import type { ToolSource } from './source.ts';
 
 /**
- * Creates the tools that are only definitions, which an agent or a client passes to the model. Nothing here executes them; a call fails with that reason.
+ * Creates tools that are only definitions, which an agent or a client passes to the model. Nothing here executes them; a call
+ * fails with that reason.
  */
 export function createDefinitionTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
   return {

@@ -17,20 +17,20 @@ export interface Toolbox extends Pick<ToolSource, 'call'> {
   listRenamed(signal: AbortSignal): Promise<string[]>;
 }
 
-/** A tool's own name, and the prefix that distinguishes it from another tool of that name. */
+/** A source of tools, and the prefix that distinguishes its tools from others of the same name. */
 interface PrefixedSource {
   prefix: string;
   source: ToolSource;
 }
 
-/** The tools found and pinned when the run began. */
+/** The tools that were found and pinned when the run began. */
 export interface Toolset {
   mcp: AllowedMcpTool[];
 }
 
 interface ToolRules {
   custom_tools: boolean;
-  /** The tools found when the run began; null if there was nothing to find. */
+  /** The tools that were found when the run began; null if there was nothing to find. */
   toolset: Toolset | null;
 }
 
@@ -71,8 +71,8 @@ interface ToolEntry {
 }
 
 /**
- * Combines all sources: resolves duplicate names, and converts arguments to the schema before a call. `reserved`: names of other
- * tools.
+ * Combines all sources: resolves duplicate names, and converts arguments to the schema before a call. `reserved` holds names of
+ * other tools.
  */
 function createToolbox(shelves: PrefixedSource[], fitArguments: FitArguments, reserved: readonly string[] = []): Toolbox {
   async function index(signal: AbortSignal): Promise<Map<string, ToolEntry>> {

@@ -62,7 +62,7 @@ export async function git<T = string>(
   }
 }
 
-/** System errors by the messages of the C libraries: git reports the cause of a failed system call in no other way. */
+/** Maps the C libraries' messages to system errors: git reports the cause of a failed system call in no other way. */
 const LACKS: [RegExp, string][] = [
   [/(?:No space left on device|Out of diskspace)\)?$/, 'ENOSPC'],
   [/(?:Dis[ck] quota|: Quota) exceeded\)?$/, 'EDQUOT'],
@@ -71,7 +71,7 @@ const LACKS: [RegExp, string][] = [
   [/Resource temporarily unavailable\)?$/, 'EAGAIN'],
 ];
 
-/** Lines in which the server reports on its own machine. */
+/** Matches lines in which the server reports about its own machine. */
 const FOREIGN = /^(?:remote:|fatal: remote error)/;
 
 function toFailure(said: string, was_full: boolean): Error {

@@ -13,7 +13,7 @@ export interface PythonPorts {
   openToken(name: string, asking: { tool: PinnedCustomTool; variable: string }, run: RunContext): Promise<string>;
 }
 
-/** Custom Python tools; each call runs in a separate process. */
+/** Creates custom Python tools; each call runs in a separate process. */
 export function createPythonTools({ runner, openToken }: PythonPorts, tools: readonly PinnedCustomTool[]): ToolSource {
   return {
     list: async () =>

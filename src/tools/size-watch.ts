@@ -2,13 +2,16 @@ import { measureFolder } from '../folders/measure.ts';
 
 const WATCH_MS = 500;
 
-/** Measures a directory repeatedly, one measurement at a time. If it is too large, or cannot be measured, `exceeded` gets the end of a sentence. */
+/**
+ * Measures a directory repeatedly, one measurement at a time. Calls `exceeded` with the end of a sentence if the directory is
+ * too large or cannot be measured.
+ */
 export function watchSize(directory: string, max_bytes: number, exceeded: (reason: string) => void): AbortController {
   const ended = new AbortController();
   const again = () => setTimeout(() => void checkSize(), WATCH_MS).unref();
   const checkSize = async () => {
     if (ended.signal.aborted) return;
-    // If the service cannot look now, for instance because it has no descriptors left, it looks again.
+    // If the service cannot look now, for instance because it has no descriptors left, it looks again later.
     const size = await measureSize(directory, max_bytes).catch(() => null);
     if (size?.fault) exceeded(size.fault);
     else again();
@@ -17,9 +20,7 @@ export function watchSize(directory: string, max_bytes: number, exceeded: (reaso
   return ended;
 }
 
-/**
- * Returns the bytes of a directory. `fault`: the reason why they are too many, as the end of a sentence; null if they are not.
- */
+/** Returns the bytes of a directory. `fault` is the reason, as the end of a sentence, if they are too many; otherwise null. */
 export async function measureSize(directory: string, max_bytes: number): Promise<{ bytes: number; fault: string | null }> {
   const { bytes, unmeasured } = await measureFolder(directory, { bytes: max_bytes, files: Number.POSITIVE_INFINITY });
   if (unmeasured) return { bytes, fault: `its size cannot be measured: ${unmeasured}` };

@@ -23,24 +23,24 @@ export interface RunContext {
 }
 
 /**
- * Asks the person of a run while its tool runs, and resolves with the answer; `cancel` if nobody answers in time. Rejects with
- * `QuestionRefused` if it is not put to anyone. The signal withdraws the question.
+ * Asks the person of a run while its tool runs, and resolves with the answer; with `cancel` if nobody answers in time. Rejects
+ * with `QuestionRefused` if nobody is asked. An abort of the signal withdraws the question.
  */
 export type AskPerson = (question: FormQuestion, signal: AbortSignal) => Promise<Answer>;
 
 export interface ToolCall {
   call_id: string;
   name: string;
-  /** Of the tool that the source listed; a toolbox finds it by `name`. */
+  /** The identity of the tool that the source listed; a toolbox finds it by `name`. */
   identity?: ToolIdentity;
-  /** JSON, as `parseExact` reads it. */
+  /** The arguments as JSON, parsed by `parseExact`. */
   arguments: Record<string, unknown>;
-  /** Stable over retries of the same call, so that the tool can recognise a repetition. */
+  /** A key that stays the same when the call is retried, so that the tool can recognise a repetition. */
   call_key: string;
   run: RunContext;
   /** Publishes the progress of a long call. */
   progress?: ((text: string, data?: Record<string, unknown>) => void) | undefined;
-  /** Absent: nobody can be asked. */
+  /** Asks a person; absent: nobody can be asked. */
   ask?: AskPerson | undefined;
 }
 
@@ -60,20 +60,20 @@ export interface ToolOutcome {
 /** A tool as its source lists it. */
 export interface SourceTool extends ToolSpec {
   identity: ToolIdentity;
-  /** The source's own name of it; absent: `name`. */
+  /** The source's own name of the tool; absent: `name`. */
   own_name?: string;
 }
 
-/** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable. */
+/** A source of tools. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable. */
 export interface ToolSource {
   list(signal: AbortSignal): Promise<SourceTool[]>;
   call(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-/** The source was unreachable, and a retry is safe: nothing was done, or a second call changes nothing more. */
+/** The source was unreachable, and a retry is safe: the call had no effect, or a repetition has no further effect. */
 export class ToolUnreachable extends Error {
   override readonly name = 'ToolUnreachable';
-  /** The call may have reached the tool. */
+  /** True if the call may have reached the tool. */
   readonly reached: boolean;
 
   constructor(message: string, { reached = false, ...options }: ErrorOptions & { reached?: boolean } = {}) {
@@ -82,7 +82,7 @@ export class ToolUnreachable extends Error {
   }
 }
 
-/** For what comes before a tool begins: if the installation lacks something, the call is held and tried again. */
+/** Rethrows a failure from before a tool starts. If the installation lacks something, the call is held and tried again. */
 export function unreachableWhileDown(error: Error): never {
   if (!findOutage(error)) throw error;
   const lack = asLack(error) as Error;

@@ -17,7 +17,7 @@ export const toWorkspaceLimits = ({
   files: WORKSPACE_FILES,
 });
 
-/** Why nothing more may be written; null while the directory is within its limits. */
+/** Returns the reason why nothing more may be written; null while the directory is within its limits. */
 async function findFault(directory: string, limits: WorkspaceLimits): Promise<string | null> {
   const { files, bytes, unmeasured } = await measureFolder(directory, limits);
   if (unmeasured) return `The workspace cannot be measured: ${unmeasured}; no tool may write in it any more`;
@@ -30,23 +30,26 @@ async function findFault(directory: string, limits: WorkspaceLimits): Promise<st
 
 const MIB = 1024 * 1024;
 
-/** A workspace beyond its limits; the message is for the model. */
+/** A workspace exceeds its limits. The message is for the model. */
 class WorkspaceFull extends Error {
   override readonly name = 'WorkspaceFull';
 }
 
 const FIRST_LOOK_MS = 1_000;
-/** Counting a large workspace takes at most this share of the time. */
+/** The pause after a measurement, in multiples of its duration, so that counting a large workspace takes little of the time. */
 const SHARE = 10;
 
 interface Guard {
-  /** Call with the directory before a tool may write in it. Rejects if it is full. */
+  /** Checks the directory before a tool may write in it. Rejects if it is full. */
   enter(directory: string): Promise<void>;
-  /** Aborted if it becomes full while the tool runs. */
+  /** Aborted if the workspace becomes full while the tool runs. */
   full: AbortSignal;
 }
 
-/** A call that may write in a workspace. It is not started if the workspace is full, and is ended with a message if it fills it. */
+/**
+ * Runs a call that may write in a workspace. The call is not started if the workspace is full, and is ended with a message if
+ * it fills it.
+ */
 export async function runWithinLimits(
   limits: WorkspaceLimits,
   work: (guard: Guard) => Promise<ToolOutcome>,
@@ -59,7 +62,7 @@ export async function runWithinLimits(
     if (ended) return;
     timer = setTimeout(() => void lookAgain(directory), Math.max(FIRST_LOOK_MS, took_ms * SHARE));
   }
-  /** If the service cannot look now, for instance because it has no descriptors left, it looks later. */
+  /** Checks the size again. If the service cannot look now, for instance because it has no descriptors left, it looks later. */
   async function lookAgain(directory: string): Promise<void> {
     const started = performance.now();
     const found = await findFault(directory, limits).catch(() => null);
@@ -76,7 +79,7 @@ export async function runWithinLimits(
   }
   try {
     const outcome = await work({ enter, full: full.signal });
-    // What the call has done counts, also if the service cannot look now: the next call is not started before it can.
+    // What the call has written counts even if the service cannot look now: the next call is not started before it can.
     const found = entered && (await findFault(entered, limits).catch(() => null));
     return found ? { ...outcome, content: `${outcome.content}\n[${found}]`, failed: true } : outcome;
   } catch (error) {

@@ -4,14 +4,14 @@ import { removeFolder } from '../folders/remove.ts';
 
 /** A directory for each run, under one parent. */
 export interface Workspaces {
-  /** The run's directory. If there is none, it is made and filled; if filling fails, it is removed. */
+  /** Returns the run's directory. A missing one is created and filled; if filling fails, it is removed. */
   of(task_id: string, fill?: (directory: string) => Promise<void>): Promise<string>;
   remove(task_id: string): Promise<void>;
-  /** Ids of the runs that have one. */
+  /** Lists the ids of the runs that have a directory. */
   kept(): Promise<string[]>;
 }
 
-/** The working directories of runs. */
+/** Returns the parent of the runs' working directories. */
 export const toWorkspacesPath = ({ PERDURA_HOME }: { PERDURA_HOME: string }) => join(PERDURA_HOME, 'workspaces');
 
 const DRAFT = '.draft-';
@@ -29,7 +29,7 @@ export function createWorkspaces(parent: string): Workspaces {
       const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
       try {
         await fill(draft);
-        // If two calls make it at once, the first one's stays.
+        // If two calls create it at once, the first one's directory stays.
         await rename(draft, directory).catch(async (error) => {
           if (!(await exists(directory))) throw error;
         });

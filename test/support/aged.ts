@@ -29,7 +29,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     return hash;
   }
 
-  /** Ended at that time, unless its status is live. */
+  /** Writes a task that ended at that time, unless its status is a live one. */
   async function task(at: Date, given: Partial<TaskGiven> = {}): Promise<string> {
     const { agent_id = uuid(), workflow_id = (await workflow(at)).workflow_id, status = 'completed', forked_from = null } = given;
     const { definition_hash = await definition(at), task_id = idAt(at) } = given;
@@ -42,7 +42,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     return task_id;
   }
 
-  /** Events of a task, all of one type. */
+  /** Writes events of a task, all of one type. */
   async function events(at: Date, task_id: string, count = 1, type = 'log'): Promise<void> {
     await sql(
       `WITH place AS (
@@ -54,7 +54,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     );
   }
 
-  /** A row in each table that belongs to a task. */
+  /** Writes a row in each table that belongs to a task. */
   async function attachment(at: Date, name: string): Promise<string> {
     const id = idAt(at);
     await sql(
@@ -64,7 +64,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
     return id;
   }
 
-  /** To which a client added an item with a file, and a run its answer. */
+  /** Writes a conversation to which a client added an item with a file, and a run its answer. */
   async function conversation(at: Date, task_id: string): Promise<void> {
     const id = idAt(at);
     await sql(`INSERT INTO conversations (id, created_by, updated_at) VALUES ($1, 'local:alice', $2)`, id, at);

@@ -3,7 +3,7 @@ import { testDatabase } from './database.ts';
 import { type DroppingProxy, startDroppingProxy, throughProxy } from './dropping-proxy.ts';
 import { startTestInstallation, type TestInstallation } from './installation.ts';
 
-/** An installation that reaches its database by way of a proxy. `endings` collects what ends it. */
+/** Starts an installation that reaches its database through a proxy. `endings` collects the functions that end it. */
 export async function installationBehindProxy(
   endings: (() => Promise<unknown>)[],
 ): Promise<{ here: TestInstallation; proxy: DroppingProxy }> {

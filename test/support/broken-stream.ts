@@ -9,8 +9,9 @@ import { childOf } from './processes.ts';
 export const TRICKY = 'Eins\r\n\r\ndata: x\n\nid: 99 € \u2028 drei.';
 
 /**
- * Starts a program that prompts a workflow at an address and prints each event as JSON, then a last line. Its connections are dropped in
- * the middle of the answer, and it still prints every event on record. Returns the last line, and the names of all agents.
+ * Starts a program that prompts a workflow at an address and prints each event as JSON, then a last line. Its connections are
+ * dropped in the middle of the answer, but it must print every recorded event. Returns the last line, and the names of all
+ * agents.
  */
 export async function overALostConnection(
   here: TestInstallation,

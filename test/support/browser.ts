@@ -16,13 +16,16 @@ const ARGS = [
   '--disable-features=SpareRendererForSitePerProcess',
 ];
 const PATIENCE_MS = 20_000;
-/** Nobody looks: a sixteenth of the pixels takes a seventh less processor time, and the layout is the same. */
+/**
+ * The scale of the screen, which nobody sees: a sixteenth of the pixels takes a seventh less processor time, and the layout is
+ * the same.
+ */
 const DRAWN = 0.25;
 
-/** Console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. */
+/** The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. */
 export interface Troubles {
   seen: string[];
-  /** For a test that provokes them. Chromium also logs each response with status 400 and above. */
+  /** Allows expected troubles, for a test that provokes them. Chromium also logs each response with status 400 and above. */
   allow(expected: RegExp): void;
 }
 
@@ -34,7 +37,7 @@ interface Fixtures {
 /** Groups tests that need a browser; they are skipped if there is none. */
 export const describeInBrowser = describe.skipIf(!inject('chromium'));
 
-/** One browser per process, which loads the dashboard's code once, and for each test a new page without stored state. */
+/** Provides one browser per process, which loads the dashboard's code once, and for each test a new page without stored state. */
 export const it = test.extend<Fixtures>({
   context: [
     // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
@@ -70,12 +73,12 @@ export const it = test.extend<Fixtures>({
 });
 
 /**
- * A test of what few changes can break, such as a further look of a screen, a filter or a refusal whose rule has a test without a browser.
- * `npm run test:long` runs it, and `npm test` does not.
+ * Defines a test of something that few changes can break, such as another look of a screen, a filter, or a refusal whose rule
+ * has a test without a browser. `npm run test:long` runs it, and `npm test` does not.
  */
 export const long = it.runIf(everyCase());
 
-/** A page of no origin. */
+/** Ignores a page without an origin, which has no storage. */
 const NOTHING_STORED = () => {};
 
 function watch(page: Page, seen: string[]): void {
@@ -92,14 +95,14 @@ function watch(page: Page, seen: string[]): void {
   page.on('pageerror', (error) => seen.push(`exception: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? 'unknown';
-    // Requests that the page itself aborts, such as a stream it no longer follows.
+    // Ignores requests that the page itself aborts, such as a stream that it no longer follows.
     if (reason !== 'net::ERR_ABORTED') seen.push(`request: ${request.method()} ${request.url()}: ${reason}`);
   });
 }
 
 const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** The axe violations of the current page, one sentence each. */
+/** Returns the axe violations of the current page, one sentence each. */
 export async function axe(page: Page): Promise<string[]> {
   // The debugger evaluates this, so the page's Content-Security-Policy does not apply.
   await page.evaluate(axeCore.source);

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Certificates {
-  /** Signed the server's. */
+  /** The authority that signed the server's certificate. */
   ca: string;
-  /** Signed nothing. */
+  /** An authority that signed nothing. */
   other_ca: string;
   cert: string;
   key: string;
@@ -14,7 +14,7 @@ export interface Certificates {
   remove(): void;
 }
 
-/** An authority, a certificate of it for localhost, and an authority that nobody uses. The key is readable by `owner` only. */
+/** Creates an authority, its certificate for localhost, and an authority that nobody uses. Only `owner` can read the key. */
 export function makeCertificates(owner?: { uid: number; gid: number }): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-tls-'));
   chmodSync(folder, 0o755);

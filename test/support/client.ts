@@ -16,7 +16,7 @@ export interface StreamedEvent {
 
 export type Client = ReturnType<typeof clientOf>;
 
-/** A client of the API as a user would write one. */
+/** Creates a client of the API as a user would write one. */
 export function clientOf(url: string, token: string | null, always: Record<string, string> = {}) {
   const auth = { ...always, ...(token ? { authorization: `Bearer ${token}` } : {}) };
   async function send(
@@ -49,13 +49,15 @@ export function clientOf(url: string, token: string | null, always: Record<strin
       send('PUT', path, { body, ...(headers ? { headers } : {}) }),
     patch: (path: string, body?: unknown) => send('PATCH', path, { body }),
     del: (path: string, headers?: Record<string, string>) => send('DELETE', path, headers ? { headers } : {}),
-    /** The body of a reply that must have this status; otherwise throws with the problem. */
+    /** Returns the body of a reply that must have this status; otherwise throws with the problem. */
     async ok(reply: Promise<Reply>, status?: number): Promise<Record<string, any>> {
       const { status: got, body } = await reply;
       if (status ? got !== status : got >= 300) throw new Error(`answered ${got}: ${JSON.stringify(body)}`);
       return body;
     },
-    /** The events of a stream until `enough` returns true or the server ends it. `headers.last-event-id` resumes a stream. */
+    /**
+     * Reads the events of a stream until `enough` returns true or the server ends it. `headers.last-event-id` resumes a stream.
+     */
     async events(
       path: string,
       {
@@ -86,14 +88,17 @@ export function clientOf(url: string, token: string | null, always: Record<strin
 
 export const eventOf = ({ id, data }: EventSourceMessage): StreamedEvent => ({ id: Number(id), ...JSON.parse(data) });
 
-/** The frames of a stream that has ended. */
+/** Parses the frames of a stream that has ended. */
 export function framesIn(stream: string): EventSourceMessage[] {
   const frames: EventSourceMessage[] = [];
   createParser({ onEvent: (frame) => frames.push(frame) }).feed(stream);
   return frames;
 }
 
-/** The text that a watcher has after these events, by the documented rule: a reset drops the deltas, a message replaces them. */
+/**
+ * Returns the text that a watcher has after these events, by the documented rule: a reset drops the deltas, a message replaces
+ * them.
+ */
 export function rebuilt(events: StreamedEvent[]): { texts: string[]; unfinished: string } {
   const texts: string[] = [];
   let unfinished = '';

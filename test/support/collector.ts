@@ -8,9 +8,9 @@ export interface Exported {
   trace_id: string;
   span_id: string;
   parent_id: string;
-  /** Kinds by their number in OTLP: 1 internal, 2 server, 3 client. */
+  /** The span's kind by its number in OTLP: 1 internal, 2 server, 3 client. */
   kind: number;
-  /** 2: it failed. */
+  /** The span's status; 2 means that it failed. */
   status: number;
   attributes: Record<string, unknown>;
   resource: Record<string, unknown>;
@@ -40,7 +40,7 @@ interface Request {
   resourceSpans?: { resource?: { attributes?: Attribute[] }; scopeSpans?: { spans?: Span[] }[] }[];
 }
 
-/** A collector of traces over OTLP with JSON. */
+/** Starts a collector of traces over OTLP with JSON. */
 export async function startCollector() {
   const spans: Exported[] = [];
   const bodies: string[] = [];
@@ -55,7 +55,7 @@ export async function startCollector() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
-    /** Everything that arrived, as it came. */
+    /** Returns everything that arrived, unchanged. */
     text: () => bodies.join('\n'),
     async stop() {
       server.closeAllConnections();

@@ -2,7 +2,7 @@ import type { ReconciledTasks } from '../../src/temporal/activities/reconciled-t
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
-/** Compares tasks with the engine as the reconciler would some time from now: after a minute nothing is on its way any more. */
+/** Compares tasks with the engine as the reconciler would later: after a minute, no message is in transit any more. */
 export function compareIn(
   { core: { store }, driver: { engine, settle } }: TestInstallation,
   ms: number,

@@ -6,13 +6,13 @@ import type { Rules } from './vendor-rules.ts';
 
 type Json = Record<string, any>;
 
-/** What a vendor answers: pieces of a stream, and what it will want back with the call of this id. */
+/** A vendor's answer: pieces of a stream, and the data that the vendor expects back with the call of this id. */
 export interface VendorAnswer {
   events: object[];
   issues?: { id: string; added: Json };
 }
 
-/** Chunks of chat completions. */
+/** Builds chunks of chat completions. */
 export const chatAnswer = (
   deltas: object[],
   { finish = 'stop', issues }: Partial<VendorAnswer> & { finish?: string } = {},
@@ -27,7 +27,7 @@ export const chatAnswer = (
   ...(issues ? { issues } : {}),
 });
 
-/** Events of Anthropic's Messages API: whole blocks, each cut into deltas. */
+/** Builds events of Anthropic's Messages API: whole blocks, each cut into deltas. */
 export function messageAnswer(
   blocks: Json[],
   { issues, stop = 'end_turn', usage: read = {} }: Partial<VendorAnswer> & { stop?: string; usage?: Json } = {},
@@ -77,7 +77,7 @@ function deltasOf(block: Json): Json[] {
 
 export type CompatibleVendor = Awaited<ReturnType<typeof startCompatibleVendor>>;
 
-/** A server that answers by a script, and refuses what its vendor refuses. */
+/** Starts a server that answers by a script, and refuses what its vendor refuses. */
 export async function startCompatibleVendor(rules: Rules, { models = ['answered'] as string[] | null } = {}) {
   const requests: Json[] = [];
   const headers: IncomingMessage['headers'][] = [];
@@ -120,7 +120,7 @@ export async function startCompatibleVendor(rules: Rules, { models = ['answered'
     headers,
     refused: () => refused,
     script: (...answers: VendorAnswer[]) => void script.push(...answers),
-    /** A fetch that finds this server at the vendor's own address. */
+    /** Creates a fetch that sends requests for the vendor's own address to this server. */
     at:
       (address: string): typeof fetch =>
       (input, init) =>

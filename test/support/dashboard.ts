@@ -17,7 +17,10 @@ export async function darken(page: Page): Promise<void> {
   await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
 }
 
-/** In each theme and on each window, and with every case in each theme on each window: nothing wider than the window, and no violation. */
+/**
+ * Returns anything wider than the window, and violations. Each theme and each window size is checked once; with every case,
+ * each combination.
+ */
 export async function faultsOf(page: Page): Promise<string[]> {
   const found: string[] = [];
   const look = async (name: string, width: number) => {

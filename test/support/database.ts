@@ -24,7 +24,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** The same, before its first migration. */
+/** Creates the same database before its first migration. */
 export const unmigratedDatabase = (): Promise<TestDatabase> => createDatabase('template0');
 
 async function createDatabase(template: string): Promise<TestDatabase> {
@@ -49,7 +49,7 @@ export async function openTestDatabase(): Promise<Database> {
   };
 }
 
-/** The names of its tables, without partitions of others. */
+/** Lists the names of its tables, without partitions of others. */
 export async function tablesOf({ pool }: Pick<Database, 'pool'>): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition

@@ -20,16 +20,16 @@ type Place = (body: any, change: (object: Record<string, unknown>) => void) => a
 interface Found {
   at: string;
   reach: Place;
-  /** The description names no fields of it. */
+  /** True if the description names none of its fields. */
   free: boolean;
 }
 
-/** Request bodies as the description has them: samples, and the objects in them. */
+/** Builds request bodies from the API's description: samples, and the objects inside them. */
 export function describedBodies(schemas: Record<string, Schema>) {
   const resolved = (schema: Schema): Schema =>
     schema.$ref ? resolved(schemas[schema.$ref.split('/').at(-1) as string] as Schema) : schema;
 
-  /** Something that the schema takes. */
+  /** Returns a value that the schema accepts. */
   function sampleOf(given: Schema): any {
     const schema = resolved(given);
     if (schema.example !== undefined) return schema.example;
@@ -44,7 +44,7 @@ export function describedBodies(schemas: Record<string, Schema>) {
     return Object.fromEntries((schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] as Schema)]));
   }
 
-  /** Every object inside a body, with how to reach it; `any` keys of records stand for all. */
+  /** Lists every object inside a body, with the way to reach it; one `any` key of a record represents all. */
   function objectsIn(given: Schema, at: string, reach: Place): Found[] {
     const schema = resolved(given);
     const inside = (inner: Schema, key: string, path: string) =>

@@ -7,7 +7,7 @@ const CONTENT_TYPES = `<?xml version="1.0"?><Types xmlns="http://schemas.openxml
 const RELATIONS = `<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
 <Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`;
 
-/** A Word document of one paragraph, with `padding` bytes that compress to almost nothing. */
+/** Builds a Word document of one paragraph, with `padding` bytes that compress to almost nothing. */
 export function docxOf(text: string, padding = 0): Uint8Array {
   const document = `<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">
 <w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`;
@@ -19,7 +19,7 @@ export function docxOf(text: string, padding = 0): Uint8Array {
   });
 }
 
-/** A PDF of one page with one line of text, uncompressed so that it is readable here. */
+/** Builds a PDF of one page with one line of text, uncompressed so that it is readable here. */
 export function pdfOf(line: string, { compressed = false } = {}): Uint8Array {
   const drawing = Buffer.from(`BT /F1 12 Tf 72 720 Td (${line}) Tj ET`);
   const stream = compressed ? deflateSync(drawing) : drawing;

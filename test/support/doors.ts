@@ -3,7 +3,10 @@ import { eventOf, framesIn, rebuilt } from './client.ts';
 import { ALICE, type TestInstallation } from './installation.ts';
 import { type UnreadReply, unread } from './unread.ts';
 
-/** Words of 4,000 characters, each of which the scripted model sends as one delta; more than the kernel keeps for a connection. */
+/**
+ * Words of 4,000 characters, each of which the scripted model sends as one delta. Together they exceed the kernel's buffer for
+ * a connection.
+ */
 export const LONG = Array.from({ length: 1_400 }, (_, index) => `${index}-`.padEnd(3_999, String(index % 10))).join(' ');
 
 export async function metric({ anonymous }: TestInstallation, name: string): Promise<number> {
@@ -11,7 +14,7 @@ export async function metric({ anonymous }: TestInstallation, name: string): Pro
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(String(body))?.[1]);
 }
 
-/** The requests that stream the answer of one run or chat, and the text in such a reply. */
+/** The requests that stream the answer of one run or chat, and the function that returns the text in such a reply. */
 export const DOORS: Record<string, { ask(here: TestInstallation): Promise<UnreadReply>; textIn(reply: string): string }> = {
   '/api': {
     async ask(here) {

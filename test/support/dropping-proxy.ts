@@ -4,18 +4,18 @@ import { networkInterfaces } from 'node:os';
 
 export interface DroppingProxy {
   url: string;
-  /** How many connections were opened so far, and how many of them are open. */
+  /** Returns how many connections were opened so far, and how many of them are open. */
   counts(): { opened: number; open: number };
-  /** Breaks every connection that is open now. */
+  /** Breaks every open connection. */
   drop(): void;
   /**
-   * Passes on nothing more in either direction on the connections that are open now, nor their end: to both sides the other one is
-   * silent, as when a cable is pulled. With `saying`, only on those whose client began with bytes that hold this text. With `fresh`,
-   * connections that are opened later are silent as well, until `speak` is called. `which` leaves out some of those that are open.
-   * The result serves again what this call silenced.
+   * Forwards nothing more in either direction on the open connections, not even their end: to both sides the other one is
+   * silent, as if a cable was pulled. With `saying`, this applies only to connections whose client began with bytes that
+   * contain this text. With `fresh`, connections that are opened later are silent as well, until `speak` is called. `which`
+   * excludes some of the open ones. The returned function undoes this call.
    */
   silence(options?: { fresh?: boolean; saying?: string; which?: () => boolean }): () => void;
-  /** Serves every connection again; what was held back is passed on. */
+  /** Serves every connection again; the data that was held back is forwarded. */
   speak(): void;
   stop(): Promise<void>;
 }
@@ -28,18 +28,22 @@ interface Pair {
   opening: string | null;
 }
 
-/** An address of this machine that is not loopback; undefined if it has none. */
+/** Returns an address of this machine that is not loopback; undefined if it has none. */
 export const outerAddress = (): string | undefined =>
   Object.values(networkInterfaces())
     .flatMap((addresses = []) => addresses)
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
-/** A proxy between client and server that breaks connections, or stops answering on them, on request. A function names a server that may move. */
+/**
+ * Starts a proxy between client and server that breaks connections, or stops answering on them, on request. `target` is a
+ * function if the server may move.
+ */
 export async function startDroppingProxy(target: string | (() => string), host = '127.0.0.1'): Promise<DroppingProxy> {
   const open = new Set<Pair>();
   let opened = 0;
   let muted: (opening: string) => boolean = () => false;
-  // A half that is closed by its side stays open here, so that the other side does not learn of it while the pair is silent.
+  // If one side closes its half, the other half stays open here, so that the other side does not notice it while the pair is
+  // silent.
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const { port, hostname } = new URL(typeof target === 'string' ? target : target());
     const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
@@ -104,7 +108,7 @@ function serve(pair: Pair): void {
   for (const [from, to] of sidesOf(pair)) {
     if (gone) from.destroy();
     else from.resume();
-    // A paused socket reports its end as well, and only once.
+    // A paused socket also reports its end, and only once.
     if (from.readableEnded) to.end();
   }
 }
@@ -115,7 +119,7 @@ const sidesOf = ({ client, upstream }: Pair) =>
     [upstream, client],
   ] as const;
 
-/** The same address, by way of a proxy. */
+/** Returns the same address through a proxy. */
 export function throughProxy(address: string, proxy: DroppingProxy): string {
   const url = new URL(address);
   url.host = new URL(proxy.url).host;

@@ -7,7 +7,7 @@ import { folderOfRun } from './run-mark.ts';
 
 const STARTER = fileURLToPath(new URL('embedded-starter.ts', import.meta.url));
 
-/** Directories and servers of one test file; `clear` stops and removes them, last one first. */
+/** Collects the directories and servers of one test file; `clear` stops and removes them, the last one first. */
 export function testBench() {
   const endings: (() => Promise<unknown>)[] = [];
   return {

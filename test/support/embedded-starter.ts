@@ -1,7 +1,7 @@
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 
-/** A process that starts a server, prints its pid and waits to be killed. */
+/** Starts a server, prints its pid and waits to be killed. */
 const [kind, home = '', executable = ''] = process.argv.slice(2);
 const log = () => {};
 

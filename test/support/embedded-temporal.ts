@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporal } from '../../src/embedded/temporal.ts';
 
-/** The same executable as `npm start` would use; obtained now if there is none on this machine yet. */
+/** Returns the executable that `npm start` would use; it is obtained now if there is none on this machine yet. */
 export const temporalForTests = (): Promise<string> =>
   findTemporal({
     home: join(tmpdir(), 'perdura-tests'),

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { RUN_MARK } from './run-mark.ts';
 
 /**
- * No process that a test starts outlives the run, in whatever way it ends. Vitest kills the processes that run the tests, so these
- * cannot end their children.
+ * Ensures that no process that a test starts outlives the run, however it ends. Vitest kills the processes that run the tests,
+ * so these cannot end their children.
  */
 export default function setup(): () => Promise<void> {
   const mark = randomBytes(6).toString('hex');

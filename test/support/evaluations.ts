@@ -2,10 +2,10 @@ import type { TestInstallation } from './installation.ts';
 import { type Answer, type ModelRequest, says } from './model-server.ts';
 import { until } from './until.ts';
 
-/** The prompt of a request to the model. */
+/** Returns the prompt of a request to the model. */
 export const promptOf = ({ messages }: ModelRequest) => messages.findLast(({ role }) => role === 'user')?.content ?? '';
 
-/** Answers each prompt with the text under it. */
+/** Creates an answer for each prompt: the text stored under it. */
 export const answering =
   (answers: Record<string, string>): Answer =>
   (response, request) => {
@@ -18,13 +18,13 @@ export interface Ended {
   results: Record<string, any>[];
 }
 
-/** Datasets of Alice, and their evaluations. */
+/** Creates datasets of Alice, and their evaluations. */
 export function evaluating({ alice }: Pick<TestInstallation, 'alice'>) {
   let made = 0;
   const order = (dataset_id: string, body: object) => alice.post(`/api/datasets/${dataset_id}/runs`, body);
   return {
     order,
-    /** Each item is a prompt with its expected answer. */
+    /** Creates a dataset; each item is a prompt with its expected answer. */
     async dataset(items: Record<string, unknown>): Promise<string> {
       const { id } = await alice.ok(alice.post('/api/datasets', { name: `dataset ${++made}` }), 201);
       for (const [prompt, expected] of Object.entries(items))

@@ -1,8 +1,8 @@
 import dns from 'node:dns';
 
 /**
- * The system finds a server of this machine by a name, unless `refusal` has a code: then looking the name up fails with it. Holds for
- * everything in this process that Node dials. The result ends it.
+ * Makes the system resolve a name to this machine. If `refusal` returns a code, the lookup fails with it. This applies to
+ * everything that Node dials in this process. The returned function ends it.
  */
 export function nameTo(known: string, refusal: () => string | null): () => void {
   const { lookup } = dns;

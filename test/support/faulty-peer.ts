@@ -5,37 +5,37 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { nameTo } from './faulty-names.ts';
 
-/** How a peer fails, on the way to it or in its own protocol. */
+/** The ways in which a peer fails, on the network or in its own protocol. */
 export type PeerFault =
   /** Its port is closed. */
   | { at: 'port' }
   /** It resets every connection. */
   | { at: 'socket' }
-  /** It says nothing on any connection, and accepts new ones. What it was sent arrives once it serves again. */
+  /** It sends nothing on any connection, but accepts new ones. Data that was sent to it arrives once it serves again. */
   | { at: 'silence' }
-  /** It closes each connection within its next answer. */
+  /** It closes each connection in the middle of its next answer. */
   | { at: 'middle' }
-  /** What looking its name up fails with. */
+  /** The lookup of its name fails with this code. */
   | { at: 'name'; code: 'ENOTFOUND' | 'EAI_AGAIN' }
-  /** It speaks TLS where plain text is expected, or plain text where TLS is. */
+  /** It uses TLS if plain text is expected, or plain text if TLS is. */
   | { at: 'protocol' }
-  /** What it answers to everything. */
+  /** It answers everything in this way. */
   | { at: 'answer'; by: Answering };
 
 /** Takes over the connections of clients. */
 export type Answering = (client: Socket) => void;
 
 export interface FaultyPeer {
-  /** Its own name, and its port. */
+  /** Its own name; `port` is its port. */
   host: string;
-  /** Null: it serves. */
+  /** Makes the peer fail; null: it serves. */
   fail(fault: PeerFault | null): Promise<void>;
-  /** How often a fault has hit someone since it began. Nothing counts who finds the port closed. */
+  /** Returns how often a fault has affected a client since it began. Clients that find the port closed are not counted. */
   hits(): number;
   stop(): Promise<void>;
 }
 
-/** A TLS alert: the server knows no such version. */
+/** A TLS alert: the server does not support the version. */
 const ALERT = Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
 const PLAIN = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
@@ -48,11 +48,11 @@ interface PeerOptions {
   name: string;
   /** `host:port` of the real server. */
   target: string;
-  /** Clients reach it by TLS. */
+  /** Set if clients connect by TLS. */
   tls?: { cert: Buffer; key: Buffer };
 }
 
-/** A proxy in front of a server that fails as that one would. */
+/** Starts a proxy in front of a server that fails as that one would. */
 export async function startFaultyPeer({ name, target, tls }: PeerOptions): Promise<FaultyPeer> {
   const { hostname, port } = new URL(`tcp://${target}`);
   const pairs = new Set<Pair>();
@@ -108,7 +108,7 @@ export async function startFaultyPeer({ name, target, tls }: PeerOptions): Promi
     hit();
     return fault.code;
   };
-  // The system itself knows the name that is in the certificate.
+  // The system itself resolves the name in the certificate.
   const restoreNames = tls ? () => {} : nameTo(name, refusal);
   const breakAll = () => {
     for (const { client } of pairs) {
@@ -155,7 +155,7 @@ export async function startFaultyPeer({ name, target, tls }: PeerOptions): Promi
   };
 }
 
-/** Answers every call of gRPC with a status. */
+/** Answers every gRPC call with a status. */
 export function grpcStatus(status: number, message = 'said by the test'): Answering {
   const server = createHttp2Server();
   server.on('stream', (stream: ServerHttp2Stream) => {
@@ -167,7 +167,7 @@ export function grpcStatus(status: number, message = 'said by the test'): Answer
   return (client) => void server.emit('connection', client);
 }
 
-/** Answers every request as an object store does that refuses it. */
+/** Answers every request like an object store that refuses it. */
 export function s3Refusal(status: number, code: string): Answering {
   const server = createHttpServer((request, response) => {
     request.resume();

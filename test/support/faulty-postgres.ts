@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { nameTo } from './faulty-names.ts';
 
-/** How the server fails. */
+/** The ways in which the server fails. */
 export type Fault =
   /** Its port is closed. */
   | { at: 'port' }
   /** It breaks every connection. */
   | { at: 'socket' }
-  /** Its name leads nowhere: what looking it up, or dialling it, fails with. */
+  /** Its name cannot be resolved or reached: looking it up, or dialling it, fails with this code. */
   | { at: 'name'; code: string }
   /** It refuses every new connection with this SQLSTATE. */
   | { at: 'startup'; code: string }
@@ -16,11 +16,11 @@ export type Fault =
   | { at: 'statement'; code: string };
 
 export interface FaultyPostgres {
-  /** With its own name instead of an address. */
+  /** The host: the server's own name instead of an address. */
   host: string;
-  /** Null: it serves. */
+  /** Makes the server fail; null: it serves. */
   fail(fault: Fault | null): Promise<void>;
-  /** How often a fault has hit someone since it began. Nothing counts who finds the port closed. */
+  /** Returns how often a fault has affected a client since it began. Clients that find the port closed are not counted. */
   hits(): number;
   stop(): Promise<void>;
 }
@@ -31,7 +31,10 @@ const PASSWORD = 0x70;
 const QUERY = 0x51;
 const SYNC = 0x53;
 
-/** A proxy in front of a Postgres server that fails as a real one would: with the messages of its protocol, or on the way to it. */
+/**
+ * Starts a proxy in front of a Postgres server that fails as a real one would: with the messages of its protocol, or on the
+ * network.
+ */
 export async function startFaultyPostgres(target: string): Promise<FaultyPostgres> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
@@ -112,7 +115,7 @@ export async function startFaultyPostgres(target: string): Promise<FaultyPostgre
   };
 }
 
-/** Of the first message; null if that is not known yet. The first one of a connection has no type. */
+/** Returns the size of the first message; null if it is not known yet. A connection's very first message has no type. */
 function sizeOf(bytes: Buffer, started: boolean): number | null {
   const head = started ? 1 : 0;
   return bytes.length < head + 4 ? null : head + bytes.readInt32BE(head);

@@ -3,10 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { childOf } from './processes.ts';
 
 export interface Try {
-  /** Milliseconds until the service responded, and until an idle server did. */
+  /** The milliseconds until the service responded; `control` is the same for an idle server. */
   service: number;
   control: number;
-  /** Of the service's milliseconds, those in which its main thread was ready but had no processor. */
+  /** The part of the service's milliseconds in which its main thread was ready but had no processor. */
   waited: number;
 }
 
@@ -80,9 +80,11 @@ export async function startProber(): Promise<{ probe(url: string, pid: number): 
   };
 }
 
-/** The tries in which the idle server was fast. In the others the machine was busy, so they do not measure the service. */
+/**
+ * Returns the tries in which the idle server was fast. In the others the machine was busy, so they do not measure the service.
+ */
 export const measured = (tries: readonly Try[], limit_ms: number) => tries.filter(({ control }) => control <= limit_ms);
 
-/** The tries in which the service, without its wait for a processor, took longer than `limit_ms`. */
+/** Returns the tries in which the service, without its wait for a processor, took longer than `limit_ms`. */
 export const lateOf = (tries: readonly Try[], limit_ms: number) =>
   measured(tries, limit_ms).filter(({ service, waited }) => service - waited > limit_ms);

@@ -6,7 +6,7 @@ import { untilSignal } from '../../src/main/until-signal.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
 
-// API and worker in one process, as `npm start` has them: what keeps the worker busy keeps the API waiting.
+// API and worker share one process, as in `npm start`: whatever keeps the worker busy delays the API.
 quietSdk('ERROR');
 const ended = untilSignal();
 const resources = createResources((error) => console.error(error));

@@ -4,20 +4,20 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 interface Forgery {
-  /** The honest authorization server that people have an account at. */
+  /** The honest authorization server, at which people have accounts. */
   honest: string;
-  /** What the metadata claims in addition to the endpoints; `self` is the address of this server. */
+  /** Returns the metadata's claims in addition to the endpoints; `self` is the address of this server. */
   claims: (self: string) => object;
 }
 
 export type ForgingMcpServer = Awaited<ReturnType<typeof startForgingMcpServer>>;
 
 /**
- * An MCP server of an attacker. Its metadata sends people to an honest server for their consent and has the code and the verifier sent to
- * itself. It registers clients at the honest server on behalf of anyone who asks.
+ * Starts an attacker's MCP server. Its metadata sends people to an honest server for their consent, but has the code and the
+ * verifier sent to itself. It registers clients at the honest server on behalf of anyone who asks.
  */
 export async function startForgingMcpServer({ honest, claims }: Forgery) {
-  /** What reached its token endpoint. */
+  /** The requests that reached its token endpoint. */
   const stolen: string[] = [];
   const here = { resource: '' };
   const server = createServer(async (request, response) => {

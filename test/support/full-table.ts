@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** The database refuses some updates of a table as it does on a full disk, until `end`. `refused`: how many so far. */
+/** Makes the database refuse some updates of a table as on a full disk, until `end`. `refused` returns how many so far. */
 export async function fullFor(pool: pg.Pool, table: string, condition: string) {
   const name = `full_${randomUUID().replaceAll('-', '')}`;
   // A sequence keeps its number when the transaction is rolled back.

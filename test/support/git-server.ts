@@ -10,11 +10,14 @@ import { buffer } from 'node:stream/consumers';
 interface GitServerOptions {
   token?: string;
   says?: (authorization: string) => string;
-  /** Where every request is sent instead. */
+  /** The address to which every request is redirected. */
   redirects_to?: string;
 }
 
-/** A repository served over https with a certificate from a private authority. If `token` is set, it is required as the password. */
+/**
+ * Serves a repository over https with a certificate from a private authority. If `token` is set, it is required as the
+ * password.
+ */
 export async function startGitServer({ token, says, redirects_to }: GitServerOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-git-server-'));
   const git = (...args: string[]) =>
@@ -81,7 +84,7 @@ export async function startGitServer({ token, says, redirects_to }: GitServerOpt
     blob: (content: string) => plumbing(['hash-object', '-w', '--stdin'], content),
     tree: (entries: { mode: string; type: string; id: string; name: string }[]) =>
       plumbing(['mktree', '-z'], entries.map(({ mode, type, id, name }) => `${mode} ${type} ${id}\t${name}\0`).join('')),
-    /** A branch of one commit with this tree. */
+    /** Creates a branch of one commit with this tree. */
     branch: (name: string, tree: string) =>
       plumbing(['update-ref', `refs/heads/${name}`, plumbing(['commit-tree', tree, '-m', name])]),
     url: `https://localhost:${(server.address() as AddressInfo).port}/repo.git`,

@@ -14,14 +14,14 @@ import { folderOfRun } from './run-mark.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server with the migrated, empty database `template_perdura`. */
+    /** The server with the migrated, empty database `template_perdura`. */
     postgres_url: string;
     temporal_address: string;
     temporal_ui_url: string;
     cache_dir: string;
     /** The path of the browser; '' if there is none. */
     chromium: string;
-    /** Database functions whose files have changed since the template was migrated. */
+    /** The database functions whose files have changed since the template was migrated. */
     changed_functions?: string[];
   }
 }
@@ -30,10 +30,13 @@ export const TEMPLATE = 'template_perdura';
 
 const log = () => {};
 
-/** It counts for each task queue, and each test installation has its own queues: several hundred MiB by the end. */
+/**
+ * The engine's memory. It counts for each task queue, and each test installation has its own queues: several hundred MiB by the
+ * end.
+ */
 const ENGINE_MIB = 2_048;
 
-/** One real Postgres and one real Temporal for all test files. Each file has its own database and task queue. */
+/** Starts one real Postgres and one real Temporal for all test files. Each file has its own database and task queue. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const browser = findChromium();
   if (!browser) console.log(`Tests in a browser are left out: ${HOW_TO_GET_CHROMIUM}`);
@@ -60,7 +63,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
 const postgresForTests = (home: string, port: number): Promise<Pick<Postgres, 'url' | 'log_file' | 'stop'>> =>
   process.env.TEST_POSTGRES ? startOtherPostgres(process.env.TEST_POSTGRES, { home, port }) : startPostgres({ home, log, port });
 
-/** Nothing of the tests' own server has to outlive the machine. Those of tests that end their server are others. */
+/**
+ * The settings of the tests' own server, none of whose data must survive a crash of the machine. Tests that end their server
+ * start their own.
+ */
 const UNSYNCED = ['fsync = off', 'full_page_writes = off', 'synchronous_commit = off'];
 
 async function makeTemplate(url: string): Promise<void> {

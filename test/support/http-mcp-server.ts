@@ -5,7 +5,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { v7 as uuid } from 'uuid';
 
-/** An MCP server over streamable HTTP; each session has a separate server, with the tools that `register` gives it. */
+/** Starts an MCP server over streamable HTTP; each session has a separate server, with the tools that `register` gives it. */
 export async function startHttpMcpServer(name: string, register: (mcp: McpServer) => void) {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   async function opened(): Promise<StreamableHTTPServerTransport> {

@@ -24,7 +24,10 @@ export const ALICE = 'token-of-alice';
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
 export const BOB = 'token-of-bob';
 
-/** A stream holds a letter back that may begin a secret: with a random start, the last letter of a text is missing now and then. */
+/**
+ * The fixed start of a key. A stream holds back a letter that may begin a secret: with a random start, the last letter of a
+ * text would be missing now and then.
+ */
 const KEY_START = '////';
 
 export interface TestInstallation {
@@ -43,7 +46,10 @@ export interface TestInstallation {
   /** Sends a prompt as Alice; returns the task's id. */
   prompt(workflow_id: string, prompt?: string, more?: object): Promise<string>;
   answers: Answers;
-  /** Rejects if the API answered with a status, or with a body, that `/openapi.json` does not describe for the operation. */
+  /**
+   * Stops the installation. Rejects if the API answered with a status, or with a body, that `/openapi.json` does not describe
+   * for the operation.
+   */
   stop(): Promise<void>;
 }
 
@@ -58,11 +64,11 @@ export interface InstallationOptions {
   dashboards?: DashboardSettings;
   /** Receives every log line of the worker and of requests. */
   log?: (line: string) => void;
-  /** A test makes the service fail inside, which is answered with 500. */
+  /** True if a test makes the service fail internally, which is answered with 500. */
   fails_inside?: boolean;
 }
 
-/** API and worker in this process, with the real servers of the test run and a scripted model. */
+/** Starts API and worker in this process, with the real servers of the test run and a scripted model. */
 export async function startTestInstallation({
   env = {},
   worker = true,
@@ -138,7 +144,10 @@ export async function startTestInstallation({
 
 const LEAVING_MS = 5_000;
 
-/** Ends what is left of an installation in the Temporal that all files share: nobody works on its queue any more, and its schedule would continue. */
+/**
+ * Ends an installation's remaining work in the Temporal that all files share: no worker polls its queue any more, but its
+ * schedule would continue.
+ */
 async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE: namespace }: Config): Promise<void> {
   const connection = lazyConnection({ address: inject('temporal_address') });
   try {
@@ -153,7 +162,7 @@ async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE
   }
 }
 
-/** The same through another server's client, or for another user, whose `names` begin differently. */
+/** Creates the same helpers for another server's client, or for another user, whose `names` begin differently. */
 export function helpers(alice: Client, model: ModelServer, names = ''): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
   let made = 0;
   const providerOf = async () => {

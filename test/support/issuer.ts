@@ -7,18 +7,18 @@ export interface TestIssuer {
   url: string;
   client_id: string;
   client_secret: string;
-  /** Answers every request with this status instead, as an issuer that is down; null: as usual. */
+  /** The status with which the issuer answers every request, as if it was down; null: it works. */
   broken: number | null;
-  /** What was asked for, without queries. */
+  /** The requests so far, without queries. */
   asked: string[];
   /** The roles that the issuer names for a login. */
   roles: Record<string, string[]>;
-  /** Before this, the issuer knows no client: where Perdura listens is known late. */
+  /** Registers the client. The issuer knows none before, because Perdura's address is known late. */
   register(perdura_url: string): void;
   stop(): Promise<void>;
 }
 
-/** The reference implementation of an OpenID Connect provider. Its own pages sign in everyone, under any login. */
+/** Starts the reference implementation of an OpenID Connect provider. Its own pages sign in everyone, under any login. */
 export async function startIssuer({ is_public = false } = {}): Promise<TestIssuer> {
   let answer: ReturnType<Provider['callback']> | null = null;
   const server = createServer((request, response) => {
@@ -52,7 +52,10 @@ export async function startIssuer({ is_public = false } = {}): Promise<TestIssue
   return issuer;
 }
 
-/** A browser without scripts: keeps cookies by host and port, follows redirects, and fills in the forms of the issuer. */
+/**
+ * Creates a browser without scripts: it keeps cookies by host and port, follows redirects, and fills in the forms of the
+ * issuer.
+ */
 export function visitor(login: string) {
   const jars = new Map<string, Map<string, string>>();
   const jarOf = (url: string) => {
@@ -73,7 +76,7 @@ export function visitor(login: string) {
     return response;
   }
 
-  /** Continues until `stop` returns true, or to the first page that has no form. */
+  /** Continues until `stop` returns true, or to the first page without a form. */
   async function go(url: string, stop: (next: string) => boolean = () => false): Promise<{ url: string; response: Response }> {
     let place = url;
     let response = await step(place);

@@ -13,7 +13,7 @@ export interface KeylessServer {
 
 export const KEYLESS_MODEL = DEMO_MODEL;
 
-/** A local model server, such as Ollama: it serves only /v1 and requires no key. */
+/** Starts a local model server, such as Ollama: it serves only /v1 and requires no key. */
 export async function startKeylessServer(): Promise<KeylessServer> {
   const demo = await startDemoModel({ token_delay_ms: 0 });
   const keys: (string | undefined)[] = [];

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { findExcess } from '../../src/api/http/entries.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 
-/** A field of a body, filled with the most that the service takes there. */
+/** A field of a body, filled with the most that the service accepts there. */
 export interface LargestShape {
-  /** Dotted path; empty: the body itself, full of fields that it does not have. */
+  /** The dotted path; empty: the body itself, filled with fields that it does not have. */
   path: string;
-  /** The body; `base` is valid and has no more than it needs. */
+  /** Returns the body; `base` is valid and has only the required fields. */
   bodyOn(base: object | undefined): unknown;
 }
 
 interface Place {
   path: string[];
-  /** The most entries or characters, if the schema says it. */
+  /** The most entries or characters, if the schema limits them. */
   most: number;
-  /** The body with so many entries or characters at this place. */
+  /** Returns the body with so many entries or characters at this place. */
   filled(count: number, base?: object): unknown;
 }
 
@@ -22,11 +22,11 @@ type Around = (value: unknown, base?: object) => unknown;
 
 const BODY_BYTES = 1_000_000;
 const LARGE_BODY_BYTES = 8_000_000;
-/** Values that a body may have, with some to spare for the rest of it. */
+/** The most values in a body, with a reserve for its other fields. */
 const VALUES = 45_000;
 const TOO_MANY = 20_000;
 
-/** For each list, map, object and text that an endpoint takes, the largest of it in an otherwise valid body. */
+/** Returns the largest shape of each list, map, object and text that an endpoint accepts, in an otherwise valid body. */
 export function largestShapes({ body: schema, large = false }: Endpoint): LargestShape[] {
   if (!schema) return [];
   const bytes = large ? LARGE_BODY_BYTES : BODY_BYTES;
@@ -38,14 +38,14 @@ export function largestShapes({ body: schema, large = false }: Endpoint): Larges
   }));
 }
 
-/** As many as the service takes, by what it says to too many. */
+/** Returns the highest count that the service accepts, derived from its refusals. */
 function countFor(schema: z.ZodType, { filled, most }: Place, large: boolean): number {
   if (most < VALUES) return most;
   const excess = findExcess(schema, filled(TOO_MANY), { path: [], large });
   return Math.min(most, Number(/at most (\d+)/.exec(excess?.message ?? '')?.[1] ?? most));
 }
 
-/** Within the limits of the body as a whole. */
+/** Limits the count to what the body as a whole allows. */
 function fitted({ filled }: Place, most: number, { bytes, base }: { bytes: number; base: object | undefined }): unknown {
   for (let count = Math.min(most, bytes); ; count = Math.floor(count * 0.8)) {
     const body = filled(count, base);
@@ -92,7 +92,7 @@ function placesIn(schema: z.ZodType, path: string[], around: Around, seen: reado
   return schema instanceof z.ZodUnknown ? [here(VALUES, (count) => entries(count, () => 1))] : [];
 }
 
-/** Names as long as there is room for. */
+/** Builds entries whose names are as long as there is space for. */
 const entries = (count: number, valueAt: (at: number) => unknown) => {
   const length = Math.floor((BODY_BYTES * 0.6) / Math.max(1, count)) - 20;
   const tail = '_of_a_name'.repeat(Math.max(0, Math.min(4_000, length) / 10));
@@ -101,7 +101,7 @@ const entries = (count: number, valueAt: (at: number) => unknown) => {
 
 const isPlain = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Texts of any content. The format of others fixes their length. */
+/** True for texts of any content. Others have a format that fixes their length. */
 const isText = (schema: z.ZodType) =>
   schema.def.type === 'string' && ['undefined', 'url', 'regex'].includes(String((schema.def as { format?: string }).format));
 
@@ -111,7 +111,7 @@ const checksOf = (schema: z.ZodType) =>
 const maximumOf = (schema: z.ZodType) =>
   Math.min(Number.POSITIVE_INFINITY, ...checksOf(schema).flatMap(({ maximum }) => maximum ?? []));
 
-/** What a schema wraps; null: it wraps nothing. */
+/** Returns the schema inside a wrapper; null: it wraps nothing. */
 function unwrapped(schema: z.ZodType): z.ZodType | null {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return schema.unwrap() as z.ZodType;
@@ -120,7 +120,7 @@ function unwrapped(schema: z.ZodType): z.ZodType | null {
   return null;
 }
 
-/** The least that a schema takes, another one for each number. */
+/** Returns the smallest value that a schema accepts, a different one for each number. */
 function sampleOf(schema: z.ZodType, at: number): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return undefined;
   if (schema instanceof z.ZodNullable) return sampleOf(schema.unwrap() as z.ZodType, at);

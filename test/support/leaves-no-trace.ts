@@ -2,7 +2,10 @@ import { afterAll, beforeEach, expect, vi } from 'vitest';
 import { endChildren } from './children.ts';
 import { databasesInUse, freeNames } from './second-attempts.ts';
 
-/** Test files may share a process: each leaves the environment, the folder and the clock as it found them. */
+/**
+ * Checks that each test file leaves the environment, the folder and the clock as it found them, because test files may share a
+ * process.
+ */
 const found = state();
 afterAll(endChildren);
 afterAll(() => expect(changed(), 'what this file left changed for the files after it').toEqual([]));
@@ -18,7 +21,7 @@ function state(): Record<string, string | undefined> {
   return { ...env, 'the current folder': process.cwd(), 'the clock': vi.isFakeTimers() ? 'a fake one' : undefined };
 }
 
-/** Names only: values of the environment may be secrets. */
+/** Lists what has changed. It returns only names, because values of the environment may be secrets. */
 function changed(): string[] {
   const left = state();
   return Object.keys({ ...found, ...left }).filter((name) => found[name] !== left[name]);

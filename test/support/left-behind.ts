@@ -3,7 +3,7 @@ import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { pinDefinition } from '../../src/store/runs/pin.ts';
 import type { TestInstallation } from './installation.ts';
 
-/** Creates a task that is recorded but unknown to the engine, as a server leaves it if it dies in between. */
+/** Creates a task that is recorded but unknown to the engine, as if the server had died in between. */
 export async function leftBehind({ core }: TestInstallation, workflow_id: string, more: Partial<NewTask> = {}): Promise<string> {
   const snapshot = (await core.store.snapshot(workflow_id))!;
   const { owner, owner_login } = snapshot.workflow;
@@ -19,7 +19,7 @@ export async function leftBehind({ core }: TestInstallation, workflow_id: string
   return task.task_id;
 }
 
-/** What the engine shows of a run that a test starts by itself. */
+/** Returns the engine's labels of a run that a test starts by itself. */
 export const labelsOf = (workflow_id: string) => ({
   ...{ owner: 'alice', principal: 'alice', trigger: 'prompt', agent: 'test', workflow: 'test', model: null },
   workflow_id,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { asOperator } from './operator.ts';
 
-/** Another user of a migrated database, whose connections can be used up: a limit does not hold for a superuser. */
+/** Another user of a migrated database, whose connections can be used up: a limit does not apply to a superuser. */
 export interface LimitedRole {
   url: string;
   /** Ends its connections and allows no more. */
@@ -10,7 +10,7 @@ export interface LimitedRole {
   drop(): Promise<void>;
 }
 
-/** `url`: the database as its superuser sees it. */
+/** Creates the role. `url` is the database as its superuser sees it. */
 export async function limitedRole(url: string): Promise<LimitedRole> {
   const role = `limited_${randomBytes(4).toString('hex')}`;
   const ask = (sql: string) => asOperator(url, (operator) => operator.query(sql));

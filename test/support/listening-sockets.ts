@@ -5,7 +5,7 @@ export interface ListeningSocket {
   port: number;
 }
 
-/** Every TCP socket that a process and what it started take connections on, as the kernel lists them. Linux only. */
+/** Lists every TCP socket on which a process and its children accept connections, as the kernel reports them. Linux only. */
 export async function listeningSockets(pid: number): Promise<ListeningSocket[]> {
   const links = await Promise.all(
     (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')),

@@ -4,12 +4,12 @@ export interface Family {
   help: string;
 }
 
-/** What a process reports in Prometheus' text format. */
+/** The metrics that a process reports in Prometheus' text format. */
 export interface Metrics {
   families: Family[];
   /** The value of a series by its name and labels, such as `a_total{b="c"}`, in the order in which they are reported. */
   series: Map<string, number>;
-  /** The sum of the series of a name with these labels, whatever other labels they have. */
+  /** Returns the sum of the series of a name with these labels, whatever other labels they have. */
   sum(name: string, labels?: Record<string, string>): number;
 }
 
@@ -44,7 +44,7 @@ export function parsedMetrics(text: string): Metrics {
 
 const labelsIn = (key: string): string[] => key.match(/\w+="(?:[^"\\]|\\.)*"/g) ?? [];
 
-/** What `promtool check metrics` would say of these names, types and helps. */
+/** Returns what `promtool check metrics` would report about these names, types and helps. */
 export function lintOf({ families, series }: Metrics): string[] {
   const problems: string[] = [];
   const seen = new Set<string>();

@@ -21,7 +21,7 @@ export type Answer = (response: ServerResponse, request: ModelRequest) => Promis
 
 export interface ModelServer {
   url: string;
-  /** Requests so far, oldest first, each with the authorization and the trace it came with. */
+  /** The requests so far, oldest first, each with its authorization and trace. */
   requests: (ModelRequest & { authorization: string | undefined; traceparent: string | undefined })[];
   /** The number of connections that the client dropped before the answer was complete. */
   aborted(): number;
@@ -54,7 +54,7 @@ interface Saying {
   finish?: string;
 }
 
-/** A text, a word a chunk; `pause_ms` between them, and all but the first not before `until`. */
+/** Sends a text, one word a chunk, with `pause_ms` between them; all but the first wait for `until`. */
 export const says =
   (text: string, { pause_ms = 0, until, usage = USAGE, finish = 'stop' }: Saying = {}): Answer =>
   async (response) => {
@@ -69,14 +69,14 @@ export const says =
 
 export interface Asked {
   name: string;
-  /** An object, or the raw text of the arguments. */
+  /** The arguments as an object, or as raw text. */
   args?: object | string;
   id?: string;
-  /** Said before the call. */
+  /** The text before the call. */
   text?: string;
 }
 
-/** Tool calls, each cut into pieces as real endpoints do. */
+/** Sends tool calls, each cut into pieces as real endpoints do. */
 export const asks =
   (...calls: Asked[]): Answer =>
   (response) => {
@@ -101,7 +101,7 @@ export const fails =
     response.end(JSON.stringify({ error: { message, type: 'scripted', code: null } }));
   };
 
-/** Sends text as it is, then ends, or cuts the connection. */
+/** Sends a text unchanged, then ends or cuts the connection. */
 export const sends =
   (text: string, { cut = false }: { cut?: boolean } = {}): Answer =>
   async (response) => {

@@ -33,7 +33,7 @@ export function npmStarts() {
   return {
     command,
     readyIn,
-    /** Has `clear` end this process as well. */
+    /** Makes `clear` end this process as well. */
     keep: (child: Child) => void running.push(child),
     async newHome(): Promise<string> {
       const home = await folderOfRun('perdura-e2e-');
@@ -47,7 +47,7 @@ export function npmStarts() {
       await child.prints(/Perdura is ready/, 180_000);
       return { child, ready: await readyIn(home) };
     },
-    /** Ends what `start` started, as Ctrl-C does if no signal is named. */
+    /** Ends what `start` started; without a named signal, like Ctrl-C. */
     async end(child: Child, signal: NodeJS.Signals = 'SIGINT'): Promise<number | null> {
       running.splice(running.indexOf(child), 1);
       return child.end(signal);

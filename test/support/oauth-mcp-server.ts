@@ -21,8 +21,8 @@ interface Session {
 export type OAuthMcpServer = Awaited<ReturnType<typeof startOAuthMcpServer>>;
 
 /**
- * An MCP server with the library's own authorization server. The test names the account that consents; a refresh token is taken once, as
- * OAuth 2.1 wants it. Its tools: `whoami` returns the account, `reveal` the access token it was called with.
+ * Starts an MCP server with the library's own authorization server. The test names the account that consents. A refresh token
+ * works once, as OAuth 2.1 requires. Its tools: `whoami` returns the account, `reveal` the access token of the call.
  */
 export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }: { expires_in?: number; renews?: boolean } = {}) {
   const clients = new Map<string, OAuthClientInformationFull>();
@@ -33,13 +33,13 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
     account: 'nobody',
     /** How often tokens were renewed. */
     renewals: 0,
-    /** How long the server takes to renew. */
+    /** How long the server takes for a renewal. */
     renewal_ms: 0,
-    /** The token endpoint fails, as it does while it is restarted. */
+    /** True: the token endpoint fails, as during a restart. */
     is_down: false,
     exchanges: [] as Session[],
     calls: [] as string[],
-    /** Of every request to the MCP server itself. */
+    /** The authorization of every request to the MCP server itself. */
     authorizations: [] as (string | undefined)[],
   };
   const issued = new Set<string>();
@@ -104,7 +104,7 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
   await once(server, 'listening');
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const url = `${base}/mcp`;
-  // Its limits count all tests of a file as one client.
+  // Its limits would count all tests of a file as one client.
   const unlimited = { rateLimit: false as const };
   app.use(
     mcpAuthRouter({
@@ -139,11 +139,11 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
   return Object.assign(here, {
     url,
     clients,
-    /** Every token that was ever given out. */
+    /** Every token that was ever issued. */
     issued,
-    /** Access tokens are no longer taken. */
+    /** Makes all access tokens invalid. */
     expire: () => access.clear(),
-    /** Nothing that was given out is taken any longer. */
+    /** Makes everything that was issued invalid. */
     revoke() {
       access.clear();
       refresh.clear();
@@ -156,7 +156,7 @@ export async function startOAuthMcpServer({ expires_in = 3_600, renews = true }:
   });
 }
 
-/** Consents as a person does in their browser; returns what the dashboard gets from it. */
+/** Consents like a person in a browser; returns what the dashboard receives. */
 export async function consent(authorization_url: string): Promise<{ server_id: string; state: string; code: string }> {
   const back = await fetch(authorization_url, { redirect: 'manual' });
   const callback = new URL(back.headers.get('location') ?? '');
@@ -166,7 +166,7 @@ export async function consent(authorization_url: string): Promise<{ server_id: s
   return { server_id, state, code };
 }
 
-/** Signs a person in to a server, in the dashboard's way. */
+/** Signs a person in to a server, as the dashboard does. */
 export async function signIn(client: ReturnType<typeof clientOf>, server_id: string): Promise<Record<string, any>> {
   const { authorization_url } = await client.ok(client.post(`/api/mcps/${server_id}/sign-in`), 201);
   return client.ok(client.post('/api/mcps/sign-in', await consent(authorization_url)), 200);

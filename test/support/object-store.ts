@@ -7,24 +7,24 @@ import { readConfig } from '../../src/main/config.ts';
 import { createS3Store, type ObjectStore, parseS3Settings } from '../../src/tools/snapshots/object-store.ts';
 
 export interface TestObjectStore {
-  /** Settings of a worker that uses it. */
+  /** The settings of a worker that uses the store. */
   env: Record<string, string>;
   objects: ObjectStore;
-  /** Where the server keeps what it is given. */
+  /** The directory in which the server keeps its objects. */
   directory: string;
-  /** Until `resume`, nobody answers at its address. */
+  /** Stops answering at its address until `resume`. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A server that speaks S3. It knows one key. */
+/** Starts a server with S3's API. It knows one key. */
 export async function startObjectStore(): Promise<TestObjectStore> {
   const directory = await mkdtemp(join(tmpdir(), 'perdura-s3-'));
   const serve = (port: number) =>
     new S3rver({
       ...{ address: '127.0.0.1', port, silent: true, directory },
-      // Whatever name the server is reached by, the bucket is in the path.
+      // Under whatever name the server is reached, the bucket is in the path.
       vhostBuckets: false,
       configureBuckets: [{ name: 'workspaces', configs: [] }],
     });

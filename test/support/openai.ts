@@ -1,9 +1,9 @@
 import OpenAI, { type APIError } from 'openai';
 
-/** OpenAI's client for `/v1` of an installation at this address. It repeats nothing. */
+/** Creates OpenAI's client for `/v1` of an installation at this address. It never retries. */
 export const openaiAt = (url: string, apiKey: string): OpenAI => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 
-/** The error with which a request was refused, or null. */
+/** Returns the error with which a request was refused, or null. */
 export const refusal = (work: Promise<unknown>): Promise<APIError | null> =>
   work.then(
     () => null,

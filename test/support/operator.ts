@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** On a separate connection, which ends with the work. */
+/** Runs work on a separate connection, which is closed afterwards. */
 export async function asOperator<T>(url: string, work: (operator: pg.Client) => Promise<T>): Promise<T> {
   const operator = new pg.Client(url);
   operator.on('error', () => {});

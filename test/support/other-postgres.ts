@@ -7,21 +7,21 @@ import { connectionUrl, ensureDatabase } from '../../src/embedded/postgres-acces
 import { createCluster, launch, stopServer } from '../../src/embedded/postgres-cluster.ts';
 import { findPlace, ROOTS_FALLBACK } from '../../src/embedded/postgres-place.ts';
 
-/** The major versions that Perdura supports besides the embedded one, and the packages of npm that have them. */
+/** The major versions that Perdura supports apart from the embedded one, and the npm packages that contain them. */
 const VERSIONS: Record<string, string> = {
   14: '14.23.0-beta.17',
   15: '15.18.0-beta.17',
   16: '16.14.0-beta.17',
   17: '17.10.0-beta.17',
 };
-/** As managed servers have: it does not sort by bytes. Version 14 has only those of the system. */
+/** The locale of managed servers, which do not sort by bytes. Version 14 has only the system's locales. */
 const LANGUAGE = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'];
 const FIRST_WITH_ICU = 15;
 const DATABASE = 'perdura';
 
 const run = promisify(execFile);
 
-/** A server of another major version than the embedded one, for all tests of a run: `TEST_POSTGRES=14`. */
+/** Starts a server of another major version than the embedded one, for all tests of a run: `TEST_POSTGRES=14`. */
 export async function startOtherPostgres(
   major: string,
   { home, port }: { home: string; port: number },
@@ -42,7 +42,7 @@ export async function startOtherPostgres(
   };
 }
 
-/** The folder with its bin, lib and share, readable for every user. */
+/** Returns the folder with its bin, lib and share, readable for every user. */
 async function installed(major: string, folder: string): Promise<string> {
   const version = VERSIONS[major];
   if (!version) throw new Error(`TEST_POSTGRES=${major} is none of ${Object.keys(VERSIONS).join(', ')}`);

@@ -8,7 +8,7 @@ import { until } from './until.ts';
 
 const FULL_MS = 6_000;
 
-/** Something that an installation runs out of. */
+/** A resource that an installation can run out of. */
 export interface Room {
   code: string;
   detail: RegExp;
@@ -16,10 +16,10 @@ export interface Room {
   giveBack(): Promise<unknown>;
 }
 
-/** More than fits into the pages that the database has. */
+/** More text than fits into the database's free pages. */
 const LONG = Array.from({ length: 2_000 }, () => randomBytes(24).toString('hex')).join(' ');
 
-/** A run in progress when space runs out ends normally later. Nothing new starts in the meantime. */
+/** Checks that a run in progress when space runs out ends normally later, and that nothing new starts in the meantime. */
 export async function holdsRuns(here: TestInstallation, { code, detail, take, giveBack }: Room): Promise<void> {
   const [workflow_id, other] = [await here.workflow(), await here.workflow()];
   const text = `One two three four five six. ${LONG}`;
@@ -28,7 +28,7 @@ export async function holdsRuns(here: TestInstallation, { code, detail, take, gi
   const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
   await here.alice.events(stream, { enough: ({ type }) => type === 'message_delta' });
   await take();
-  // Connections that were cut are found out one by one, and each is a 503 with its own code.
+  // Broken connections are detected one by one, and each causes a 503 with its own code.
   await until(`a refusal ${code}`, async () => {
     const answer = await here.alice.post(`/api/workflows/${other}/prompt`, { prompt: LONG });
     expect(answer.status).toBe(503);

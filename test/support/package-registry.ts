@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface PackageRegistry {
-  /** Of npm; the index of Python packages is at `/simple`. */
+  /** The address of the npm registry; the index of Python packages is at `/simple`. */
   url: string;
-  /** The paths that were asked for. */
+  /** The paths of the requests. */
   requests: string[];
   /** Publishes an npm package whose program is `program`. */
   npm(name: string, program: string, scripts?: Record<string, string>): void;
@@ -31,7 +31,7 @@ with zipfile.ZipFile(target, "w") as wheel:
     wheel.writestr(f"{info}/RECORD", f"{name}.py,,\\n{info}/METADATA,,\\n{info}/WHEEL,,\\n{info}/entry_points.txt,,\\n{info}/RECORD,,\\n")
 `;
 
-/** A registry on this machine that npm and pip install from. */
+/** Starts a registry on this machine from which npm and pip install. */
 export async function startPackageRegistry(): Promise<PackageRegistry> {
   const files = new Map<string, Buffer | string>();
   const requests: string[] = [];

@@ -2,7 +2,7 @@ import { behindEvents } from '../../src/domain/continuity.ts';
 import { toRunId } from '../../src/temporal/names.ts';
 import type { TestInstallation } from './installation.ts';
 
-/** Parks a run in progress as one whose record lacks its second step. */
+/** Parks a run in progress as if its record lacked its second step. */
 export async function parkBehind(
   { core, driver }: TestInstallation,
   place: { task_id: string; workflow_id: string },

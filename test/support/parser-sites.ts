@@ -4,10 +4,13 @@ import { dirname, join, relative, resolve } from 'node:path';
 const ROOT = resolve(import.meta.dirname, '../..');
 const SRC = join(ROOT, 'src');
 
-/** The room of the parser pool: what is in it runs in processes with a deadline and a memory cap. */
+/** The room of the parser pool: its code runs in processes with a deadline and a memory cap. */
 export const ROOM = 'parsers/room';
 
-/** Packages that parse, compile or match what they are given: superlinear, recursive or large for some input. They belong into the room. */
+/**
+ * Packages that parse, compile or match their input, and are superlinear, recursive or large for some input. They belong in the
+ * room.
+ */
 export const PARSERS = [
   ...[
     '@modelcontextprotocol/sdk/validation',
@@ -20,7 +23,7 @@ export const PARSERS = [
     'unpdf',
     'validator',
   ],
-  // Not used yet; listed for the person who adds one.
+  // These are not used yet; they are listed for the person who adds one.
   ...['@xmldom/xmldom', 'ajv-formats', 'cheerio', 'csv-parse', 'diff', 'fast-xml-parser', 'handlebars', 'htmlparser2', 'js-yaml'],
   ...[
     'jsdom',
@@ -38,7 +41,7 @@ export const PARSERS = [
   ],
 ];
 
-/** Packages that are given only what this service wrote, or that read what others send in bounded steps. */
+/** Packages that receive only what this service wrote, or that read other input in bounded steps. */
 export const OTHERS = [
   ...['@anthropic-ai/sdk', '@fastify/cors', '@fastify/multipart', '@fastify/rate-limit', '@fastify/static', '@fastify/swagger'],
   ...['@fastify/swagger-ui', '@modelcontextprotocol/sdk', '@prisma/adapter-pg', '@prisma/client', '@temporalio/activity'],
@@ -78,7 +81,7 @@ interface Site {
   to: string;
 }
 
-/** Folders that run in a browser, or that are made by a generator. */
+/** Folders that run in a browser or are generated. */
 const ELSEWHERE = ['dashboard', 'dashboard-legacy', 'generated'];
 
 const filesIn = (folder: string): string[] =>
@@ -90,7 +93,7 @@ const filesIn = (folder: string): string[] =>
 
 const sources = () => filesIn(SRC).map((path) => ({ path, file: relative(SRC, path), text: readFileSync(path, 'utf8') }));
 
-/** Every import of a value in the service, static or not: packages by name, own files by their path under src. */
+/** Lists every import of a value in the service, static or not: packages by name, own files by their path under src. */
 export function importSites(): Site[] {
   return sources().flatMap(({ path, file, text }) => {
     const found = [
@@ -102,7 +105,7 @@ export function importSites(): Site[] {
   });
 }
 
-/** Patterns and code that are made from texts while the service runs. */
+/** Lists patterns and code that are compiled from texts while the service runs. */
 export function compileSites(): Site[] {
   return sources().flatMap(({ file, text }) => {
     const found = text.matchAll(/\b(?:new\s+)?(RegExp|Function)\(|\b(eval)\(|node:(vm)\b/g);
@@ -110,7 +113,7 @@ export function compileSites(): Site[] {
   });
 }
 
-/** The dependencies of the service by name. */
+/** Lists the dependencies of the service by name. */
 export function dependencies(): string[] {
   const { dependencies: found } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   return Object.keys(found);
@@ -118,6 +121,6 @@ export function dependencies(): string[] {
 
 export const parserOf = (specifier: string) => PARSERS.find((name) => specifier === name || specifier.startsWith(`${name}/`));
 
-/** The parsers that are used now: each needs a worst case in the floor test. */
+/** Lists the parsers in use: each needs a worst case in the floor test. */
 export const parsersInUse = () =>
   [...new Set(importSites().flatMap(({ file, to }) => (file.startsWith(ROOM) ? (parserOf(to) ?? []) : [])))].sort();

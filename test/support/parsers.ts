@@ -3,7 +3,7 @@ import { createResources } from '../../src/main/resources.ts';
 import { openParsers } from '../../src/main/wiring/index.ts';
 import { pageReader, schemaJudge } from '../../src/main/wiring/parsers.ts';
 
-/** The parser pool as API and worker have it, for tests of parts that need it. */
+/** Creates the parser pool as in API and worker, for tests of parts that need it. */
 export function testParsers() {
   const resources = createResources((error) => console.error(error));
   const config = readConfig({});

@@ -5,12 +5,12 @@ import { type Answer, asks } from './model-server.ts';
 import { recordCopy } from './record-copy.ts';
 import { until } from './until.ts';
 
-/** What a paying tool did outside, oldest first: `call order`. */
+/** Returns the external effects of a paying tool, oldest first: `call order`. */
 export const paidIn = async (place: string) => (await readFile(place, 'utf8').catch(() => '')).split('\n').filter(Boolean);
 
 let made = 0;
 
-/** A workflow whose tool writes to a file in the folder, then waits as long as its gate is closed. */
+/** Creates a workflow whose tool writes to a file in the folder, then waits while its gate is closed. */
 export async function paying(here: TestInstallation, folder: string, effect = 'write') {
   const place = join(folder, `paid-${++made}`);
   const gate = `${place}-gate`;
@@ -28,7 +28,7 @@ def pay(order: str) -> str:
   const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
   return {
     ...{ workflow_id, agent_id, name, place },
-    /** An answer of the model that asks for the tool. */
+    /** A model answer that calls the tool. */
     pay: (order: string) => asks({ name, args: { order } }),
     paid: (call_id: string) =>
       until(`the effect of ${call_id}`, async () => (await paidIn(place)).some((line) => line.startsWith(call_id))),
@@ -38,7 +38,7 @@ def pay(order: str) -> str:
   };
 }
 
-/** An answer that the model gives only when it is released. */
+/** Creates a model answer that is sent only when it is released. */
 export function held(answer: Answer) {
   const released = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();

@@ -8,14 +8,16 @@ import { childOf, freePort } from './processes.ts';
 export const pgbouncerIsInstalled = (): boolean => spawnSync('pgbouncer', ['--version']).status === 0;
 
 export interface PgBouncer {
-  /** The same database through the pooler. */
+  /** Returns the address of the same database through the pooler. */
   through(url: string): string;
-  /** Names of the applications that are connected to it. */
+  /** Returns the names of the applications that are connected to it. */
   applications(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** As docs/operations.md shows it: connections are shared between transactions, by three servers' for each database. */
+/**
+ * Starts PgBouncer as docs/operations.md describes it: transactions share connections, up to three servers' for each database.
+ */
 export async function startPgBouncer(server_url: string): Promise<PgBouncer> {
   const { hostname, port: server_port, username, password } = new URL(server_url);
   const folder = await mkdtemp(join(tmpdir(), 'perdura-pgbouncer-'));
@@ -29,7 +31,7 @@ export async function startPgBouncer(server_url: string): Promise<PgBouncer> {
   ];
   const file = join(folder, 'pgbouncer.ini');
   await writeFile(file, `${settings.join('\n')}\n`);
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
   spawnSync('chmod', ['-R', 'a+rX', folder]);
   const pooler = childOf(spawn('pgbouncer', [...user, file], { stdio: ['ignore', 'pipe', 'pipe'] }));

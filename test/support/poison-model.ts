@@ -11,14 +11,14 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 export const frame = (delta: unknown, more: object = {}) =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
 
-/** Writes without end, as fast as it is read, until so much is written or nobody reads any more. */
+/** Writes as fast as the client reads, until so many bytes are written or nobody reads any more. */
 async function pour(response: ServerResponse, piece: string, bytes: number): Promise<void> {
   const gone = once(response, 'close');
   for (let sent = 0; sent < bytes && !response.destroyed; sent += piece.length)
     if (!response.write(piece)) await Promise.race([once(response, 'drain'), gone]);
 }
 
-/** A body of so many bytes after `head`. */
+/** Sends a body of so many bytes after `head`. */
 export const pours =
   (
     status: number,
@@ -32,7 +32,7 @@ export const pours =
     response.end();
   };
 
-/** Events as they are. */
+/** Sends events unchanged. */
 export const events =
   (...frames: string[]): Answer =>
   (response) => {
@@ -52,7 +52,7 @@ export const answers =
     response.end(body);
   };
 
-/** A word now and then, forever. */
+/** Sends a word now and then, forever. */
 export const drips: Answer = async (response) => {
   response.writeHead(200, EVENTS);
   while (!response.destroyed) {
@@ -92,7 +92,7 @@ export const POISONS = {
   'a word now and then, forever': [drips, 'model_deadline'],
 } satisfies Record<string, [Answer, string]>;
 
-/** As much again, which takes longer. */
+/** More answers of such sizes, which take longer. */
 export const LARGE_POISONS = {
   'a refusal with a body of 450 MB': [pours(400, JSON_TYPE, { head: '{"error":{"message":"', bytes: 450 * MIB }), 'model_error'],
   'a JSON body of 300 MB': [pours(200, JSON_TYPE, { head: '{"a":"' }), 'model_answer_too_large'],

@@ -6,7 +6,7 @@ import { type Answer, says } from './model-server.ts';
 import { startFloorService } from './processes.ts';
 
 const TIMES = { MODEL_SILENCE_SECONDS: '2', MODEL_RETRY_AFTER_MAX_SECONDS: '1' };
-/** One answer at its largest, parsed, and what Node has not collected of those before. */
+/** The memory of one answer of the largest size, parsed, and of what Node has not collected from earlier ones. */
 const MOST_GROWTH_MB = 700;
 
 export interface PoisonScene {
@@ -27,13 +27,13 @@ interface Poisoned {
   requests: TestInstallation['model']['requests'];
 }
 
-/** API and worker in a separate process, which the output of a model or MCP server may harm. */
+/** Starts API and worker in a separate process, which the output of a model or MCP server may harm. */
 export async function startPoisonScene({ total_seconds = 8 } = {}): Promise<PoisonScene> {
   const here = await startTestInstallation({ worker: false });
   const env = { ...TIMES, MODEL_TOTAL_SECONDS: String(total_seconds), ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' };
   const { api, client: user } = await startFloorService(here.setting, env);
   const does = helpers(user, here.model);
-  /** The most that it ever had, as the system counts it. */
+  /** Returns the process's peak memory, as the system counts it. */
   const peakMb = () => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${api.pid}/status`, 'utf8'))![1]) / 1_024;
   here.model.script(says('warm'));
   await does.ended(await does.prompt(await does.workflow()), 60_000);
@@ -61,7 +61,7 @@ export async function startPoisonScene({ total_seconds = 8 } = {}): Promise<Pois
   };
 }
 
-/** The run fails with this error, and what it leaves is short. */
+/** Checks that the run fails with this error, and that what it leaves is short. */
 export async function failsWith({ run, isWell }: PoisonScene, [answer, error_code]: [Answer, string]): Promise<void> {
   const asked = error_code === 'model_stream_cut' ? 3 : 1;
   const { task, stream, requests } = await run(Array.from({ length: asked }, () => answer));

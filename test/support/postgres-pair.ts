@@ -14,7 +14,7 @@ import { until } from './until.ts';
 const DATABASE = 'perdura';
 const FIRST_PORT = 27_432;
 
-/** A Postgres behind one address, whose place is taken by a copy of it: one that is restored, or a standby that is promoted. */
+/** A Postgres behind one address that can be replaced by a copy of it: a restored one, or a promoted standby. */
 export type PostgresPair = Awaited<ReturnType<typeof startPostgresPair>>;
 
 export async function startPostgresPair(home: string) {
@@ -35,7 +35,7 @@ export async function startPostgresPair(home: string) {
     await startDroppingProxy(() => urlOf(servers[0]!.server)),
   ];
 
-  /** What `pg_basebackup` does, which the embedded Postgres does not have. */
+  /** Copies a server like `pg_basebackup`, which the embedded Postgres does not have. */
   async function copy(name: string): Promise<Place> {
     const copied: Place = { ...place, data: join(dirname(place.data), name), log_file: join(dirname(place.data), `${name}.log`) };
     await asOperator(urlOf(current), async (on) => {
@@ -51,7 +51,7 @@ export async function startPostgresPair(home: string) {
     return copied;
   }
 
-  /** As by a machine that is lost: nothing more is sent to anybody. */
+  /** Simulates the loss of a machine: it sends nothing more to anybody. */
   async function lose(): Promise<void> {
     process.kill(current.mark.pid, 'SIGQUIT');
     await until('the server is gone', async () => !(await isAlive(current.mark)));
@@ -63,9 +63,9 @@ export async function startPostgresPair(home: string) {
   }
 
   return {
-    /** Leads to whatever serves now. */
+    /** The address of whichever server serves now. */
     url: throughProxy(urlOf(current), clients),
-    /** A backup of the whole server as it is now; `restore` has it serve instead. */
+    /** Backs up the whole server in its current state; `restore` makes the copy serve instead. */
     async backup() {
       const saved = await copy(`saved-${servers.length}`);
       return {
@@ -75,7 +75,7 @@ export async function startPostgresPair(home: string) {
         },
       };
     },
-    /** A standby that has received everything so far. */
+    /** Starts a standby that has received everything so far. */
     async standby() {
       const copied = await copy(`standby-${servers.length}`);
       const { port } = new URL(replication.url);
@@ -85,16 +85,16 @@ export async function startPostgresPair(home: string) {
       await giveTo(place, [join(copied.data, 'standby.signal')]);
       const server = await start(copied);
       return {
-        /** Waits until it has applied what the primary has written. */
+        /** Waits until the standby has applied what the primary has written. */
         async catchUp() {
           const { rows } = await asOperator(urlOf(current), (on) => on.query('SELECT pg_current_wal_lsn() AS lsn'));
           const applied = (on: pg.Client) =>
             on.query('SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS is_applied', [rows[0].lsn]);
           await until('the standby has caught up', async () => (await asOperator(urlOf(server), applied)).rows[0].is_applied);
         },
-        /** It receives nothing more. */
+        /** Stops replication to the standby. */
         fallBehind: () => void replication.silence({ fresh: true }),
-        /** The primary is lost, and the standby serves instead. */
+        /** Loses the primary, and makes the standby serve instead. */
         async promote() {
           await lose();
           const args = ['promote', '-w', '-D', copied.data];
@@ -115,7 +115,7 @@ export async function startPostgresPair(home: string) {
   };
 }
 
-/** With owners and modes. Files of a server that runs come and go. */
+/** Copies a folder with owners and modes. Files of a running server may come and go meanwhile. */
 async function copyFolder(from: string, to: string): Promise<void> {
   await run('cp', ['-a', `${from}/.`, to]);
 }

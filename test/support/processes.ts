@@ -13,13 +13,13 @@ const FLOOR_SERVICE = fileURLToPath(new URL('./floor-service.ts', import.meta.ur
 
 export interface Child {
   pid: number;
-  /** Its output so far. */
+  /** Returns its output so far. */
   output(): string;
-  /** Resolves when its output matches; rejects if it ends before. */
+  /** Resolves when its output matches; rejects if it ends earlier. */
   prints(pattern: RegExp, timeout_ms?: number): Promise<void>;
   /** Resolves when it has ended. */
   ended: Promise<unknown>;
-  /** Resolves with the exit code when it has ended and all of its output was read. */
+  /** Resolves with the exit code when it has ended and all of its output has been read. */
   closed: Promise<unknown>;
   /** Sends a signal, such as SIGSTOP, without waiting. */
   signal(signal: NodeJS.Signals): void;
@@ -27,11 +27,14 @@ export interface Child {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a command of Perdura in a separate process, killed at the latest when the test file ends. */
+/** Starts a command of Perdura in a separate process, which is killed at the latest when the test file ends. */
 export const perdura = (command: string, env: Record<string, string>, args: string[] = []): Child =>
   nodeProcess([CLI, command, ...args], env);
 
-/** The database client's WebAssembly is compiled once, not again for speed: a tenth of the processor time of a process that lives for seconds. */
+/**
+ * The flags of a short-lived process: the database client's WebAssembly is compiled once and not optimised, which saves a tenth
+ * of its processor time.
+ */
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--liftoff-only'];
 
 const nodeProcess = (args: string[], env: Record<string, string>): Child =>
@@ -69,7 +72,7 @@ async function clientOfApi({ config }: InstallationSettings, api: Child): Promis
   return { api, client: clientOf(/API at (\S+)/.exec(api.output())![1]!, token), token };
 }
 
-/** What a process needs to work for an installation. */
+/** Returns the environment that a process needs to work for an installation. */
 export const envOf = ({ config, database_url, temporal_address, encryption_keys, default_runtime }: InstallationSettings) => ({
   DATABASE_URL: database_url,
   TEMPORAL_ADDRESS: temporal_address,
@@ -99,7 +102,7 @@ export function childOf(child: ChildProcess): Child {
     output: () => printed,
     prints(pattern, timeout_ms = 60_000) {
       return new Promise((resolve, reject) => {
-        // A timer that is left behind keeps the process of the caller alive.
+        // A remaining timer would keep the caller's process alive.
         const settle = (how: () => void) => {
           clearTimeout(timer);
           hear.delete(check);
@@ -122,7 +125,10 @@ export function childOf(child: ChildProcess): Child {
   };
 }
 
-/** The variables of this machine's environment that are needed to find programs, what Node has compiled already, and the mark of the run. */
+/**
+ * Returns the variables of this machine's environment that are needed to find programs and Node's compile cache, and the mark
+ * of the run.
+ */
 export const baseEnv = () => ({
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
   PATH: process.env.PATH ?? '',
@@ -132,5 +138,5 @@ export const baseEnv = () => ({
   [RUN_MARK]: process.env[RUN_MARK] ?? '',
 });
 
-/** Below the port range of outgoing connections, which could otherwise take the port first. */
+/** Returns a free port below the range of outgoing connections, which could otherwise take the port first. */
 export const freePort = (): Promise<number> => freePortFrom(20_000 + Math.floor(Math.random() * 3_000));

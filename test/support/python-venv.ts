@@ -5,7 +5,10 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What the tests need of PyPI, in one environment: OpenAI's client, an MCP server, and what builds and checks Perdura's client. */
+/**
+ * The PyPI packages for the tests, in one environment: OpenAI's client, an MCP server, and tools that build and check Perdura's
+ * client.
+ */
 const PACKAGES = [
   'openai==3.54.0',
   'mcp-server-time==2026.10.19',
@@ -19,7 +22,10 @@ const PATIENCE_MS = 150_000;
 
 const run = promisify(execFile);
 
-/** The interpreter of an environment with the packages, kept in the user's cache for later test runs. Throws when it cannot be made. */
+/**
+ * Returns the interpreter of an environment with the packages, kept in the user's cache for later test runs. Throws if it
+ * cannot be created.
+ */
 export async function testPython(): Promise<{ python: string; venv: string; base: string }> {
   const { stdout } = await run('python3', ['-c', 'import sys; print(sys.base_prefix, sys.version, sep="\\n")']);
   const [base = '', version = ''] = stdout.split('\n');

@@ -14,7 +14,7 @@ interface RawRequest {
   body?: string;
 }
 
-/** A request as a deceived browser would send it. Status 0: the reply was not HTTP. */
+/** Sends a request like a deceived browser. Status 0: the reply was not HTTP. */
 export function rawRequest(url: string, { method = 'GET', headers = {}, body }: RawRequest = {}): Promise<RawReply> {
   return new Promise((resolve) => {
     const asked = request(url, { method, headers, agent: false, timeout: 5_000 });

@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Runs during a test run, in a separate session. Its input ends when the process of the run does, in whatever way. Then it kills every
- * process that has the mark of the run in its environment or its command, prints
- * what they were, and removes the folders with that mark.
+ * Runs during a test run, in a separate session. Its input ends when the process of the run does, however that ends. Then it
+ * kills every process that has the mark of the run in its environment or its command, prints them, and removes the folders with
+ * that mark.
  */
 const [mark = '', run = ''] = process.argv.slice(2);
 const LOOK_MS = 50;
@@ -20,7 +20,7 @@ interface Found {
   command: string;
 }
 
-/** Processes that have just ended are not readable. */
+/** Lists processes with their environment. Processes that have just ended cannot be read. */
 function processes(): (Found & { environment: string })[] {
   if (process.platform !== 'linux') return processesByPs();
   const numbers = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -39,7 +39,7 @@ function processes(): (Found & { environment: string })[] {
   });
 }
 
-/** Here the command is followed by the environment. */
+/** Lists processes by `ps`, which prints the environment after the command. */
 function processesByPs(): (Found & { environment: string })[] {
   const lines = execFileSync('ps', ['axeww', '-o', 'pid=,ppid=,command='], { encoding: 'utf8', maxBuffer: 1 << 28 }).split('\n');
   return lines.flatMap((line) => {
@@ -48,7 +48,7 @@ function processesByPs(): (Found & { environment: string })[] {
   });
 }
 
-/** As long as the run is alive, its direct children are its own: Vitest ends them. */
+/** Lists the remaining processes. While the run is alive, its direct children are its own: Vitest ends them. */
 const left = (): Found[] =>
   processes().filter(
     ({ pid, parent, command, environment }) =>

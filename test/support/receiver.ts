@@ -8,7 +8,10 @@ export interface Received {
   body: string;
 }
 
-/** A server that keeps what it receives and responds with the given statuses, then with 200. A redirect goes to `location`. */
+/**
+ * Starts a server that keeps what it receives and responds with the given statuses, then with 200. A redirect goes to
+ * `location`.
+ */
 export async function startReceiver({ location, port = 0 }: { location?: string; port?: number } = {}) {
   const received: Received[] = [];
   const statuses: number[] = [];
@@ -23,7 +26,7 @@ export async function startReceiver({ location, port = 0 }: { location?: string;
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    /** It takes messages and answers none. */
+    /** Makes it accept messages and answer none. */
     holds: (hold = true) => {
       holding = hold;
     },

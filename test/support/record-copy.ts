@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** The tables of a workflow's record, in the order in which their rows can be written. */
+/** The tables of a workflow's record, in the order in which their rows can be inserted. */
 const TABLES: [table: string, rows: string][] = [
   ['workflows', 'id = $1'],
   ['tasks', 'workflow_id = $1'],
@@ -15,11 +15,11 @@ type Row = Record<string, unknown>;
 
 export interface RecordCopy {
   rows: Map<string, Row[]>;
-  /** Takes the record of the workflow back to this copy, in one transaction, as a restore of the database does. */
+  /** Resets the workflow's record to this copy, in one transaction, like a restore of the database. */
   restore(): Promise<void>;
 }
 
-/** Copies the record of a workflow as it is now. */
+/** Copies the record of a workflow in its current state. */
 export async function recordCopy(pool: pg.Pool, workflow_id: string): Promise<RecordCopy> {
   const rows = new Map<string, Row[]>();
   await transaction(pool, 'REPEATABLE READ', async (on) => {
@@ -44,7 +44,7 @@ export async function recordCopy(pool: pg.Pool, workflow_id: string): Promise<Re
   return { rows, restore };
 }
 
-/** Without those that the database generates. */
+/** Lists the columns of a table, without those that the database generates. */
 async function storedColumns(on: pg.PoolClient, table: string): Promise<string> {
   const { rows } = await on.query<{ name: string }>(
     `SELECT quote_ident(column_name) AS name FROM information_schema.columns

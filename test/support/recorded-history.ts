@@ -4,10 +4,10 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { toRunId } from '../../src/temporal/names.ts';
 import type { TestInstallation } from './installation.ts';
 
-/** What yesterday's workflow code did, which today's must understand. */
+/** The histories of earlier workflow code, which today's code must be able to replay. */
 export const HISTORIES = join(import.meta.dirname, '../temporal/histories');
 
-/** Keeps the history of a run that has ended, if `RECORD_HISTORIES` is set. */
+/** Stores the history of a run that has ended, if `RECORD_HISTORIES` is set. */
 export async function recordHistory({ driver }: TestInstallation, task_id: string, name: string): Promise<void> {
   if (!process.env.RECORD_HISTORIES) return;
   await mkdir(HISTORIES, { recursive: true });

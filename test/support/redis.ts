@@ -4,18 +4,18 @@ import { type Child, childOf, freePort } from './processes.ts';
 
 export const redisIsInstalled = (): boolean => spawnSync('redis-server', ['--version']).status === 0;
 
-/** A Redis server that keeps nothing on disk and can be killed and started again at the same address. */
+/** A Redis server that keeps nothing on disk, and can be killed and restarted at the same address. */
 export interface RedisServer {
   url: string;
   pid(): number;
   signal(signal: NodeJS.Signals): void;
   flush(): Promise<void>;
   start(): Promise<void>;
-  /** kill -9. */
+  /** Kills the server with kill -9. */
   stop(): Promise<void>;
 }
 
-/** With `started: false`, nobody answers at its address yet. */
+/** Creates a server. With `started: false`, nothing answers at its address yet. */
 export async function redisServer({ started = true } = {}): Promise<RedisServer> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;

@@ -6,7 +6,7 @@ const ours = (stack: string) =>
     .filter((line) => !line.includes('/node_modules/'))
     .join('\n');
 
-/** Reports at the end which tests passed only at their second attempt, and why the first failed. Each is a fault to find. */
+/** Reports at the end which tests passed only at their second attempt, and why the first one failed. Each is a fault to find. */
 export default class Retried implements Reporter {
   private readonly found: string[] = [];
 

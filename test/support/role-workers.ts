@@ -10,11 +10,11 @@ export const TOKENS = { provider: 'key-of-the-provider', tool: 'key-of-the-tool'
 export const TOOLS_ROLE = `tools_${randomBytes(4).toString('hex')}`;
 
 export let here: TestInstallation;
-/** The database as the tools workers see it. */
+/** The address of the database for the tools workers. */
 export let limited_url: string;
 export const workers: Partial<Record<Role, Child>> = {};
 
-/** Starts the API and makes the role of tools workers, once for each test file. */
+/** Starts the API and creates the role of tools workers, once for each test file. */
 export async function openRoles(): Promise<void> {
   here = await startTestInstallation({ worker: false, env: SPLIT });
   await asOperator(here.setting.database_url, (operator) => operator.query(`CREATE ROLE ${TOOLS_ROLE} LOGIN PASSWORD 'tools'`));
@@ -42,7 +42,7 @@ export async function migrated(role: string): Promise<string> {
   return child.output();
 }
 
-/** A worker of one role in a separate process; that of tools signs in to Postgres as its own role. */
+/** Starts a worker of one role in a separate process; a tools worker signs in to Postgres as its own role. */
 export async function start(role: Role, setting = here.setting): Promise<void> {
   const limited = role === 'tools' ? { DATABASE_URL: limited_url } : {};
   const worker = perdura('worker', { ...envOf(setting), ...SPLIT, ...limited }, ['--role', role]);
@@ -55,7 +55,7 @@ export async function lose(role: Role): Promise<void> {
   delete workers[role];
 }
 
-/** `perdura doctor` about the workers, and readiness of the API. */
+/** Returns what `perdura doctor` and the API's readiness report about the workers. */
 export async function saidOfWorkers(env: Record<string, string> = {}) {
   const child = perdura('doctor', { ...envOf(here.setting), ...SPLIT, IDENTITY_PROVIDERS: 'local', ...env });
   await child.ended;
@@ -64,10 +64,10 @@ export async function saidOfWorkers(env: Record<string, string> = {}) {
   return { doctor, ready: body as { status: string; checks: Record<string, { ok: boolean; detail: string }> } };
 }
 
-/** The process that took each activity of a run. */
+/** Returns the process that executed each activity of a run. */
 export const takersOf = (task_id: string) => takersIn(toRunId(task_id));
 
-/** The process that took each activity of an execution; of the local ones, each tool call. */
+/** Returns the process that executed each activity of an execution; of the local activities, it includes each tool call. */
 export async function takersIn(execution: string): Promise<Record<string, number[]>> {
   const { events } = await here.driver.client.workflow.getHandle(execution).fetchHistory();
   const types = new Map<string, string>();
@@ -88,7 +88,7 @@ export async function takersIn(execution: string): Promise<Record<string, number
   return Object.fromEntries(Object.entries(takers).map(([type, pids]) => [type, [...pids]]));
 }
 
-/** A tool that takes some seconds, and says how long its stored token is. */
+/** The source of a tool that takes some seconds, and returns the length of its stored token. */
 const source = (name: string) => `
 import os, time
 EFFECT = "read"
@@ -99,10 +99,10 @@ def ${name}(seconds: int) -> str:
 `;
 
 let made = 0;
-/** Long enough for a worker to be killed meanwhile. */
+/** The duration of the tool: long enough for a worker to be killed meanwhile. */
 export const SECONDS = 6;
 
-/** A workflow with a provider's key, a Python tool with a stored token, and an MCP server. */
+/** Creates a workflow with a provider's key, a Python tool with a stored token, and an MCP server. */
 export async function workflowOf() {
   const number = ++made;
   const ok = async (path: string, body: object) => (await here.alice.ok(here.alice.post(path, body))).id as string;

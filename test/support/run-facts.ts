@@ -1,7 +1,7 @@
 import type { TestInstallation } from './installation.ts';
 import { until } from './until.ts';
 
-/** The agent of a workflow and its only tool. */
+/** Returns the agent of a workflow and its only tool. */
 export async function toolOf({ alice }: TestInstallation, workflow_id: string) {
   const { agent_id } = await alice.ok(alice.get(`/api/workflows/${workflow_id}`));
   const { custom_tool_ids } = await alice.ok(alice.get(`/api/agents/${agent_id}`));
@@ -16,7 +16,7 @@ export const reaches = (
 ) =>
   until(`the task is ${status}`, async () => (await alice.ok(alice.get(`/api/tasks/${task_id}`))).status === status, timeout_ms);
 
-/** The results of tools in the transcript. */
+/** Returns the results of tools in the transcript. */
 export const resultsOf = async ({ alice }: TestInstallation, workflow_id: string) =>
   (await alice.ok(alice.get(`/api/workflows/${workflow_id}`))).messages
     .filter(({ role }: { role: string }) => role === 'tool')

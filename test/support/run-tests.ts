@@ -3,18 +3,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-/** What `npm test` does: types, lint, then every test; the last line counts them. Arguments go to Vitest. */
+/** Runs `npm test`: types, lint, then every test; the last line counts them. Arguments are passed to Vitest. */
 interface Report {
   numPassedTests: number;
   numFailedTests: number;
-  /** A file that does not load has no test to count. */
+  /** The results by file. A file that does not load has no test to count. */
   testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
 }
 
 interface Outcome {
   passed: number;
   failed: number;
-  /** Paths from the root, one for each file in which something failed. */
+  /** The paths, from the root, of files in which something failed. */
   files: string[];
 }
 
@@ -43,12 +43,12 @@ async function vitest(args: string[]): Promise<Outcome> {
   };
 }
 
-/** More than that is not the doing of a busy machine. */
+/** The most files that are run again; more failures are not the effect of a busy machine. */
 const MOST_AGAIN = 4;
 
 /**
- * Two attempts, one right after the other, may meet the same busy moment: in continuous integration the files that failed run once
- * more by themselves, when everything else is done. What passes only then is named, and is a fault to find.
+ * Runs the failed files again, by themselves, when everything else is done (in continuous integration): two attempts, one right
+ * after the other, may meet the same busy moment. A file that passes only then is named, and is a fault to find.
  */
 async function again({ passed, failed, files }: Outcome): Promise<Outcome> {
   if (!process.env.CI || files.length === 0 || files.length > MOST_AGAIN) return { passed, failed, files };

@@ -2,7 +2,7 @@ import { evaluating } from './evaluations.ts';
 import type { TestInstallation } from './installation.ts';
 import { says } from './model-server.ts';
 
-/** Makes a record of every kind, as Alice. The screens that show them, and those with a form for another one. */
+/** Creates a record of every kind, as Alice. Returns the screens that show them, and those with a form for another one. */
 export async function makeOneOfEach(here: TestInstallation): Promise<{ screens: string[]; forms: string[] }> {
   const screens: string[] = [];
   const forms: string[] = [];

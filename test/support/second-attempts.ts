@@ -1,13 +1,13 @@
 import { asOperator } from './operator.ts';
 
-/** The databases that tests of this process work with. */
+/** The databases that this process's tests use. */
 export const databasesInUse = new Set<string>();
 
-/** Tables of things that people name. */
+/** Selects the tables of things that people name. */
 const NAMED = `SELECT quote_ident(table_name) AS name FROM information_schema.columns
   WHERE table_schema = 'public' AND column_name IN ('name', 'created_at', 'created_by') GROUP BY table_name HAVING count(*) = 3`;
 
-/** Renames what an attempt of a test has made since `since`: the next attempt uses the same names. */
+/** Renames the records that a test's attempt has created since `since`: the next attempt uses the same names. */
 export const freeNames = (url: string, since: Date): Promise<void> =>
   asOperator(url, async (operator) => {
     const { rows } = await operator.query<{ name: string }>(NAMED);

@@ -9,7 +9,7 @@ import { asks, says } from './model-server.ts';
 
 const ROOT = 'token-of-root';
 
-/** A server that answers like any of the other targets, and keeps everything it receives. */
+/** Starts a server that answers like any of the other targets, and keeps everything it receives. */
 export async function startTarget() {
   const seen: string[] = [];
   const server = createServer(async (request, response) => {
@@ -26,7 +26,7 @@ export async function startTarget() {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Whether a text was sent to a path with this prefix. */
+    /** True if a text was sent to a path with this prefix. */
     got: (secret: string, path = '') => seen.some((one) => one.startsWith(path) && one.includes(secret)),
     seen,
     async stop() {
@@ -38,7 +38,7 @@ export async function startTarget() {
 }
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** An installation with Alice, Bob and an administrator, and a target that receives secrets. */
+/** Starts an installation with Alice, Bob and an administrator, and a target that receives secrets. */
 export async function startSecretWorld({ env = {}, ...options }: InstallationOptions = {}) {
   const target = await startTarget();
   const accounts = [
@@ -55,7 +55,7 @@ export async function startSecretWorld({ env = {}, ...options }: InstallationOpt
       ...options.setting,
     },
   });
-  // Each run calls its first tool once; further prompts get the same answers.
+  // Each run calls its first tool once; later prompts get the same answers.
   here.model.always((response, request) => {
     const first = request.tools?.[0]?.function.name;
     const answer = first && request.messages.at(-1)?.role !== 'tool' ? asks({ name: first }) : says('done');
@@ -79,7 +79,7 @@ export type Outcome = 'arrived' | 'secret_not_granted' | string;
 /** A resource that refers to a stored token: how to create it, redirect it, and make it send the secret. */
 export interface HolderUnderTest {
   kind: string;
-  /** Creates one that refers to the token. Returns its id and the path that changes it. */
+  /** Creates a resource that refers to the token. Returns its id and the path that changes it. */
   make(world: SecretWorld, as: Client, token: string): Promise<Held>;
 }
 
@@ -93,7 +93,7 @@ export interface Held {
   use(as: Client, secret: string): Promise<Outcome>;
 }
 
-/** The last result of a tool that the model received. */
+/** Returns the last result of a tool that the model received. */
 export const resultOf = ({ model }: Pick<SecretWorld, 'model'>, tool: string): string => {
   const about = model.requests.findLast(({ tools }) => tools?.some(({ function: { name } }) => name === tool));
   return about?.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
@@ -111,7 +111,7 @@ const tested =
     return body.code ?? body.error;
   };
 
-/** Tool output that contains the secret is redacted, so the tool prints it backwards. */
+/** Reverses a text. Tool output that contains the secret is redacted, so the tool prints it backwards. */
 export const backwards = (text: string) => [...text].reverse().join('');
 
 const READS = (variable: string, more = '') =>

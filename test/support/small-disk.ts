@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asOperator } from './operator.ts';
 
-/** A separate file system that can be full. */
+/** A separate file system that can be filled. */
 export interface SmallDisk {
   folder: string;
-  /** Leaves no room. */
+  /** Fills the file system completely. */
   fill(): Promise<void>;
   makeRoom(): void;
   remove(): Promise<void>;
@@ -19,7 +19,7 @@ export const NO_DISK = 'this process may not mount a file system';
 const remount = (folder: string, size: string) =>
   spawnSync('mount', ['-o', `remount,size=${size}`, folder], { stdio: 'ignore' }).status === 0;
 
-/** Null if this process may not mount one. */
+/** Mounts a small file system; null if this process may not mount one. */
 export async function mountSmallDisk(size = '40m'): Promise<SmallDisk | null> {
   const folder = await mkdtemp(join(tmpdir(), 'perdura-disk-'));
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'perdura-test', folder], { stdio: 'ignore' }).status !== 0) {
@@ -29,7 +29,8 @@ export async function mountSmallDisk(size = '40m'): Promise<SmallDisk | null> {
   return {
     folder,
     async fill() {
-      // Shrunk to what is on it. Someone may write in between, then it does not fit any more.
+      // The disk is shrunk to its content. If someone writes in between, the content does not fit any more, and it is tried
+      // again.
       for (let tries = 0; tries < 100; tries += 1) {
         const { blocks, bfree, bsize } = await statfs(folder);
         if (remount(folder, String((blocks - bfree) * bsize))) return;
@@ -44,7 +45,7 @@ export async function mountSmallDisk(size = '40m'): Promise<SmallDisk | null> {
   };
 }
 
-/** Creates a database of a server on a disk. Its log of changes stays where the server has it. */
+/** Creates a database of a server on a disk. Its write-ahead log stays in the server's own place. */
 export async function databaseOn(disk: SmallDisk, server_url: string, template = 'template1') {
   const name = `small_${randomBytes(4).toString('hex')}`;
   await asOperator(server_url, async (operator) => {

@@ -1,6 +1,6 @@
 import type { TestInstallation } from './installation.ts';
 
-/** What the steps of a task have cost together; the task says the same. */
+/** Returns the total cost of a task's steps, which must equal the task's own. */
 export async function spentOnSteps({ core }: TestInstallation, task_id: string): Promise<Record<string, number>> {
   const { rows } = await core.database.pool.query(
     `SELECT sum(total_in)::int AS total_in, sum(total_out)::int AS total_out, sum(cache_read)::int AS cache_read,

@@ -1,6 +1,6 @@
 import { log, sleep } from '@temporalio/workflow';
 
-/** Never yields. */
+/** A workflow that never yields. */
 export async function spins(): Promise<void> {
   for (;;);
 }
@@ -10,7 +10,7 @@ export async function sleeps(milliseconds: number): Promise<string> {
   return 'awake';
 }
 
-/** Logs in its first and in its last activation, not between them. */
+/** A workflow that logs in its first and in its last activation, not between them. */
 export async function warns(): Promise<void> {
   log.warn('The first warning');
   await sleep(1);

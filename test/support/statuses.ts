@@ -11,9 +11,9 @@ export interface Description {
 }
 
 export interface Answers {
-  /** Every response of a server so far, to whatever client: `GET /api/agents/x 404`. */
+  /** Every response of a server so far, to any client: `GET /api/agents/x 404`. */
   statuses: ReadonlySet<string>;
-  /** Of each operation and status, the first JSON bodies. */
+  /** The first JSON bodies of each operation and status. */
   bodies: readonly Body[];
 }
 
@@ -49,7 +49,10 @@ export function watchAnswers(server: Server): Answers {
 
 const patternOf = (path: string) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 
-/** Finds the described operation of an answer. A path without parameters goes before one that has some. */
+/**
+ * Creates a function that finds the described operation of an answer. A path without parameters takes precedence over one that
+ * has some.
+ */
 function finder({ paths }: Description) {
   const known = Object.keys(paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
@@ -62,7 +65,7 @@ function finder({ paths }: Description) {
   };
 }
 
-/** Answers, such as `GET /api/agents/x 404`, with a status that the description of their operation does not list. */
+/** Returns answers, such as `GET /api/agents/x 404`, with a status that the description of their operation does not list. */
 export function undescribed(description: Description, answers: Iterable<string>): string[] {
   const find = finder(description);
   const missing = new Set<string>();
@@ -73,7 +76,7 @@ export function undescribed(description: Description, answers: Iterable<string>)
   return [...missing].sort();
 }
 
-/** Bodies that do not have the form that the description gives them, with what is wrong. */
+/** Returns bodies that do not match their description, with the reason. */
 export function misdescribed(description: Description, bodies: readonly Body[]): string[] {
   const find = finder(description);
   const ajv = new Ajv2020({ strict: false, validateFormats: false });

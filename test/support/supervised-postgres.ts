@@ -2,7 +2,7 @@ import { startPostgres } from '../../src/embedded/postgres.ts';
 import { supervise } from '../../src/embedded/supervision.ts';
 import type { testBench } from './embedded-homes.ts';
 
-/** A Postgres under supervision; the bench ends both. */
+/** Starts a Postgres under supervision; the bench ends both. */
 export async function supervisedPostgres(bench: ReturnType<typeof testBench>) {
   const lines: string[] = [];
   const server = bench.keep(await startPostgres({ home: await bench.home(), log: bench.log, port: 24_532 }));

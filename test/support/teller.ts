@@ -7,7 +7,7 @@ import { messageAnswer } from './compatible-vendor.ts';
 
 type Json = Record<string, any>;
 
-/** The ways a model endpoint can answer; all of them quote the secret they were called with. */
+/** The ways in which a model endpoint can answer; all of them quote the secret of the request. */
 export const WAYS = ['echo', 'error', 'fail', 'redirect', 'cut', 'garbage'] as const;
 
 const HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-secret'];
@@ -16,7 +16,7 @@ const secretOf = ({ headers }: IncomingMessage) =>
     .join(' ')
     .replace(/^(?:Bearer|Basic) /, '');
 
-/** A secret in the forms in which targets repeat it. */
+/** Returns a secret in the forms in which targets repeat it. */
 export function quote(secret: string): string {
   const bytes = Buffer.from(secret);
   const pair = Buffer.from(`user:${secret}`);
@@ -33,7 +33,10 @@ export function quote(secret: string): string {
 const chunk = (delta: Json, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'teller', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-/** What the model does in each round: first all tools, then files and processes, then it repeats everything it has received. */
+/**
+ * Returns the model's reply in each round: first it calls all tools, then those for files and processes, then it repeats
+ * everything it has received.
+ */
 function replyOf(body: Json, secret: string): { calls: Json[]; text: string } {
   const rounds = body.messages.filter((it: Json) => it.role === 'assistant').length;
   const names: string[] = (body.tools ?? []).map((it: Json) => it.function?.name ?? it.name);
@@ -53,7 +56,7 @@ function replyOf(body: Json, secret: string): { calls: Json[]; text: string } {
   return { calls: [], text: [quote(secret), ...heard].join('\n') };
 }
 
-/** The same over Anthropic's Messages API. */
+/** Sends the same reply over Anthropic's Messages API. */
 function speakMessages(response: ServerResponse, { calls, text: said }: ReturnType<typeof replyOf>): void {
   const blocks = [
     { type: 'text', text: said },
@@ -86,7 +89,7 @@ const sendJson = (response: ServerResponse, status: number, body: unknown, heade
   void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 async function answerAsModel(way: string, { body, secret, response }: { body: Json; secret: string; response: ServerResponse }) {
-  // Only the Messages API requires the limit.
+  // Only the Messages API requires the limit, so it identifies that API.
   if (way === 'echo' && body.max_tokens) return speakMessages(response, replyOf(body, secret));
   if (way === 'echo') return speak(response, replyOf(body, secret));
   if (way === 'error') return sendJson(response, 401, { error: { message: `Incorrect key: ${quote(secret)}` } });
@@ -133,7 +136,7 @@ async function answerAsMcp(message: Json, { secret, response, way }: { secret: s
   const { name, _meta } = message.params ?? {};
   const answer = mcpAnswer(message, secret, way === 'unreachable' ? ['breaks'] : MCP_TOOLS);
   if (!answer) return void response.writeHead(202).end();
-  // The calls of a round share a connection, so calls that end it come last.
+  // The calls of a round share a connection, so the calls that end it come last.
   if (['breaks', 'moves', 'cuts'].includes(name)) await wait(1_000);
   if (name === 'breaks') return void response.writeHead(500).end(quote(secret));
   if (name === 'moves') return void response.writeHead(307, { location: `/moved/${encodeURIComponent(secret)}` }).end();
@@ -144,7 +147,7 @@ async function answerAsMcp(message: Json, { secret, response, way }: { secret: s
   setTimeout(() => response.destroy(), 100);
 }
 
-/** One server that plays every target of a secret, and quotes what it received. */
+/** Starts one server that plays every target of a secret, and quotes what it received. */
 export async function startTeller() {
   const met: string[] = [];
   const streams = new Map<string, ServerResponse>();
@@ -207,7 +210,7 @@ export async function startTeller() {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** What it received: paths with secrets. */
+    /** The paths that received secrets. */
     met,
     async stop() {
       server.closeAllConnections();
@@ -225,7 +228,10 @@ function answerAsQdrant(way: string, { secret, response }: { secret: string; res
   return sendJson(response, 200, { result: { points: [{ score: 1, payload }] } });
 }
 
-/** Speaks enough of the Postgres protocol to receive a password and to refuse it with an error that quotes it. */
+/**
+ * Starts a server that implements enough of the Postgres protocol to receive a password and refuse it with an error that quotes
+ * it.
+ */
 export async function startRefusingPostgres() {
   const message = (type: string, body: Buffer) => {
     const head = Buffer.alloc(5);

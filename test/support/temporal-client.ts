@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { InstallationSettings } from '../../src/main/installation-settings.ts';
 
-/** The engine as an operator's own client sees it. */
+/** Creates a client of the engine, like an operator's own. */
 export async function clientForTests({ temporal_address: address, config }: InstallationSettings) {
   const connection = await Connection.connect({ address });
   return {

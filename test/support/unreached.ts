@@ -13,18 +13,18 @@ export interface Unreached {
   text: string;
 }
 
-/** An expectation that may not run, or that more than one outcome meets. */
+/** Finds an expectation that may never run, or that more than one outcome satisfies. */
 type Rule = (node: Node, scene: Scene) => Node | null;
 
 /** The body of a test, or of a function outside of tests. */
 interface Scene {
-  /** Variables of the scene, each with its first value; those of tables outside of it are not among them. */
+  /** The variables of the scene, each with its first value; those of tables outside the scene are not among them. */
   values: Map<string, Node | null>;
-  /** Whether an expectation of the scene that is not part of `node` reads one of these variables. */
+  /** True if an expectation of the scene that is not part of `node` reads one of these variables. */
   expects(names: readonly string[], node: Node): boolean;
 }
 
-/** Where a source breaks the rules. */
+/** Returns the places where a source breaks the rules. */
 export function unreached(file: string, source: string): Unreached[] {
   const { program, errors } = parseSync(file, source);
   if (errors[0]) throw new Error(`${file} cannot be parsed: ${errors[0].message}`);
@@ -53,26 +53,26 @@ function nodesIn(node: Node): Node[] {
   return [node, ...childrenOf(node).flatMap(nodesIn)];
 }
 
-/** The callback of a test, which is a statement, and any function that is declared. */
+/** True for a node that opens a scene: the callback of a test, which is a statement, and any declared function. */
 const opensScene = (node: Node) =>
   node.type === 'FunctionDeclaration' ||
   (node.type === 'CallExpression' && /^(?:it|test|beforeEach|beforeAll|afterEach|afterAll)$/.test(rootOf(node) ?? ''));
 
-/** The variable that an expression begins with. */
+/** Returns the variable with which an expression begins. */
 function rootOf(node: Node | undefined): string | null {
   if (!node) return null;
   if (node.type === 'Identifier') return node.name;
   return rootOf(node.callee ?? node.object ?? node.argument ?? node.expression ?? node.tag);
 }
 
-/** `expect(…)`, `expect.poll(…)`. */
+/** True for `expect(…)` and `expect.poll(…)`. */
 const isExpect = ({ type, callee }: Node) =>
   type === 'CallExpression' &&
   (callee.object ?? callee).name === 'expect' &&
   /^(?:poll|soft|undefined)$/.test(`${callee.property?.name}`);
 const expectsIn = (node: Node) => nodesIn(node).filter(isExpect);
 
-/** Variables that an expression reads. */
+/** Returns the variables that an expression reads. */
 function namesIn(node: Node): string[] {
   if (node.type === 'Identifier') return [node.name];
   if (node.type === 'MemberExpression' && !node.computed) return namesIn(node.object);
@@ -82,7 +82,7 @@ function namesIn(node: Node): string[] {
 
 function sceneOf(node: Node): Scene {
   const values = new Map<string, Node | null>();
-  // What a loop goes through has its first value in the loop.
+  // The variable of a loop gets its first value in the loop.
   const declared = node.type === 'Program' ? [] : nodesIn(node).filter(({ type, init }) => type === 'VariableDeclarator' && init);
   for (const { id, init } of declared) for (const name of namesIn(id)) values.set(name, id.type === 'Identifier' ? init : null);
   const expected = expectsIn(node);
@@ -93,7 +93,7 @@ function sceneOf(node: Node): Scene {
   };
 }
 
-/** Whether a list has entries, as can be seen from the text. */
+/** True if the text itself shows that a list has entries. */
 function hasEntries(node: Node | null | undefined, { values }: Scene): boolean {
   if (!node) return false;
   const inner = (part: Node | null | undefined) => hasEntries(part, { values } as Scene);
@@ -109,19 +109,19 @@ function hasEntries(node: Node | null | undefined, { values }: Scene): boolean {
   }
   if (node.type === 'AwaitExpression') return node.argument.callee?.object?.name === 'Promise' && inner(node.argument);
   if (/^(?:TS.*Expression|ParenthesizedExpression|ChainExpression)$/.test(node.type)) return inner(node.expression);
-  // What is made of tables alone; an answer is none.
+  // A value made only of tables counts; an answer does not.
   if (nodesIn(node).some(({ type }) => type === 'AwaitExpression')) return false;
   return namesIn(node).length > 0 && namesIn(node).every((name) => !values.has(name));
 }
 
-/** Who runs a function that is passed to these, if anybody does, does not hear that it failed. */
+/** Matches functions whose callers do not notice if the function that is passed to them fails. */
 const HANDLED =
   /^(?:on|once|addEventListener|addListener|on[a-z]+|setTimeout|setInterval|setImmediate|queueMicrotask|createServer)$/;
 
 const isMatcher = ({ type, callee }: Node, name: RegExp) =>
   type === 'CallExpression' && name.test(callee.property?.name ?? '') && /^expect$/.test(rootOf(callee) ?? '');
 
-/** The list of `list.method(…)`, and the method. */
+/** Returns the list of `list.method(…)`, and the method. */
 const partsOf = (node: Node | undefined): [Node | null, string] =>
   node?.callee?.type === 'MemberExpression' ? [node.callee.object, node.callee.property.name] : [null, ''];
 

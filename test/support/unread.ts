@@ -9,10 +9,10 @@ interface Asking {
   headers?: Record<string, string>;
 }
 
-/** A client that sends a request over a separate connection and takes nothing of the reply until `read` is called. */
+/** A client that sends a request over a separate connection and reads nothing of the reply until `read` is called. */
 export interface UnreadReply {
   status: number;
-  /** Reads the whole reply; `pause_ms` before each piece. */
+  /** Reads the whole reply; waits for `pause_ms` before each piece. */
   read(pause_ms?: number): Promise<string>;
   drop(): void;
 }

@@ -1,4 +1,4 @@
-/** What vendors refuse, and how they say it, as their documentation and public reports of their answers have it. */
+/** The refusals of vendors, in the form of their documentation and of public reports of their answers. */
 
 type Json = Record<string, any>;
 
@@ -7,7 +7,7 @@ export interface Refusal {
   body: unknown;
 }
 
-/** Judges a request. `issued`: what this vendor added to its earlier answers, by the id of a call. */
+/** Judges a request. `issued` holds what this vendor added to its earlier answers, by the id of a call. */
 export type Rules = (body: Json, issued: ReadonlyMap<string, Json>) => Refusal | null;
 
 const openaiError = (message: string, param: string | null = null, code: string | null = null): Refusal => ({
@@ -78,7 +78,7 @@ export const mistral: Rules = (body) => {
   return null;
 };
 
-/** The signature that a call came with, or the mark for calls of other models. */
+/** Requires the signature that a call came with, or the mark for calls of other models. */
 export const gemini: Rules = (body, issued) => {
   for (const { role, tool_calls = [] } of body.messages as Json[]) {
     const [first] = tool_calls as Json[];
@@ -94,7 +94,7 @@ export const gemini: Rules = (body, issued) => {
   return null;
 };
 
-/** The model behind it wants its reasoning back as it was, whole and in order. */
+/** Requires the model's reasoning back unchanged, complete and in order. */
 export const openrouter: Rules = (body, issued) => {
   for (const { role, tool_calls = [], reasoning_details } of body.messages as Json[]) {
     if (role !== 'assistant' || tool_calls.length === 0) continue;
@@ -150,7 +150,10 @@ export const anthropic: Rules = (body, issued) => {
   return null;
 };
 
-/** The vendor's own tools: each call has its result, but for those of the last answer, which it will make if it is offered the tool. */
+/**
+ * Returns a fault of the vendor's own tools: each call must have its result, except for those of the last answer, which the
+ * vendor makes if it is offered the tool.
+ */
 function hostedFault({ messages, tools = [] }: Json): string | undefined {
   const all = (messages as Json[]).map(({ content }) =>
     typeof content === 'string' ? [{ type: 'text', text: content }] : content,
@@ -168,7 +171,7 @@ function hostedFault({ messages, tools = [] }: Json): string | undefined {
   return open && `messages: \`web_search\` tool use with id \`${open.id}\` was found without a corresponding result block`;
 }
 
-/** A model whose template has no place for tools. */
+/** Refuses tools for a model whose template does not support them. */
 export const ollamaWithoutTools: Rules = ({ model, tools }) =>
   tools
     ? {

@@ -36,13 +36,14 @@ export const spends = (input_tokens: number, output_tokens: number): Json => ({
   model_usage: { input_tokens, output_tokens, cache_read_input_tokens: 3, cache_creation_input_tokens: 2 },
 });
 const idle = (stop_reason: Json): Json => ({ type: 'session.status_idle', stop_reason, stop_details: null });
-/** The last event of a turn that does not come to rest by itself. */
+/** The last event of a turn that does not become idle by itself. */
 export const works: Json = { type: 'span.model_request_start', id: 'works' };
 export const ends = idle({ type: 'end_turn' });
 
 /**
- * A stand-in for the vendor's managed agents API, made from the SDK's types: agents, environments, sessions, and the events of
- * a session, listed and streamed. A session follows the script, a turn each time all it asked for is answered.
+ * Starts a stand-in for the vendor's managed agents API, based on the SDK's types: agents, environments, sessions, and the
+ * events of a session, listed and streamed. A session follows the script: one turn each time everything that it asked for is
+ * answered.
  */
 export async function startVendorServer() {
   const agents: Json[] = [];
@@ -191,7 +192,7 @@ const shown = ({ events: _, watchers: __, ...session }: Json): Json => session;
 
 const AT = '2026-01-01T00:00:00Z';
 
-/** The same answer to every chat, streamed in the vendor's format. */
+/** Sends the same answer to every chat, streamed in the vendor's format. */
 function tellMessage(response: ServerResponse, model: string): undefined {
   const usage = { input_tokens: 7, output_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 0 };
   const message = {

@@ -2,7 +2,7 @@ import type { TestInstallation } from './installation.ts';
 
 type Body = Record<string, any>;
 
-/** What tests of versions ask of the API, as Alice. */
+/** The requests to the API in tests of versions, as Alice. */
 export function versionsAt({ alice, prompt, ended }: TestInstallation) {
   const workflowOf = (id: string) => alice.ok(alice.get(`/api/workflows/${id}`));
   const version = (id: string, number: number, query = '') =>

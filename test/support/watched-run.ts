@@ -3,11 +3,11 @@ import type { TestInstallation } from './installation.ts';
 import { says } from './model-server.ts';
 
 export const WATCHED_TEXT = 'One two three four five six seven eight nine ten.';
-/** Longer than any limit on the time that a peer is waited for, several of them in a row included. */
+/** Longer than every limit on the wait for a peer, even several of them in a row. */
 export const PATIENCE_MS = 60_000;
 
 const WATCHERS = 5;
-/** What `seen` of a watched run has to be. */
+/** The expected result of a watched run's `seen`. */
 export const WHOLE = Array.from({ length: WATCHERS }, () => ({ texts: [WATCHED_TEXT], unfinished: '' }));
 
 /** Starts a run whose model is slow. Returns after its first text, with several streams that follow it to its end. */
@@ -24,7 +24,7 @@ export async function startWatchedRun(here: TestInstallation) {
     workflow_id,
     task_id,
     reading,
-    /** The texts that each stream gave its reader. */
+    /** Returns the texts that each stream gave its reader. */
     seen: async () => (await Promise.all(reading)).map((events) => rebuilt(events)),
   };
 }

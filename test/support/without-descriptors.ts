@@ -8,8 +8,8 @@ import { git } from '../../src/tools/git-process.ts';
 import { createWorkspaces } from '../../src/tools/workspaces.ts';
 
 /*
- * Run with a low limit of open files. Does what a worker does for a call while no descriptor is left, and again when there are some; prints
- * the outcomes.
+ * A program that runs with a low limit of open files. It does what a worker does for a call while no descriptor is left, and
+ * again when there are some; it prints the outcomes.
  */
 
 const { signal } = new AbortController();
@@ -45,7 +45,7 @@ function takeAll(): () => void {
 
 const outcomes: Record<string, { without: unknown; with: unknown }> = {};
 for (const [name, operation] of Object.entries(OPERATIONS)) {
-  // Loads what it needs, but starts nothing that would be used again.
+  // The first round loads what it needs, but starts nothing that would be used again.
   if (name !== 'an inspection') await operation();
   const giveBack = takeAll();
   const without = await operation().then(

@@ -14,9 +14,9 @@ export interface CallInput<E extends AnyEndpoint> {
   body?: InputOf<E['body']>;
   /** The file of an upload and the other form fields. */
   file?: { content: File; fields?: Record<string, string> };
-  /** Change the record only if its ETag is still this one. */
+  /** The ETag that the record must still have to be changed. */
   if_match?: string | null;
-  /** A request repeated with the same key returns what the first one created. */
+  /** The key of a request: a repetition with the same key returns what the first request created. */
   idempotency_key?: string;
 }
 
@@ -38,7 +38,7 @@ export type ApiReply<E extends AnyEndpoint> = ByKind<E['kind'], E['reply']>;
 
 type ProblemFacts = z.output<typeof ProblemSchema>;
 
-/** A refusal of the service, or a failure to reach it (`status` 0). */
+/** The service refused the request, or was unreachable (`status` 0). */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -52,14 +52,14 @@ export class ApiProblem extends Error {
   }
 }
 
-/** The record has changed since it was read. */
+/** True if the record has changed since it was read. */
 export const isStale = (error: unknown) => error instanceof ApiProblem && error.status === 412;
 
 export interface Access {
   token(): string | null;
-  /** The service no longer accepts the token. */
+  /** Called if the service no longer accepts the token. */
   onRefused(): void;
-  /** A write succeeded with warnings. */
+  /** Called if a write succeeded with warnings. */
   onWarned?(warnings: { path: string; message: string }[]): void;
 }
 
@@ -103,7 +103,7 @@ export function createClient(access: Access) {
   };
 }
 
-/** A compressing proxy makes the tag weak; it still identifies the same state. */
+/** Reads the ETag. A compressing proxy makes the tag weak, but it still identifies the same state. */
 const parseEtag = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//, '') ?? null;
 
 export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }: CallInput<E>): string {

@@ -14,7 +14,7 @@ const WorldContext = createContext<World | null>(null);
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
   const [world] = useState(() => ({ session, client: createClient({ ...session, onWarned: warned }) }));
   const [queries] = useState(createQueryClient);
-  // The next person must not see what this one has read.
+  // The next person must not see data that this one has read.
   useEffect(() => {
     const unsubscribe = session.subscribe(() => queries.clear());
     return () => void unsubscribe();
@@ -39,8 +39,8 @@ const warned = (warnings: { path: string; message: string }[]) =>
   });
 
 /**
- * Retries only failures that may be temporary; a refusal is final. `always`: the service may run on this machine, so requests are sent,
- * and their failures shown, even if the browser is offline.
+ * Creates the cache. It retries only failures that may be temporary; a refusal is final. `always`: the service may run on this
+ * machine, so requests are sent, and their failures shown, even if the browser is offline.
  */
 const createQueryClient = () =>
   new QueryClient({

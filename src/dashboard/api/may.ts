@@ -3,14 +3,14 @@ import type { Scope } from '../../domain/access.ts';
 import { useSession } from './context.tsx';
 import { useRead } from './queries.ts';
 
-/** What the caller's role or service key allows; undefined until that is known. */
+/** Returns the caller's role or the scopes of the service key; undefined until they are known. */
 export function useScopes(): { role: string | undefined; scopes: readonly Scope[] | undefined; is_key: boolean } {
   const { signed_in } = useSession();
   const { data } = useRead(me.get, {}, { enabled: signed_in });
   return { role: data?.role, scopes: data?.scopes, is_key: Boolean(data?.service_key_id) };
 }
 
-/** Why the caller may not do what needs the scope; null if they may, or nobody knows yet. */
+/** Returns the reason why the caller may not do what needs the scope; null if they may, or if that is not known yet. */
 export function useRefusal(needed: Scope | undefined): string | null {
   const { role, scopes, is_key } = useScopes();
   if (!needed || !scopes || scopes.includes(needed)) return null;

@@ -33,7 +33,7 @@ export function useRead<E extends AnyEndpoint>(
   });
 }
 
-/** The same endpoint for several inputs, in their order. */
+/** Reads the same endpoint for several inputs; the results are in their order. */
 export function useReads<E extends AnyEndpoint>(endpoint: E, inputs: CallInput<E>[], { every_ms }: ReadOptions = {}) {
   const { call } = useClient();
   return useQueries({
@@ -47,7 +47,7 @@ export function useReads<E extends AnyEndpoint>(endpoint: E, inputs: CallInput<E
 
 type ItemOf<E extends AnyEndpoint> = ApiReply<E> extends ResultPage<infer T> ? T : never;
 
-/** A list that loads further pages on request. */
+/** Reads a list, and further pages on request. */
 export function useList<E extends AnyEndpoint>(
   endpoint: E,
   query: object = {},
@@ -71,7 +71,7 @@ export function useList<E extends AnyEndpoint>(
 }
 
 interface WorkOptions<I> {
-  /** The scope that it takes. */
+  /** The scope that the mutation needs. */
   needs?: Scope | undefined;
   /** Mutations with the same line run one after the other. */
   line?: string;
@@ -79,7 +79,10 @@ interface WorkOptions<I> {
   findRemovedId?(input: I): string | undefined;
 }
 
-/** A mutation; its buttons say `data-needs={….needs}`. Afterwards all visible data is read again, except for a record that it deleted. */
+/**
+ * Creates a mutation; its buttons set `data-needs={….needs}`. Afterwards all visible data is read again, except for a record
+ * that it deleted.
+ */
 export function useWork<I, R>(
   work: (input: I) => Promise<R>,
   { line, needs, findRemovedId: removed = () => undefined }: WorkOptions<I> = {},
@@ -96,7 +99,7 @@ export function useWork<I, R>(
   return { ...mutation, needs };
 }
 
-/** A mutation that calls one endpoint. */
+/** Creates a mutation that calls one endpoint. */
 export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOptions<CallInput<E>>, 'line'> = {}) {
   const { call } = useClient();
   const removed = ({ params }: CallInput<E>) =>

@@ -2,9 +2,9 @@ const KEY = 'perdura.access-token';
 
 export type Session = ReturnType<typeof browserSession>;
 
-/** How the service lets people sign in without a token, and whether this browser has. */
+/** The service's way to sign in without a token, and whether this browser is signed in that way. */
 interface Issuer {
-  /** Null: it does not. */
+  /** The issuer's address; null: the service has none. */
   issuer: string | null;
   login_url: string | null;
   signed_in: boolean;
@@ -12,14 +12,15 @@ interface Issuer {
 
 const NO_ISSUER: Issuer = { issuer: null, login_url: null, signed_in: false };
 
-/** How long the first screen waits for that. */
+/** How long the first screen waits for that answer. */
 const ISSUER_MS = 5_000;
 
 type Ended = 'token' | 'cookie';
 
 /**
- * Who uses the dashboard: an access token, kept in this tab, or on this computer if the user chooses so, and never part of a URL; or a
- * sign-in at the issuer, whose cookie no script can read. `issuer`: what the service answers about that.
+ * The person who uses the dashboard, identified in one of two ways. An access token is kept in this tab, or on this computer if
+ * the user chooses so, and is never part of a URL. A sign-in at the issuer is a cookie that no script can read; `issuer` is the
+ * service's answer about it.
  */
 export function browserSession(stores: { tab: Storage; computer: Storage }, issuer: Issuer = NO_ISSUER) {
   const listeners = new Set<() => void>();
@@ -54,7 +55,7 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
       end(false);
     },
     onRefused: () => end(true),
-    /** What the service no longer accepted, if that ended the last session. */
+    /** Returns what the service no longer accepted, if that ended the last session. */
     refusedLast: () => ended,
     subscribe(listener: () => void) {
       listeners.add(listener);
@@ -63,7 +64,7 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
   };
 }
 
-/** Without an answer, the dashboard takes tokens only. */
+/** Asks the service for its issuer. If it does not answer, the dashboard accepts only tokens. */
 export async function askIssuer(): Promise<Issuer> {
   const response = await fetch('/auth/session', { signal: AbortSignal.timeout(ISSUER_MS) }).catch(() => null);
   return response?.ok ? ((await response.json()) as Issuer) : NO_ISSUER;

@@ -12,7 +12,7 @@ import { When } from '../ui/time.tsx';
 
 type Wanted = ReturnType<typeof useFilters>;
 
-/** Who changed, ran, decided and exported what. */
+/** The audit: who changed, ran, decided and exported what. */
 export default function Audit() {
   const refusal = useRefusal('audit');
   return <Page title="Audit">{refusal ? <Empty>{refusal}.</Empty> : <Entries />}</Page>;

@@ -86,7 +86,7 @@ function Session({ agent_id, session_id }: { agent_id: string; session_id: strin
     { params: { agent_id, session_id: session_id ?? '' } },
     { enabled: session_id !== undefined },
   );
-  // Kept here, because the first reply creates a session, which remounts the conversation.
+  // The draft is kept here, because the first reply creates a session, which remounts the conversation.
   const [draft, setDraft] = useState('');
   useUnsaved(draft.trim() !== '');
   const common = { agent_id, draft, setDraft };

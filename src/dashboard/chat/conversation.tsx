@@ -26,7 +26,9 @@ interface Exchange {
   reply: string;
 }
 
-/** The messages, the exchange in progress and the next message. A reply is finished and stored even if the user leaves the page. */
+/**
+ * The messages, the exchange in progress and the next message. A reply is finished and stored even if the user leaves the page.
+ */
 export function Conversation({ agent_id, session_id, messages, draft, setDraft }: ConversationProps) {
   const { exchange, error, send, stop } = useExchange(agent_id, session_id);
   return (
@@ -142,7 +144,7 @@ function useExchange(agent_id: string, session_id: string | null) {
     return () => gone.current.abort();
   }, []);
 
-  /** True if the message was stored, even if the reply failed. */
+  /** Sends a message; true if it was stored, even if the reply failed. */
   async function send(message: string): Promise<boolean> {
     const input = { params: { agent_id }, body: { message, ...(session_id ? { session_id } : {}) } };
     const { signal } = gone.current;
@@ -172,7 +174,7 @@ function useExchange(agent_id: string, session_id: string | null) {
     return session !== null;
   }
 
-  /** A stop requested before the session is known takes effect once it is. */
+  /** Stops the reply. If the session is not known yet, the stop takes effect once it is. */
   function stop(): void {
     const { session } = current.current;
     current.current.stop = true;

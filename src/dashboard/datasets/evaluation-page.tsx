@@ -81,7 +81,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
 
 const MOST_VERSIONS = 100;
 
-/** The number of the version, if it is recorded, else its hash. */
+/** Shows the number of a recorded version, or else its hash. */
 function VersionOf({ evaluation: { workflow_id, definition_hash } }: { evaluation: EvaluationDetail }) {
   const { data } = useRead(versions.list, { params: { id: workflow_id }, query: { limit: MOST_VERSIONS } });
   const number = data?.items.find((version) => version.definition_hash === definition_hash)?.number;
@@ -128,7 +128,7 @@ function Running({ evaluation: { id: run_id, dataset_id, items, passed, failed, 
 
 const formatType = ({ type }: Grader) => type.replaceAll('_', ' ');
 
-/** The graders, with their settings on request. */
+/** Shows the graders, and their settings on request. */
 function Graders({ graders }: { graders: Grader[] }) {
   return (
     <details>

@@ -13,7 +13,7 @@ import { StartEvaluation } from './start-evaluation.tsx';
 
 const EVERY_MS = 5_000;
 
-/** The evaluations of a dataset. A new one starts with the settings of the last. */
+/** Lists the evaluations of a dataset. A new one starts with the settings of the last. */
 export function EvaluationList({ dataset: { id, item_count } }: { dataset: Dataset }) {
   const query = useList(evaluations.list, { limit: 50 }, { params: { id }, every_ms: EVERY_MS });
   const items = (

@@ -13,7 +13,10 @@ const toTypedAnswer = (answer: unknown): TypedAnswer => {
   return typeof answer === 'string' ? { text: answer, is_json: false } : { text: JSON.stringify(answer, null, 2), is_json: true };
 };
 
-/** The state of the field for an expected answer: a text, or any JSON value. `sent`: nothing of it can be lost any more. */
+/**
+ * Holds the field for an expected answer: a text, or any JSON value. `sent`: the answer was sent, so nothing can be lost any
+ * more.
+ */
 export function useExpected(initial: unknown, sent: boolean) {
   const [before] = useState(() => toTypedAnswer(initial));
   const [typed, setTyped] = useState(before);
@@ -25,7 +28,7 @@ export function useExpected(initial: unknown, sent: boolean) {
     wrong,
     changed,
     set: (change: Partial<TypedAnswer>) => setTyped((held) => ({ ...held, ...change })),
-    /** The answer, null if the field is empty; undefined if it is not valid, which the field then shows. */
+    /** Returns the answer; null if the field is empty, undefined if it is invalid, which the field then shows. */
     read(): unknown {
       const read = typed.text.trim() === '' ? { value: null } : typed.is_json ? parseJson(typed.text) : { value: typed.text };
       setWrong('wrong' in read ? read.wrong : null);

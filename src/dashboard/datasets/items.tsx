@@ -13,7 +13,7 @@ import { AddItem, ImportItem } from './add-item.tsx';
 
 const SHORT = 200;
 
-/** The items of a dataset. They never change, so each can be read, added and deleted. */
+/** Lists the items of a dataset. Items never change: they can be read, added and deleted. */
 export function Items({ dataset_id }: { dataset_id: string }) {
   const query = useList(datasets.items, { limit: 50 }, { params: { id: dataset_id } });
   const label = 'items of this dataset';

@@ -10,10 +10,10 @@ import { Status } from '../ui/show.tsx';
 
 type Regression = EvaluationDetail['regressions'][number];
 
-/** The results below stay in reach. */
+/** How many regressions are shown at first, so that the results below stay within reach. */
 const SHOWN_FIRST = 10;
 
-/** The items that passed in the baseline and do not pass now. */
+/** Lists the items that passed in the baseline and do not pass now. */
 export function Regressions({ evaluation: { regressions } }: { evaluation: EvaluationDetail }) {
   const [all, setAll] = useState(false);
   const shown = all ? regressions : regressions.slice(0, SHOWN_FIRST);

@@ -13,7 +13,7 @@ import { Empty } from '../ui/states.tsx';
 const EVERY_MS = 2_000;
 const SHORT = 200;
 
-/** Each item of an evaluation with its answer and grades. */
+/** Lists each item of an evaluation with its answer and grades. */
 export function Results({ evaluation: { id: run_id, dataset_id, status } }: { evaluation: Evaluation }) {
   const { filters, set } = useFilters();
   const wanted = { limit: 50, ...(filters.status && { status: filters.status }) };
@@ -74,7 +74,7 @@ function Result({ result }: { result: EvaluationResult }) {
   );
 }
 
-/** What was expected and what was answered; of a wrong answer, also where they differ. */
+/** Shows the expected and the actual answer; for a wrong answer, also their difference. */
 function Answers({ result: { status, expected, answer } }: { result: EvaluationResult }) {
   const renderValue = (label: string, value: unknown) =>
     value === null || value === undefined ? null : (
@@ -115,5 +115,5 @@ function Grades({ result: { grades, error } }: { result: EvaluationResult }) {
   );
 }
 
-/** Grades are in the order of the graders. */
+/** Adds each grade's index, which is that of its grader. */
 const withIndex = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);

@@ -25,7 +25,7 @@ const OVERRIDES: Overrides = {
 
 interface StartProps {
   dataset_id: string;
-  /** The newest first: it offers its settings. */
+  /** The earlier evaluations, the newest first: its settings are the defaults. */
   earlier: Evaluation[];
 }
 
@@ -53,7 +53,7 @@ function StartForm({ dataset_id, earlier }: StartProps) {
   return <ResourceForm needs={evaluations.create.access} form={form} submit="Start" />;
 }
 
-/** Each field with the value that the last evaluation had, except for the version and the baseline. */
+/** Builds the fields with the values of the last evaluation, except for the version and the baseline. */
 function buildFields(earlier: Evaluation[]): Field[] {
   const last = earlier[0] as Values | undefined;
   return toFields(EvaluationCreate, { ...OVERRIDES, baseline_id: buildBaselineField(earlier) }).map((field) => {
@@ -64,7 +64,7 @@ function buildFields(earlier: Evaluation[]): Field[] {
 
 const CHOSEN_EACH_TIME = ['definition_hash', 'baseline_id'];
 
-/** The choice of an earlier evaluation to compare with. */
+/** Builds the choice of an earlier evaluation to compare with. */
 function buildBaselineField(earlier: Evaluation[]): Overrides[string] {
   const completed = earlier.filter(({ status }) => status === 'completed');
   return {

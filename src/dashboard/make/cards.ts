@@ -3,7 +3,7 @@ import type { ProviderDraft } from '../../contracts/providers.ts';
 import { SAMPLE } from '../../contracts/sample.ts';
 import { PROVIDER_PRESETS } from '../../domain/provider-presets.ts';
 
-/** The values of the fields of a card. */
+/** The values typed into a card's fields. */
 export interface Typed {
   key: string;
   address: string;
@@ -19,9 +19,9 @@ export interface Card {
   about: string;
   address?: { label: string; placeholder: string; initial: string };
   key?: { label: string; required: boolean };
-  /** The initial model. Null if the address contains the model. */
+  /** The initial model; null if the address contains the model. */
   model: string | null;
-  /** The endpoint, or an error about the address. */
+  /** Returns the endpoint, or an error about the address. */
   endpoint(typed: Typed): Endpoint | { wrong: string };
 }
 
@@ -30,7 +30,7 @@ const compatible = (base_url: string): Endpoint => ({ provider_type: 'openai_com
 
 const getPreset = (id: string) => PROVIDER_PRESETS.find((preset) => preset.id === id)!;
 
-/** A vendor that needs a key and nothing else. */
+/** Creates the card of a vendor that needs only a key. */
 function vendorCard(id: string): Card {
   const { name, provider_type, base_url, key_hint, model_example } = getPreset(id);
   return {
@@ -85,7 +85,7 @@ export const CARDS: readonly Card[] = [
 
 const NOT_AN_ADDRESS = 'Enter an address that starts with http:// or https://';
 
-/** An address without a path gets /v1, where servers serve their models. */
+/** Parses an address. Without a path it gets /v1, under which servers serve their models. */
 function parseServerAddress(address: string): Endpoint | { wrong: string } {
   const url = URL.parse(address.trim());
   if (!url || !/^https?:$/.test(url.protocol)) return { wrong: NOT_AN_ADDRESS };
@@ -108,7 +108,9 @@ function parseDeploymentAddress(address: string): Endpoint | { wrong: string } {
 
 export type Fault = { field: keyof Typed; message: string };
 
-/** The endpoint that the card describes, or the fields that are missing or wrong. With `testing`, the model is optional. */
+/**
+ * Returns the endpoint that the card describes, or the fields that are missing or wrong. With `testing`, the model is optional.
+ */
 export function toEndpoint(card: Card, typed: Typed, { testing = false } = {}): { endpoint: Endpoint } | { faults: Fault[] } {
   const faults: Fault[] = [];
   if (card.key?.required && !typed.key.trim()) faults.push({ field: 'key', message: 'Enter the API key' });
@@ -119,7 +121,7 @@ export function toEndpoint(card: Card, typed: Typed, { testing = false } = {}): 
   return faults.length > 0 || 'wrong' in endpoint ? { faults } : { endpoint };
 }
 
-/** The wanted name, or that name with a number if it is taken. Numbers start at `from`. */
+/** Returns the wanted name, or that name with a number if it is taken. Numbers start at `from`. */
 export function freeName(wanted: string, { taken, from = 1 }: { taken: readonly string[]; from?: number }): string {
   for (let number = from; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}-${number}`;
@@ -127,5 +129,5 @@ export function freeName(wanted: string, { taken, from = 1 }: { taken: readonly 
   }
 }
 
-/** Whether a provider is the demo model of this installation. */
+/** True if a provider is the demo model of this installation. */
 export const isDemo = ({ default_model }: { default_model: string | null }) => default_model === SAMPLE.model;

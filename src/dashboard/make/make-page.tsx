@@ -13,7 +13,7 @@ import { useModel } from './use-model.ts';
 const INSTRUCTIONS = 'You are a helpful assistant.';
 const NOTHING: Wishes = { name: '', system_prompt: INSTRUCTIONS, custom_tool_ids: [], builtin_tools: [], mcp_server_ids: [] };
 
-/** From a model to a first run on one page. It creates the token, provider, agent and workflow. */
+/** The page from a model to a first run. It creates the token, provider, agent and workflow. */
 export default function MakePage() {
   const { model, make, wishes, wish, prompt, setPrompt, name, fault, submit, element } = useMakeForm();
   return (
@@ -22,7 +22,7 @@ export default function MakePage() {
       <form ref={element} onSubmit={submit} noValidate>
         <Stack maw="56rem">
           <Fieldset legend="1. Model">
-            {/* The providers decide which model is selected at first, so the section waits for them. */}
+            {/* The providers determine the model that is selected at first, so the section waits for them. */}
             <Loaded query={model.known} what="Loading the providers">
               {() => <ModelSection model={model} disabled={make.isPending} />}
             </Loaded>

@@ -21,15 +21,16 @@ interface CreateAttempt {
 export interface Service {
   create(endpoint: AnyEndpoint, request: { body: object; idempotency_key: string }): Promise<Made[string]>;
   remove(endpoint: AnyEndpoint, id: string): Promise<void>;
-  /** Whether the service refused the request, so that nothing was created. */
+  /** True if the service refused the request, so that nothing was created. */
   isRefusal(error: unknown): boolean;
   isGone(error: unknown): boolean;
   newKey(): string;
 }
 
 /**
- * Creates several records that only make sense together. If one fails, those before it are deleted. If the service is unreachable
- * then, the next attempt deletes them first. Each request has an idempotency key, so a record whose response was lost is found, too.
+ * Creates several records that only make sense together. If one fails, those before it are deleted. If the service is
+ * unreachable at that time, the next attempt deletes them first. Each request has an idempotency key, so a record whose
+ * response was lost is found too.
  */
 export function createMaker(service: Service) {
   const left: CreateAttempt[] = [];
@@ -47,7 +48,10 @@ export function createMaker(service: Service) {
     }
   }
 
-  /** The id of the record that a request created, found by repeating it with its key. Null if the service refuses it: nothing was created. */
+  /**
+   * Finds the id of the record that a request created, by repeating it with its key. Null if the service refuses it: nothing
+   * was created.
+   */
   const findCreatedId = (create: AnyEndpoint, request: { body: object; idempotency_key: string }) =>
     service.create(create, request).then(
       ({ id }) => id,
@@ -58,7 +62,7 @@ export function createMaker(service: Service) {
     );
 
   return {
-    /** The names of the steps whose records a failed attempt left behind. */
+    /** Lists the names of the steps whose records a failed attempt left behind. */
     left: () => left.map(({ step }) => step.name),
     async make(steps: readonly Step[]): Promise<Made> {
       await undo();

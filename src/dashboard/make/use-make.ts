@@ -14,7 +14,7 @@ import { freeName, toEndpoint } from './cards.ts';
 import { createMaker, type Made, type Service, type Step } from './make.ts';
 import type { ModelChoice } from './use-model.ts';
 
-/** The settings of the new agent, besides its model. */
+/** The settings of the new agent other than its model. */
 export interface Wishes {
   name: string;
   system_prompt: string;
@@ -23,7 +23,7 @@ export interface Wishes {
   mcp_server_ids: string[];
 }
 
-/** The names of token and provider are chosen here. Another person's token, not visible to us, may already have the name. */
+/** The attempts to find free names for token and provider. Another person's invisible token may already have the name. */
 const ATTEMPTS = 3;
 
 /** Creates the token, provider, agent and workflow, and sends the prompt. */
@@ -113,5 +113,5 @@ const createService = ({ call }: Client): Service => ({
   newKey,
 });
 
-/** `crypto.randomUUID` exists on secure origins only. */
+/** Creates a random key. `crypto.randomUUID` exists only on secure origins. */
 const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');

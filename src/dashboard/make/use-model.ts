@@ -20,7 +20,7 @@ const MOST = 1_000;
 
 const initial = ({ address, model }: Card): Typed => ({ key: '', address: address?.initial ?? '', model: model ?? '' });
 
-/** The choices and inputs about the model, and the result of a test. */
+/** Holds the choices and inputs about the model, and the result of a test. */
 export function useModel() {
   const known = useRead(providers.list, { query: { limit: MOST } });
   const stored = known.data?.items ?? [];
@@ -40,7 +40,7 @@ export function useModel() {
   const test = useTest((models) => {
     if (card?.model === '' && !typed.model && models[0]) type('model', models[0]);
   });
-  /** The missing or wrong fields; empty if the model is ready to run. */
+  /** Returns the missing or wrong fields; empty if the model is ready to run. */
   const check = (options: { testing?: boolean } = {}) => {
     const found = findFaults({ card, typed, provider_id }, options);
     setFaults(found);
@@ -93,7 +93,7 @@ function findFaults({ card, typed, provider_id }: Facts, options: { testing?: bo
   return 'faults' in read ? Object.fromEntries(read.faults.map(({ field, message }) => [field, message])) : {};
 }
 
-/** Tests a stored provider, or an endpoint that is only entered so far. */
+/** Tests a stored provider, or an endpoint that has only been entered so far. */
 function useTest(answered: (models: string[]) => void) {
   const { call } = useClient();
   return useMutation<

@@ -15,14 +15,14 @@ import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { Today } from './today.tsx';
 import { Waiting } from './waiting.tsx';
 
-/** Shown only before the first run, so it is loaded on demand. */
+/** This screen is shown only before the first run, so it is loaded on demand. */
 const FirstRun = lazy(() => import('./first-run.tsx'));
 
 const EVERY_MS = 5_000;
 
 export function Overview() {
   const recent = useList(tasks.list, { limit: 10, count_to: COUNTED_TASKS }, { every_ms: EVERY_MS });
-  // Decided once per visit: the first run is followed here, and the next visit shows the overview.
+  // This is decided once per visit: the first run is followed here, and the next visit shows the overview.
   const [is_first, setFirst] = useState<boolean>();
   if (is_first === undefined && recent.items) setFirst(recent.items.length === 0);
   return (

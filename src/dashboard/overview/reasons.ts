@@ -3,7 +3,10 @@ import { formatCount } from '../ui/figures.ts';
 
 type Call = Pick<ToolCallRecord, 'name' | 'status' | 'question'>;
 
-/** What a waiting run waits for, one sentence each; several calls of a tool that wait for the same decision are one. */
+/**
+ * Lists what a waiting run waits for, one sentence each. Several calls of a tool that wait for the same decision share a
+ * sentence.
+ */
 export function listReasons({ record_behind }: Pick<Task, 'record_behind'>, calls: readonly Call[]): string[] {
   const waiting = Map.groupBy(
     calls.filter(({ status }) => status.startsWith('waiting')),

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 const NOTHING = { cost: 0, total_in: 0, total_out: 0 };
 
-/** Rounded to the minute, so that polling keeps the same query. */
+/** Returns the periods, rounded to the minute, so that polling keeps the same query. */
 function periods() {
   const end = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
   const to = new Date(end).toISOString();
@@ -21,7 +21,7 @@ function periods() {
   };
 }
 
-/** What may need attention. Each figure leads to the screen that explains it. */
+/** Shows what may need attention. Each figure links to the screen that explains it. */
 export function Today() {
   const { day, today } = periods();
   const [ended] = useRead(usage.get, { query: day }, { every_ms: EVERY_MS }).data?.rows ?? [];

@@ -10,7 +10,7 @@ import { listReasons } from './reasons.ts';
 
 const EVERY_MS = 5_000;
 
-/** Runs that wait for a decision of a person. */
+/** Lists the runs that wait for a person's decision. */
 export function Waiting() {
   const query = useList(tasks.list, { status: 'waiting', limit: 20, count_to: 1 }, { every_ms: EVERY_MS });
   if (query.error && !query.items) return <Failure problem={query.error} retry={() => void query.refetch()} />;

@@ -26,7 +26,7 @@ interface BenchProps {
   request: StepRequest;
 }
 
-/** The form of the trials of a step, and the trials made with it. */
+/** Shows the form for trials of a step, and the trials made with it. */
 export function Bench({ task, request }: BenchProps) {
   const [draft, setDraft] = useState(() => createDraft(request));
   const [trials, setTrials] = useState<string[]>([]);
@@ -47,7 +47,7 @@ export function Bench({ task, request }: BenchProps) {
       },
     );
   };
-  /** Messages are never saved, so leaving still loses them. */
+  /** Marks the draft as saved. Messages are never saved, so leaving still loses them. */
   const markSaved = () => {
     if (body.prompt === undefined && body.changes?.messages === undefined) setTried(content);
   };

@@ -5,11 +5,11 @@ import { type FieldFault, findChanges, toControls, toWire } from '../resources/v
 
 export const TRIAL_EFFECTS = ['recorded', 'stub'] as const;
 
-/** What is tried at a step. */
+/** The changes to try at a step. */
 export interface TrialDraft {
-  /** The fields as their controls hold them. */
+  /** The fields in the form of their controls. */
   controls: Values;
-  /** New texts of messages, by their place. */
+  /** The new texts of messages, by their position. */
   edits: Record<string, string>;
   /** A message before the step. */
   prompt: string;
@@ -31,7 +31,7 @@ const FIELDS: Field[] = toFields(ForkChanges, {
   messages: { hidden: true },
 });
 
-/** A fork cannot have MCP servers that the run has not. */
+/** Lists the fields. A fork cannot have MCP servers that the run does not have. */
 export const listFields = ({ changeable }: StepRequest): Field[] =>
   FIELDS.filter(({ name }) => name !== 'mcp_server_ids' || changeable.mcp_server_ids.length > 0);
 
@@ -44,19 +44,19 @@ export const createDraft = (request: StepRequest): TrialDraft => ({
 
 export const toMessageKey = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
 
-/** Another provider has other models, so its default is chosen. */
+/** Sets a control. Another provider has other models, so its default model is selected. */
 export const withControl = (draft: TrialDraft, name: string, value: unknown): TrialDraft => {
   const model = name === 'provider_id' && value !== draft.controls.provider_id ? { model: '' } : {};
   return { ...draft, controls: { ...draft.controls, [name]: value, ...model } };
 };
 
-/** The values of the fields with the changes of the draft. */
+/** Returns the values of the fields, with the changes of the draft. */
 export const draftValues = (request: StepRequest, { controls }: TrialDraft): Values => ({
   ...request.changeable,
   ...toWire(listFields(request), controls).values,
 });
 
-/** The body of the fork that tries the draft. */
+/** Builds the request for the fork that tries the draft. */
 export function buildFork(request: StepRequest, draft: TrialDraft) {
   const { step, messages, changeable } = request;
   const { edits, prompt, effects } = draft;
@@ -75,6 +75,6 @@ export function buildFork(request: StepRequest, draft: TrialDraft) {
   };
 }
 
-/** The faults of the fields among those of a refused fork. */
+/** Returns those faults of a refused fork that belong to fields. */
 export const fieldFaults = (errors: readonly FieldFault[]): FieldFault[] =>
   errors.map(({ path, message }) => ({ path: path.replace(/^changes\./, ''), message }));

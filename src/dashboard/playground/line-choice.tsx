@@ -16,7 +16,7 @@ interface LineProps {
   set(checked: boolean): void;
 }
 
-/** One field to save, with its difference from the stored value. */
+/** Shows one field to save, with its difference from the stored value. */
 export function LineChoice({ line, checked, set }: LineProps) {
   const { name, place } = line;
   const kind = KIND_OF[name];

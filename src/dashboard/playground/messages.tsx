@@ -5,15 +5,15 @@ import { toMessageKey } from './draft.ts';
 
 interface MessagesProps {
   of: RequestMessage[];
-  /** New texts, by the places of their messages. */
+  /** The new texts of messages, by their position. */
   edits: Record<string, string>;
   change(edits: Record<string, string>): void;
 }
 
-/** Longer conversations are folded at first. */
+/** Longer conversations are collapsed at first. */
 const MOST_OPEN = 10;
 
-/** The messages of the request, each of which can get another text. */
+/** Shows the messages of the request; each of them can be edited. */
 export function Messages({ of: messages, edits, change }: MessagesProps) {
   const edited = Object.keys(edits).length;
   return (
@@ -42,9 +42,9 @@ export function Messages({ of: messages, edits, change }: MessagesProps) {
 
 interface MessageEditProps {
   message: RequestMessage;
-  /** Undefined: not edited. */
+  /** The edited text; undefined: not edited. */
   text: string | undefined;
-  /** Null takes the edit back. */
+  /** Sets the text; null undoes the edit. */
   set(text: string | null): void;
 }
 

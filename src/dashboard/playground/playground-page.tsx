@@ -8,7 +8,7 @@ import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Bench } from './bench.tsx';
 
-/** Tries a step of a run with another prompt, model, tools or messages. */
+/** The page that tries a step of a run with another prompt, model, tools or messages. */
 export default function Playground() {
   const { id = '' } = useParams();
   const [search] = useSearchParams();

@@ -26,7 +26,10 @@ const OF_WORKFLOW = [
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** What a draft changes in the stored agent and workflow. `origin`: what the first run had, before any fork changed it. */
+/**
+ * Lists the draft's changes to the stored agent and workflow. `origin` holds the first run's values, before any fork changed
+ * them.
+ */
 export function saveLines(stored: Stored, { origin, draft }: { origin: ChangeableFields; draft: Values }): SaveLine[] {
   return Object.entries(origin).flatMap(([name, from]): SaveLine[] => {
     const to = draft[name];
@@ -38,16 +41,19 @@ export function saveLines(stored: Stored, { origin, draft }: { origin: Changeabl
   });
 }
 
-/** A workflow's own model counts more than its agent's. */
+/** Chooses the record to change. A workflow's own model takes precedence over its agent's. */
 const choosePlace = (name: string, { workflow }: Stored) =>
   OF_WORKFLOW.includes(name) || (name === 'model' && workflow.model !== null) ? 'workflow' : 'agent';
 
-/** What the draft left out or added is left out or added; the list may hold more than the run had, such as a disabled tool. */
+/**
+ * Applies the draft's additions and removals to a stored list, which may contain more than the run had, such as a disabled
+ * tool.
+ */
 const mergeLists = (stored: string[], from: string[], to: string[]) => [
   ...stored.filter((item) => to.includes(item) || !from.includes(item)),
   ...to.filter((item) => !from.includes(item) && !stored.includes(item)),
 ];
 
-/** The values to write in one place. */
+/** Returns the values to write to one record. */
 export const pickValues = (lines: SaveLine[], place: SaveLine['place']): Values =>
   Object.fromEntries(lines.filter((line) => line.place === place).map(({ name, after }) => [name, after]));

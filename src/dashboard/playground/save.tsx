@@ -18,12 +18,12 @@ import { type AgentChoice, type State, useSaving } from './use-saving.ts';
 
 interface SaveProps {
   task: Task;
-  /** The values of the fields as they were tried. */
+  /** The values of the fields that were tried. */
   draft: Values;
   onSaved(): void;
 }
 
-/** Writes what a draft changes into the workflow and its agent, after showing the differences. */
+/** Writes the draft's changes to the workflow and its agent, after showing the differences. */
 export function SaveButton(props: SaveProps) {
   return (
     <DialogButton label="Save as new version" title="Save as a new version of the workflow" size="lg" needs="write">
@@ -50,7 +50,7 @@ function SaveDialog({ task, draft, onSaved: saved, close }: SaveProps & { close(
   );
 }
 
-/** What the first of the runs had, if this one was forked from another: its changes are saved, too. */
+/** Reads the first of the runs, if this one was forked from another: its changes are saved too. */
 function useOrigin(task: Task) {
   const { call } = useClient();
   return useQuery<ChangeableFields, ApiProblem>({

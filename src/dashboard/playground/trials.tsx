@@ -15,11 +15,11 @@ import { Loaded } from '../ui/states.tsx';
 interface TrialsProps {
   task: Task;
   step: number;
-  /** The runs that were started, the newest first. */
+  /** The ids of the runs that were started, the newest first. */
   of: string[];
 }
 
-/** What the trials answered at the step, compared with the run that they were forked from. */
+/** Shows the trials' answers at the step, compared with the run that they were forked from. */
 export function Trials({ task, step, of: ids }: TrialsProps) {
   const source = useRead(runInspection.step, { params: { id: task.id, step: `${step}` } }, { enabled: ids.length > 0 });
   return (
@@ -87,6 +87,6 @@ function Answer({ before, after, step }: { before: string; after: string; step: 
   );
 }
 
-/** The text of the model and the calls that it asked for. */
+/** Formats the model's text and its tool calls. */
 const answerText = ({ output, tool_calls }: TaskStep) =>
   [...(output ? [output] : []), ...tool_calls.map(({ name, arguments: args }) => `→ ${name}(${args})`)].join('\n');

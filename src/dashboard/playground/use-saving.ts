@@ -11,16 +11,16 @@ import { toControls, toWire } from '../resources/values.ts';
 import { saveOver, type Version } from '../resources/versions.ts';
 import { pickValues, type SaveLine } from './save-lines.ts';
 
-/** Whether to change the agent, or a copy of it for the workflow alone. */
+/** The choice between changing the agent itself and changing a copy for this workflow. */
 export type AgentChoice = 'change' | 'copy';
 
 /** The stored records that the differences are shown against. */
 export interface State {
   agent: Version;
   workflow: Version;
-  /** Fields that someone else changed while they were looked at. */
+  /** Fields that someone else changed while the user looked at them. */
   conflict: string[] | null;
-  /** Which reading of the records it is. */
+  /** The number of this reading of the records. */
   read: number;
 }
 
@@ -30,7 +30,10 @@ interface Order {
   agent: AgentChoice;
 }
 
-/** Saves over the state that was shown. If someone changed the same fields since, nothing is saved and the newer state is shown. */
+/**
+ * Saves over the state that was shown. If someone has changed the same fields since, nothing is saved and the newer state is
+ * shown.
+ */
 export function useSaving(workflow_id: string) {
   const { tagged, call } = useClient();
   const [attempt, setAttempt] = useState<{ read: number; conflict: string[] | null }>({ read: 1, conflict: null });
@@ -40,7 +43,7 @@ export function useSaving(workflow_id: string) {
   };
   const state = useQuery<State, ApiProblem>({
     queryKey: ['saving a trial', workflow_id, attempt],
-    // What is shown must stay what is compared with, until it is saved.
+    // The shown state must stay the base of the comparison until it is saved.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     async queryFn() {
@@ -49,7 +52,7 @@ export function useSaving(workflow_id: string) {
     },
   });
 
-  /** The names of the fields that someone else has changed; none: it is saved. */
+  /** Saves the changes. Returns the names of the fields that someone else has changed; if there are none, it is saved. */
   async function saveChanges(screen: EditableScreen, base: Version, changes: Values): Promise<string[]> {
     const fields = listChangeableFields(screen.create, screen.update, screen.overrides);
     const values = { ...toWire(fields, toControls(fields, base.value)).values, ...changes };
@@ -62,7 +65,7 @@ export function useSaving(workflow_id: string) {
     return 'conflict' in outcome ? outcome.conflict.fields.map(({ label }) => label) : [];
   }
 
-  /** Repeated with the same values, it returns the copy that was made first. */
+  /** Copies the agent. A repetition with the same values returns the first copy. */
   async function copyAgent(agent: Values, changes: Values): Promise<string> {
     const kept = Object.keys(AgentCreate.shape).map((name) => [name, agent[name]]);
     const body = { ...Object.fromEntries(kept), ...changes, name: `${String(agent.name).slice(0, 180)} (from playground)` };
@@ -78,7 +81,7 @@ export function useSaving(workflow_id: string) {
       const changes_agent = Object.keys(for_agent).length > 0;
       const copied = changes_agent && choice === 'copy' ? { agent_id: await copyAgent(agent.value, for_agent) } : {};
       const of_agent = changes_agent && choice === 'change' ? await saveChanges(AGENTS, agent, for_agent) : [];
-      // Saving the workflow records the version, also if only its agent has changed.
+      // Saving the workflow records the version, even if only its agent has changed.
       const conflict = of_agent.length > 0 ? of_agent : await saveChanges(WORKFLOWS, workflow, { ...for_workflow, ...copied });
       if (conflict.length === 0) return 'saved';
       setAttempt(({ read: reading }) => ({ read: reading + 1, conflict }));

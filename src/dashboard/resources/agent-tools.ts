@@ -7,16 +7,16 @@ import type { Values } from './fields.ts';
 /** A tool that an agent can use, under its own name. */
 export interface KnownTool {
   name: string;
-  /** Undefined: not known, which counts as a write. */
+  /** The effect; undefined: not known, which counts as a write. */
   effect: string | undefined;
-  /** Where it comes from, for people. */
+  /** The source of the tool, for people. */
   source: string;
 }
 
 const MOST = 1_000;
 const toList = (value: unknown) => (value ?? []) as string[];
 
-/** The tools of an agent as far as they are known: those of its MCP servers as they listed them last. */
+/** Returns the known tools of an agent. Those of its MCP servers are the ones that they listed last. */
 export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: string[] } {
   const builtin = useRead(builtinTools.list);
   const custom = useRead(customTools.list, { query: { limit: MOST } });
@@ -45,7 +45,7 @@ export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: st
   return { tools, unlisted };
 }
 
-/** The names of tool definitions, which a form holds as JSON. */
+/** Parses the names of tool definitions, which a form holds as JSON. */
 function parseDefinitionNames(value: unknown): string[] {
   try {
     const definitions: unknown = typeof value === 'string' ? JSON.parse(value || '[]') : value;

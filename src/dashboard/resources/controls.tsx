@@ -167,7 +167,7 @@ function References(props: ControlProps) {
   );
 }
 
-/** The name of a model, with suggestions from the agent's provider. */
+/** Edits the name of a model, with suggestions from the agent's provider. */
 function ModelName(props: ControlProps) {
   const { field, values, onChange } = props;
   const agent_id = (values.agent_id || null) as string | null;
@@ -192,7 +192,7 @@ function ModelName(props: ControlProps) {
 
 const MOST_VERSIONS = 100;
 
-/** A version of the workflow that the form names, by its hash. */
+/** Chooses a version, by its hash, of the workflow that the form names. */
 function VersionChoice(props: ControlProps) {
   const { field, values, onChange } = props;
   const id = (values.workflow_id || null) as string | null;
@@ -221,7 +221,7 @@ function VersionChoice(props: ControlProps) {
   );
 }
 
-/** A list of entries of several types, each with the fields of its type. */
+/** Edits a list of entries of several types, each with the fields of its type. */
 function Variants({ field, values, path, faults, onChange }: ControlProps) {
   const entries = values[field.name] as Values[];
   const types = Object.keys(field.variants ?? {});
@@ -270,7 +270,7 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
   );
 }
 
-/** Fields nested in a field, such as a budget. A nullable one has a switch that shows them. */
+/** Edits fields nested in a field, such as a budget. A nullable one has a switch that shows them. */
 function Nested({ field, values, path, faults, disabled, onChange }: ControlProps) {
   const fields = listNestedFields(field, values);
   if (!fields) return null;

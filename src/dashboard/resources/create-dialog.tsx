@@ -43,7 +43,7 @@ function CreateForm({ kind, name, close, onCreated: created, resource }: CreateD
   );
 }
 
-/** Inside the dialog, because the form reports to it whether it has unsaved text. */
+/** Shows the fields. They are inside the dialog, because the form reports to it whether it has unsaved text. */
 function CreateFields({ resource: { noun, groups, Extra, Fill, endpoints }, fields, submit }: FieldsProps) {
   const form = useForm({ fields, record: null, submit });
   const needs = endpoints.create.access;

@@ -10,5 +10,8 @@ export interface CreateDialogProps {
   onCreated(value: string): void;
 }
 
-/** The dialog in which a picker creates a record. A context breaks the import cycle: the dialog's form has pickers, too. */
+/**
+ * Provides the dialog in which a picker creates a record. The context breaks an import cycle: the dialog's form has pickers
+ * too.
+ */
 export const CreateDialogContext = createContext<ComponentType<CreateDialogProps> | null>(null);

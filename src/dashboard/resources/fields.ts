@@ -34,7 +34,7 @@ export interface Field {
   nullable: boolean;
   fallback: unknown;
   options?: string[] | undefined;
-  /** How options are shown that are not words, such as ids. */
+  /** Labels for options that are not words, such as ids. */
   option_labels?: Record<string, string>;
   min?: number | undefined;
   max?: number | undefined;
@@ -48,9 +48,9 @@ export interface Field {
   /** The schemas of a list's entries, by their `type`. */
   variants?: Record<string, z.ZodType>;
   variant_overrides?: Overrides;
-  /** Not shown in the form. */
+  /** True if the field is not shown in the form. */
   hidden?: boolean;
-  /** Cannot be changed after creation. */
+  /** True if the field cannot be changed after creation. */
   fixed?: boolean;
 }
 
@@ -73,7 +73,7 @@ interface JsonSchema {
   maximum?: number;
 }
 
-/** The form fields of a contract's schema. */
+/** Returns the form fields of a contract's schema. */
 export function toFields(schema: z.ZodType, overrides: Overrides = {}): Field[] {
   const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   const whole = made.$ref ? { ...made, ...resolveRef(made, made.$defs ?? {}) } : made;
@@ -92,7 +92,7 @@ function forPeople(description: string | undefined): string | undefined {
   return description?.replace(/^(Null|Left out): /, 'If empty: ').replaceAll('`', '');
 }
 
-/** The fields of an update: the create fields that can be changed, and fields that exist only in an update. */
+/** Returns the fields of an update: the create fields that can be changed, and fields that exist only in an update. */
 export function listChangeableFields(create: z.ZodType, update: z.ZodType, overrides: Overrides = {}): Field[] {
   const created = toFields(create, overrides);
   return toFields(update, overrides).map((field) => {
@@ -136,7 +136,7 @@ function unwrapType(property: JsonSchema, defs: Record<string, JsonSchema>): { i
 const resolveRef = (it: JsonSchema, defs: Record<string, JsonSchema>): JsonSchema =>
   it.$ref ? { ...defs[it.$ref.replace('#/$defs/', '')], ...it, $ref: '' } : it;
 
-/** Hides the safe-integer bounds, which every integer has. */
+/** Hides the bounds of safe integers, which every integer has. */
 const omitSafeBound = (value: number | undefined) =>
   value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 
@@ -170,21 +170,21 @@ function formatLabel(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The nested fields for the current values. */
+/** Returns the nested fields for the current values. */
 export const listNestedFields = (field: Field, values: Values): Field[] | null => {
   const schema = field.nested?.(values);
   return schema ? toFields(schema, field.nested_overrides) : null;
 };
 
-/** The fields of a list's entry of this type, without the type. */
+/** Returns the fields of a list's entry of this type, without the type itself. */
 export const listVariantFields = ({ variants = {}, variant_overrides }: Field, type: unknown): Field[] =>
   variants[type as string] ? toFields(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
 
-/** What the contract says about entries of this type. */
+/** Returns the contract's description of entries of this type. */
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
   variants[type as string] && toFields(variants[type as string]!).find(({ name }) => name === 'type')?.description;
 
-/** The options of a field in a list of which one is chosen. */
+/** Returns the options of a field from which one is chosen. */
 export const fieldChoices = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [
   ...(nullable || (required && fallback === undefined) || fallback === undefined ? [{ value: '', label: none ?? '—' }] : []),
   ...options.map((option) => ({ value: option, label: option_labels?.[option] ?? option.replaceAll('_', ' ') })),

@@ -11,11 +11,11 @@ import { carryEdits, type FieldFault, toControls, toWire } from './values.ts';
 export interface FieldGroup {
   title: string;
   fields: string[];
-  /** Sets of fields of which one is filled in; shown above the group's other fields. */
+  /** Sets of fields of which one must be filled in; shown above the group's other fields. */
   either?: { label: string; choices: Record<string, string[]> };
 }
 
-/** What a component needs that fills in fields of a new record. */
+/** The props of a component that fills in fields of a new record. */
 export interface FillProps {
   values: Values;
   set(name: string, value: unknown): void;
@@ -25,7 +25,7 @@ interface FormProps {
   form: Form;
   groups?: FieldGroup[] | undefined;
   submit: string;
-  /** The scope that sending it takes. */
+  /** The scope that sending the form needs. */
   needs: Scope | null;
   Extra?: ComponentType<{ values: Values }> | undefined;
   Fill?: ComponentType<FillProps> | undefined;
@@ -84,7 +84,7 @@ interface EitherProps {
   show(names: string[]): ReactNode;
 }
 
-/** A choice between sets of fields. Choosing one empties the nullable fields of the others. */
+/** Chooses between sets of fields. Choosing one empties the nullable fields of the others. */
 function Either({ label, choices, form: { fields, controls, set }, show }: EitherProps) {
   const [chosen, setChosen] = useState(Object.keys(choices)[0] ?? '');
   const emptied = fields.filter(({ nullable }) => nullable).map(({ name }) => name);
@@ -113,7 +113,7 @@ const ALERT = '[role="alert"]';
 
 interface FormFacts {
   fields: Field[];
-  /** Null for a new record. */
+  /** The record; null for a new one. */
   record: Values | null;
   /** Sends the values. The form then shows the returned record. */
   submit(values: Values): Promise<Values | undefined>;
@@ -129,7 +129,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
 
-  /** Focuses the first selector that matches after the form has rendered. */
+  /** After the form has rendered, focuses the first selector that matches. */
   const focus = (...selectors: string[]) => {
     const findFirst = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
     setTimeout(() => findFirst()?.focus());
@@ -138,7 +138,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setFaults(found);
     focus('[aria-invalid="true"]', ALERT);
   };
-  /** Shows another state of the record, except in controls that differ from `before`: they were edited since. */
+  /** Shows another state of the record, except in controls that differ from `before`: the user has edited them since. */
   const carry = (before: Values, stored: Values) => {
     setControls((held) => carryEdits(held, before, toControls(fields, stored)));
     setClean(toControls(fields, stored));

@@ -3,18 +3,18 @@ import { type KnownTool, useAgentTools } from './agent-tools.ts';
 import type { Values } from './fields.ts';
 
 interface GuardedToolsProps extends Omit<TagsInputProps, 'value' | 'onChange' | 'data'> {
-  /** The agent's fields as the form holds them. */
+  /** The agent's fields in the form's representation. */
   agent: Values;
-  /** Of the field that lists the tools. */
+  /** The name of the field that lists the tools. */
   name: string;
   onChange(value: string[]): void;
 }
 
-/** The names that none of the tools has. A run can offer a tool under the name of its server and its own. */
+/** Returns the names that match no tool. A run can offer a tool under the name of its server and its own. */
 const findUnresolved = (names: readonly string[], tools: readonly KnownTool[]) =>
   names.filter((name) => !tools.some((tool) => tool.name === name || name.endsWith(`_${tool.name}`)));
 
-/** Chooses among the tools of the agent. Another name can be typed, for tools that a server has not listed yet. */
+/** Chooses among the tools of the agent. Other names can be typed, for tools that a server has not listed yet. */
 export function GuardedTools({ agent, onChange, description, ...rest }: GuardedToolsProps) {
   const value = (agent[rest.name] ?? []) as string[];
   const { tools, unlisted } = useAgentTools(agent);

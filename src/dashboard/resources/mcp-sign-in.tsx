@@ -6,7 +6,7 @@ import { useAct } from '../api/queries.ts';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
 
-/** Finishes a sign-in at an MCP server with what its authorization server sent the browser back with. */
+/** Finishes a sign-in at an MCP server with the parameters with which its authorization server sent the browser back. */
 export default function McpSignIn() {
   const { mutate, error } = useAct(mcps.finishSignIn);
   const [answer] = useState(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
@@ -17,7 +17,7 @@ export default function McpSignIn() {
   useEffect(() => {
     if (is_started.current) return;
     is_started.current = true;
-    // The code is used once, and has no place in the browser's history.
+    // The code is used once, and must not stay in the browser's history.
     history.replaceState(history.state, '', location.pathname);
     if (!server_id || !state || !code) return;
     const body = { server_id, state, code, ...(iss === undefined ? {} : { iss }) };

@@ -3,7 +3,7 @@ import { Fragment } from 'react';
 import { Link } from 'react-router';
 import { Status } from '../ui/show.tsx';
 
-/** Next to the name of a record in a list: the stored tokens it refers to that the viewer cannot use. */
+/** Marks a record in a list that refers to stored tokens that the viewer cannot use. */
 export function NeedsMark({ needs = [] }: { needs?: readonly string[] | undefined }) {
   if (needs.length === 0) return null;
   return (
@@ -15,7 +15,7 @@ export function NeedsMark({ needs = [] }: { needs?: readonly string[] | undefine
   );
 }
 
-/** On the page of a record: the same, with links that create the missing tokens. */
+/** Lists such tokens on the page of a record, with links that create the missing ones. */
 export function NeedsAlert({ noun, needs = [] }: { noun: string; needs?: readonly string[] | undefined }) {
   if (needs.length === 0) return null;
   return (
@@ -42,7 +42,10 @@ interface Doubt {
   message: string;
 }
 
-/** On the page of a record: settings that are valid but may not do what is meant, such as a tool that runs would not offer. */
+/**
+ * Warns on the page of a record about settings that are valid but may not do what is meant, such as a tool that runs would not
+ * offer.
+ */
 export function DoubtsAlert({ warnings = [] }: { warnings?: readonly Doubt[] | undefined }) {
   if (warnings.length === 0) return null;
   return (

@@ -139,7 +139,7 @@ function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) 
   );
 }
 
-/** A separate component, so that the form does not count as unsaved once the record is there. */
+/** The create form. It is a separate component, so that it does not count as unsaved once the record exists. */
 function CreateForm({ resource, created }: { resource: ResourceScreen; created(record: Stored): void }) {
   const { noun, create, overrides, groups, endpoints, Extra, Fill } = resource;
   const [search] = useSearchParams();
@@ -210,7 +210,7 @@ function Identity({ record: { id, created_by, created_at, updated_at } }: { reco
   );
 }
 
-/** Downloads a bundle with this record, which can be imported. */
+/** Downloads a bundle with this record, for an import. */
 export function Export({ resource: { exported, noun }, record }: { resource: ResourceScreen; record: Stored }) {
   if (!exported) return null;
   return (

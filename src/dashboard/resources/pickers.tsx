@@ -14,13 +14,13 @@ import { KINDS, type Kind, type Option, useNames } from './references.ts';
 const NEW = ' new';
 const NOTHING_FOUND = 'No match';
 
-/** The options that match the search, always followed by the option that creates a record. */
+/** Returns the options that match the search, always followed by the option that creates a record. */
 const filter: OptionsFilter = ({ options, search }) => {
   const wanted = search.trim().toLowerCase();
   return (options as ComboboxItem[]).filter(({ value, label }) => value === NEW || label.toLowerCase().includes(wanted));
 };
 
-/** The last option of a picker and the dialog that it opens. */
+/** Adds the last option of a picker and the dialog that it opens. */
 function useNew(kind: Kind, { options, created }: { options: Option[]; created(value: string): void }) {
   const Dialog = use(CreateDialogContext);
   const [search, setSearch] = useState('');
@@ -100,7 +100,10 @@ export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps
   );
 }
 
-/** An imported record can refer to records that do not exist here; their ids are shown as they are. */
+/**
+ * Adds chosen ids that have no option. An imported record can refer to records that do not exist here; their ids are shown
+ * unchanged.
+ */
 function withCurrent(options: Option[], chosen: string[]): Option[] {
   const missing = chosen.filter((value) => !options.some((option) => option.value === value));
   return [...options, ...missing.map((value) => ({ value, label: value }))];

@@ -13,7 +13,7 @@ export function usePorts({ endpoints, complete }: Pick<EditableScreen, 'endpoint
   return {
     save: (body, if_match) => save.mutateAsync({ ...input, body, if_match }),
     async read() {
-      // Read the tag first, so that a change in between counts as newer than the tag, never as older.
+      // The tag is read first, so that a change in between counts as newer than the tag, never as older.
       const { value, tag } = await tagged<AnyEndpoint>(endpoints.get, input);
       const rest = complete ? pick(await call<AnyEndpoint>(complete.endpoint, input), complete.fields) : {};
       return { value: { ...value, ...rest }, tag };

@@ -12,7 +12,10 @@ import { workflows } from '../../contracts/workflows.ts';
 import type { AnyEndpoint } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 
-/** What a field can refer to: the endpoint that lists the choices, whether the field holds ids or names, and the screen that creates one. */
+/**
+ * The kinds that a field can refer to: the endpoint that lists the choices, whether the field holds ids or names, and the
+ * screen that creates one.
+ */
 export const KINDS = {
   agent: { list: agents.list, by: 'id', slug: 'agents', noun: 'agent' },
   skill: { list: skills.list, by: 'id', slug: 'skills', noun: 'skill' },
@@ -43,7 +46,7 @@ interface Named {
 
 const MOST = 1_000;
 
-/** The choices by name. A workflow without a title is named after its agent. */
+/** Returns the choices by name. A workflow without a title is named after its agent. */
 export function useNames(kind: Kind, { enabled = true }: { enabled?: boolean } = {}) {
   const { list, by } = KINDS[kind];
   const input = list.kind === 'page' ? { query: { limit: MOST } } : {};
@@ -62,7 +65,7 @@ export function useNames(kind: Kind, { enabled = true }: { enabled?: boolean } =
   };
 }
 
-/** The records that a field refers to, by their names, one a line. */
+/** Returns a function that lists the names of the records that a field refers to, one a line. */
 export function useReferenceText(kind: Kind): (value: unknown) => string {
   const { nameOf } = useNames(kind);
   return (value) => [value ?? []].flat().map(String).map(nameOf).join('\n');

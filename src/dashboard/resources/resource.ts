@@ -15,7 +15,7 @@ export type ScreenFilter =
   | { name: string; label: string; of: Kind }
   | { name: string; label: string; options: readonly string[] };
 
-/** What the generic screens need to know about a resource; the rest is in its contract. */
+/** The facts about a resource that the generic screens need; the rest is in its contract. */
 export interface ResourceScreen {
   title: string;
   noun: string;
@@ -23,7 +23,7 @@ export interface ResourceScreen {
   about: string;
   endpoints: { list: AnyEndpoint; create: AnyEndpoint; get: AnyEndpoint; remove: AnyEndpoint; update?: AnyEndpoint };
   create: z.ZodType;
-  /** Absent: a record cannot be changed, only made and deleted. */
+  /** The schema of an update; absent: a record can only be created and deleted. */
   update?: z.ZodType;
   formatName?(record: Stored): string;
   columns: Column<Stored>[];
@@ -32,15 +32,15 @@ export interface ResourceScreen {
   groups?: FieldGroup[];
   /** Shown above the edit form. */
   Panel?: ComponentType<{ record: Stored }>;
-  /** Shown instead of the page of a record that was just created: it has what is shown only once. */
+  /** Shown instead of the page of a record that was just created, because it contains what is shown only once. */
   Made?: ComponentType<{ record: Stored }>;
   /** Shown next to the create button. */
   Actions?: ComponentType;
   /** The endpoint that exports one record, if there is one. */
   exported?: AnyEndpoint;
-  /** What is deleted with a record: `with its …`. */
+  /** The text about what is deleted with a record: `with its …`. */
   removes?: string;
-  /** Why a record cannot be edited; null if it can. */
+  /** Returns the reason why a record cannot be edited; null if it can. */
   readonly?(record: Stored): ReactNode | null;
   /** The endpoint with the fields that the record lacks and the edit form needs. */
   complete?: { endpoint: AnyEndpoint; fields: string[] };

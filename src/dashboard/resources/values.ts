@@ -6,7 +6,7 @@ export interface FieldFault {
   message: string;
 }
 
-/** The values of the controls for a record, or the contract's defaults for a new one. */
+/** Returns the values of the controls for a record, or the contract's defaults for a new one. */
 export function toControls(fields: Field[], record: Values | null): Values {
   const given = Object.fromEntries(fields.map(({ name, fallback }) => [name, record?.[name] ?? fallback ?? null]));
   return Object.fromEntries(fields.map((field) => [field.name, toControl(field, given[field.name], given)]));
@@ -40,13 +40,13 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
   }
 }
 
-/** The controls of a list's entry; an entry with nothing but its type gets the contract's defaults. */
+/** Returns the controls of a list's entry; an entry that has only its type gets the contract's defaults. */
 export const variantControls = (field: Field, entry: Values): Values => ({
   type: entry.type,
   ...toControls(listVariantFields(field, entry.type), entry),
 });
 
-/** The values to send for the controls of a form, and the controls with errors. */
+/** Returns the values to send for the controls of a form, and the controls with errors. */
 export function toWire(fields: Field[], controls: Values): { values: Values; faults: FieldFault[] } {
   const values: Values = {};
   const faults: FieldFault[] = [];
@@ -100,23 +100,23 @@ function parseJsonControl(text: string): { value?: unknown; fault?: FieldFault[]
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Only the changed values, so that another person's change to another field is kept. */
+/** Returns only the changed values, so that another person's change to another field is kept. */
 export function findChanges(before: Values, values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, before[name])));
 }
 
-/** The controls of a newer state, except for those that were edited. */
+/** Returns the controls of a newer state, except for those that the user has edited. */
 export function carryEdits(held: Values, before: Values, newer: Values): Values {
   return Object.fromEntries(Object.entries(held).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]));
 }
 
-/** In the format of `datetime-local`. */
+/** Formats a time for an input of type `datetime-local`. */
 function localTime(iso: string): string {
   const at = new Date(iso);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** The errors of a field and of the fields nested in it. */
+/** Returns the errors of a field and of its nested fields. */
 export function fieldFault(faults: readonly FieldFault[], path: string): string | undefined {
   const found = faults.filter((fault) => fault.path === path || fault.path.startsWith(`${path}.`));
   if (found.length === 0) return undefined;

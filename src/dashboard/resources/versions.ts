@@ -5,14 +5,14 @@ import { findChanges, toControls, toWire } from './values.ts';
 /** One state of a record, with its ETag. */
 export type Version = Tagged<Values>;
 
-/** The fields that were changed both in the form and by someone else. */
+/** Fields that were changed both in the form and by someone else. */
 export interface Conflict {
   newer: Version;
   fields: Field[];
 }
 
 export interface Ports {
-  /** Fails with 412 if the record has changed since the tag. */
+  /** Saves the changes; fails with 412 if the record has changed since the tag. */
   save(changes: Values, tag: string | null): Promise<Version>;
   read(): Promise<Version>;
 }
@@ -27,7 +27,7 @@ interface Saving {
 
 type Outcome = { saved: Version; kept: Field[] } | { conflict: Conflict };
 
-/** Several, because a run in progress changes its workflow several times a second. */
+/** The attempts to save. There are several, because a run in progress changes its workflow several times a second. */
 export const ATTEMPTS = 5;
 
 /**
@@ -53,7 +53,7 @@ export async function saveOver({ fields, base, values, ports }: Saving): Promise
 
 const toSentValues = (fields: Field[], record: Values) => toWire(fields, toControls(fields, record)).values;
 
-/** The fields that differ between two versions. A secret is never returned, so its fingerprint is compared. */
+/** Returns the fields that differ between two versions. A secret is never returned, so its fingerprint is compared. */
 function findChangedFields(fields: Field[], before: Version, after: Version): Field[] {
   const changes = findChanges(toSentValues(fields, before.value), toSentValues(fields, after.value));
   const resealed = before.value.fingerprint !== after.value.fingerprint;

@@ -10,7 +10,7 @@ import { DialogButton } from '../ui/dialog-button.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
-/** Makes an item of a run: its prompt, its answer as the expected one, and the results of its tool calls. */
+/** Creates an item from a run: its prompt, its answer as the expected one, and the results of its tool calls. */
 export function AddToDataset({ task }: { task: Task }) {
   return (
     <DialogButton label="Add to dataset" title="Add this run to a dataset" size="lg" needs={datasets.addItem.access}>

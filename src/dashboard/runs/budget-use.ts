@@ -12,7 +12,7 @@ interface Used {
   seconds: number;
 }
 
-/** `$0.12 of $2.50, 1,200 of 5,000 tokens`; null if nothing is limited. */
+/** Formats `$0.12 of $2.50, 1,200 of 5,000 tokens`; null if nothing is limited. */
 export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used): string | null {
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;

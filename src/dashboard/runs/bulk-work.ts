@@ -4,13 +4,13 @@ import { isTerminal } from '../../domain/statuses.ts';
 import type { Client } from '../api/call.ts';
 import { toPromptBody } from './resent.ts';
 
-/** What can be done to several runs at once. */
+/** An action on several runs at once. */
 export interface BulkAction {
   label: string;
-  /** Shown in the row of each run that it was done to. */
+  /** The text in the row of each run on which the action succeeded. */
   done: string;
   takes(task: Pick<Task, 'status'>): boolean;
-  /** Acts on one run. `key`: the same for a repetition of the same act. */
+  /** Acts on one run. A repetition of the same act has the same `key`. */
   act(client: Client, task: Task, key: string): Promise<unknown>;
 }
 
@@ -50,7 +50,7 @@ async function approveAll({ call }: Client, { id }: Task): Promise<void> {
   for (const { call_id } of waiting) await call(tasks.approve, { params: { id, call_id }, body: { decision: 'approve' } });
 }
 
-/** Does work on each item, on so many at a time. Does not fail: `settled` receives each item's error, or null. */
+/** Does work on each item, on a limited number at a time. It never fails: `settled` receives each item's error, or null. */
 export async function forEachConcurrent<T>(
   items: readonly T[],
   {

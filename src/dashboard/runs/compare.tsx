@@ -28,7 +28,7 @@ import { RunCost } from './run-cost.tsx';
 
 const EVERY_MS = 5_000;
 
-/** Runs side by side: their figures, steps and texts. */
+/** The page that compares runs: their figures, steps and texts. */
 export default function Compare() {
   const { filters } = useFilters();
   const ids = parseIds(filters.ids);
@@ -64,7 +64,7 @@ function Comparison({ ids }: { ids: string[] }) {
 interface Line {
   label: string;
   show(run: ComparedRun): ReactNode;
-  /** What is compared; without it, a difference is not marked. */
+  /** Returns the value to compare; if absent, differences are not marked. */
   of?(run: ComparedRun): unknown;
 }
 
@@ -104,7 +104,7 @@ const RUN: Line = {
   of: ({ prompt }) => prompt,
 };
 
-/** The number of each run's version if they are all of one workflow, otherwise the beginning of its hash. */
+/** Shows the number of each run's version if all runs belong to one workflow, otherwise the beginning of its hash. */
 function useVersionLine(runs: ComparedRun[]): Line {
   const workflow_id = runs[0]?.workflow_id ?? '';
   const same = runs.every((run) => run.workflow_id === workflow_id);
@@ -127,7 +127,7 @@ function useVersionLine(runs: ComparedRun[]): Line {
   };
 }
 
-/** A column for each run; what differs from the first run is marked. */
+/** Builds a column for each run. Values that differ from the first run's are marked. */
 function buildColumns<T>(runs: ComparedRun[], toLine: (row: T) => Line): Column<T>[] {
   const renderCell = (row: T, run: ComparedRun) => {
     const { show, of } = toLine(row);

@@ -9,11 +9,11 @@ export const MOST_COMPARED = 4;
 
 export const compareUrl = (ids: readonly string[]) => `/runs/compare?ids=${ids.join(',')}`;
 
-/** The ids in an address: each once, no more than can be compared. */
+/** Parses the ids in an address: each once, and no more than can be compared. */
 export const parseIds = (text: string | undefined) =>
   [...new Set((text ?? '').split(',').map((id) => id.trim()))].filter(Boolean).slice(0, MOST_COMPARED);
 
-/** `Run A`, `Run B` … */
+/** Returns `Run A`, `Run B` and so on. */
 export const toRunLabel = (index: number) => `Run ${String.fromCharCode(65 + index)}`;
 
 const listToolCalls = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatMap(({ tool_calls }) => tool_calls);
@@ -21,7 +21,7 @@ const listToolCalls = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatM
 export const formatElapsed = ({ elapsed_seconds }: Pick<Task, 'elapsed_seconds'>) =>
   formatDuration(elapsed_seconds === null ? null : elapsed_seconds * 1000);
 
-/** One step in a line; a dash if the run has no such step. */
+/** Formats a step as one line; a dash if the run has no such step. */
 export function stepLine(step: Step | undefined): string {
   if (!step) return '—';
   const { model, duration_ms, usage, tool_calls, error } = step;
@@ -34,7 +34,7 @@ export function stepLine(step: Step | undefined): string {
   return `${facts.join(' · ')}${error ? ` · ${error}` : ''}${tool_calls.length > 0 ? ` · ${toolLine(tool_calls)}` : ''}`;
 }
 
-/** `search, 2 × fetch` */
+/** Formats calls as `search, 2 × fetch`. */
 function toolLine(calls: Step['tool_calls']): string {
   const counts = new Map<string, number>();
   for (const { name, failed } of calls) {
@@ -44,11 +44,11 @@ function toolLine(calls: Step['tool_calls']): string {
   return [...counts].map(([name, times]) => (times === 1 ? name : `${times} × ${name}`)).join(', ');
 }
 
-/** What a step did, without the figures that differ between any two runs. */
+/** Describes a step without the figures that differ between any two runs. */
 export const stepShape = (step: Step | undefined): string =>
   step ? JSON.stringify([step.model, step.error, toolLine(step.tool_calls)]) : '';
 
-/** The conversation as text, for comparing it by lines. */
+/** Formats the conversation as text, for a comparison by lines. */
 export const transcriptText = ({ prompt, messages = [] }: ComparedRun): string => {
   const said = messages.map(({ role, kind, step, content, tool_calls }) => {
     const calls = (tool_calls ?? []).map(({ name, arguments: given }) => `→ ${name}(${given})`);

@@ -6,7 +6,7 @@ import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 
-/** The webhook messages sent at the end of the run, with every attempt. */
+/** Lists the webhook messages sent at the end of the run, with every attempt. */
 export function Deliveries({ task_id }: { task_id: string }) {
   const query = useRead(webhooks.list, { params: { id: task_id } }, { every_ms: 5_000 });
   const again = useAct(webhooks.redeliver);

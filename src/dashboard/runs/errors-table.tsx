@@ -10,7 +10,7 @@ import { When } from '../ui/time.tsx';
 
 type ErrorRow = ApiReply<typeof tasks.errors>[number];
 
-/** The runs of a list by their error; each row leads to its runs. */
+/** Counts the runs of a list by error; each row links to its runs. */
 export function ErrorsTable({ query, choose }: { query: object; choose(error_code: string): void }) {
   const groups = useRead(tasks.errors, { query }, { every_ms: 5_000 });
   const columns: Column<ErrorRow>[] = [

@@ -17,10 +17,10 @@ interface QuestionFormProps {
   question: CallQuestion;
 }
 
-/** What is in the fields: text as typed, a choice, or choices. */
+/** The contents of the fields: text as typed, a choice, or choices. */
 type Typed = Record<string, string | boolean | string[]>;
 
-/** The form that an MCP server asks a person to fill in while its tool runs. */
+/** Shows the form that an MCP server asks a person to fill in while its tool runs. */
 export function QuestionForm({ task, call, question }: QuestionFormProps) {
   const { id: question_id, message, asked_by, schema, expires_at } = question;
   const answer = useAct(questionAnswers.give);
@@ -152,7 +152,7 @@ function getInitialValue(field: QuestionField): Typed[string] {
   return field.default === undefined ? '' : String(field.default);
 }
 
-/** An empty field is left out. */
+/** Returns the values to send; empty fields are left out. */
 function toContent(properties: Record<string, QuestionField>, typed: Typed): Record<string, AnswerValue> {
   const content: Record<string, AnswerValue> = {};
   for (const [name, field] of Object.entries(properties)) {
@@ -170,7 +170,7 @@ function toAnswerValue(field: QuestionField, value: Typed[string]): AnswerValue 
   return is_time ? at.toISOString() : value;
 }
 
-/** As the browser's field for times has it, in local time. */
+/** Formats a time for the browser's time field, in local time. */
 function localTime(text: string): string {
   const at = new Date(text);
   if (Number.isNaN(at.getTime())) return '';

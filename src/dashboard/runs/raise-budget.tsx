@@ -9,7 +9,7 @@ import { useUnsaved } from '../ui/unsaved.tsx';
 type Limits = { max_cost_usd: number | null; max_tokens: number | null; max_seconds: number | null };
 const FIELDS = { max_cost_usd: 'US dollars', max_tokens: 'Tokens', max_seconds: 'Seconds' } as const;
 
-/** Shown for a run that waits without an open call: it waits for its budget. */
+/** Raises the budget of a run. A run that waits without an open call waits for its budget. */
 export function RaiseBudget({ task }: { task: Task }) {
   const workflow = useRead(workflows.get, { params: { id: task.workflow_id } });
   return (

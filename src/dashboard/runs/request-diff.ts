@@ -3,21 +3,21 @@ import type { StepRequest } from '../../contracts/run-inspection.ts';
 type Message = StepRequest['messages'][number];
 
 export interface RequestDiff {
-  /** The messages of the request, each with whether the model had not seen it at the step before. */
+  /** The messages of the request. `is_new` is true if the model had not seen the message at the previous step. */
   messages: { message: Message; is_new: boolean }[];
-  /** Messages of the step before that the model does not see any more, such as those that a summary stands for. */
+  /** Messages of the previous step that the model does not see any more, such as those that a summary replaces. */
   removed: Message[];
-  /** Names of tools that were added and taken away. */
+  /** The names of added and removed tools. */
   added_tools: string[];
   removed_tools: string[];
-  /** Other parts that differ. */
+  /** The names of other parts that differ. */
   changed: string[];
 }
 
 const toMessageKey = ({ step, position }: Message) => `${step}/${position}`;
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** What differs from the request of the step before; without one, everything is new. */
+/** Returns the differences from the previous step's request; without one, everything is new. */
 export function requestDiff(before: StepRequest | null, request: StepRequest): RequestDiff {
   const seen = new Map(before?.messages.map((message) => [toMessageKey(message), message]));
   const kept = new Set(request.messages.map(toMessageKey));

@@ -1,6 +1,9 @@
 import type { Task } from '../../contracts/tasks.ts';
 
-/** A prompt and its files as a request sends them. The files of an earlier run can be sent again: the new run refers to them as well. */
+/**
+ * Builds the request for a prompt and its files. The files of an earlier run can be sent again: the new run refers to them as
+ * well.
+ */
 export const toPromptBody = ({
   prompt,
   attachments,

@@ -8,7 +8,7 @@ import { FailureBelow, Loaded } from '../ui/states.tsx';
 import { PromptForm } from '../workflows/prompt-form.tsx';
 import { toPromptBody } from './resent.ts';
 
-/** Sends the prompt of a run, with its files, to its workflow again, as the workflow is now. */
+/** Sends a run's prompt, with its files, to the current version of its workflow again. */
 export function RunAgain({ task }: { task: Task }) {
   const navigate = useNavigate();
   const send = useAct(workflows.prompt);

@@ -1,6 +1,6 @@
 import { formatMoney } from '../ui/figures.ts';
 
-/** What a run cost, as far as its models have a price. */
+/** Shows the cost of a run, as far as its models have a price. */
 export function RunCost({ cost, priced }: { cost: number; priced: boolean }) {
   if (priced) return formatMoney(cost);
   return (

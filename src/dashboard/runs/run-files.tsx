@@ -6,7 +6,10 @@ import { useClient } from '../api/context.tsx';
 import { saveBlob } from '../ui/download.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 
-/** The files that a run was given. Each name downloads its file, which takes the access token, so it is not a link. */
+/**
+ * Lists the files that a run was given. Each name downloads its file. It is not a link, because the download needs the access
+ * token.
+ */
 export function RunFiles({ files }: { files: readonly Attachment[] }) {
   const { send } = useClient();
   const download = useMutation<void, ApiProblem, Attachment>({

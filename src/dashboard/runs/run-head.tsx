@@ -17,7 +17,10 @@ import { countTurns } from './run-state.ts';
 import { useScored } from './scores.tsx';
 import type { Followed } from './use-run.ts';
 
-/** A run without its messages and logs, which the stream has. An empty value would be left out of the URL. */
+/**
+ * Returns the input to read a run without its messages and logs, which the stream delivers. An empty value would be dropped
+ * from the URL.
+ */
 export const toRunInput = (id: string) => ({ params: { id }, query: { include: ',' } });
 
 const CONNECTION = {
@@ -33,7 +36,7 @@ interface HeadProps {
   followed: Followed;
 }
 
-/** What is known about a run at a glance, and what can be done with it. */
+/** Shows the facts about a run at a glance, and the actions on it. */
 export function RunHead({ task, status, followed: { run, connection } }: HeadProps) {
   const { data, dataUpdatedAt } = useRead(tasks.get, toRunInput(task.id));
   const usage = run.usage ?? task.usage;
@@ -100,7 +103,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
   );
 }
 
-/** While the run is in progress, the browser's clock counts. */
+/** Returns the elapsed time. While the run is in progress, the browser's clock counts. */
 function getElapsedMs({ started_at, elapsed_seconds }: Task, now: number | null): number | null {
   if (now !== null && started_at !== null) return Math.max(0, now - Date.parse(started_at));
   return elapsed_seconds === null ? null : elapsed_seconds * 1000;

@@ -14,7 +14,7 @@ interface SavedViewsProps {
   replace(filters: Record<string, string>): void;
 }
 
-/** The person's views of the list: filters and order under a name. */
+/** The person's saved views of the list: filters and order under a name. */
 export function SavedViews({ filters, replace }: SavedViewsProps) {
   const settings = useRead(me.settings);
   const save = useAct(me.changeSettings, { line: 'views' });

@@ -13,7 +13,7 @@ const SHOWN = 3;
 
 const formatScore = ({ thumb, value }: Score) => (thumb ? `thumb ${thumb}` : `${value}`);
 
-/** The newest scores of a run in a few words; null if it has none. */
+/** Returns the newest scores of a run in a few words; null if it has none. */
 export function useScored(task_id: string): string | null {
   const { data } = useRead(scores.list, { params: { id: task_id }, query: { limit: SHOWN } });
   if (!data || data.total === 0) return null;
@@ -84,7 +84,7 @@ function ScoreForm({ task_id }: { task_id: string }) {
   );
 }
 
-/** The scores so far. A run is seen by its owner alone, so all of them are the reader's own. */
+/** Lists the scores so far. Only its owner sees a run, so all of them are the viewer's own. */
 function Scores({ task_id }: { task_id: string }) {
   const query = useList(scores.list, { limit: 20 }, { params: { id: task_id } });
   const remove = useAct(scores.remove);

@@ -8,7 +8,7 @@ import { useLiveText } from '../ui/live.tsx';
 import { Status } from '../ui/show.tsx';
 import { BULK_ACTIONS, type BulkAction, forEachConcurrent } from './bulk-work.ts';
 
-/** Requests in progress at once. */
+/** The most requests in progress at once. */
 const AT_A_TIME = 4;
 
 interface Outcome {
@@ -16,7 +16,7 @@ interface Outcome {
   text: string;
 }
 
-/** The selected runs of a list, and the result of the last action on each. */
+/** Holds the selected runs of a list, and the result of the last action on each. */
 export function useSelection(items: readonly Task[]) {
   const client = useClient();
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
@@ -60,7 +60,7 @@ type Selection = ReturnType<typeof useSelection>;
 
 const formatName = ({ prompt }: Task) => prompt.slice(0, 60) || '(empty)';
 
-/** The columns of a list whose rows can be selected, with the result of an action below the status. */
+/** Returns the columns of a list whose rows can be selected; the result of an action is shown below the status. */
 export const selectableColumns = ({ is, set, outcomes }: Selection, columns: Column<Task>[]): Column<Task>[] => [
   {
     label: 'Select',
@@ -100,7 +100,7 @@ function OutcomeOf({ outcome }: { outcome: Outcome | undefined }) {
   );
 }
 
-/** What can be done to the selected runs; each action counts those that it applies to. */
+/** Shows the actions on the selected runs; each action counts the runs to which it applies. */
 export function BulkBar({ selection, items }: { selection: Selection; items: readonly Task[] }) {
   const { selected, busy, run, set, clear } = selection;
   const all = items.length > 0 && selected.length === items.length;

@@ -10,7 +10,7 @@ import { type RequestDiff, requestDiff } from './request-diff.ts';
 
 export type RequestMessage = StepRequest['messages'][number];
 
-/** The whole request of a step, and what is new in it since the step before. */
+/** Shows the whole request of a step, and what is new in it since the previous step. */
 export function RequestView({ task_id, step }: { task_id: string; step: number }) {
   const toInput = (at: number) => ({ params: { id: task_id, step: String(at) } });
   const request = useRead(runInspection.request, toInput(step));
@@ -133,7 +133,7 @@ const KINDS: Record<string, string> = {
   summary: 'summary of older messages',
 };
 
-/** Who wrote a message, and where it belongs. */
+/** Describes who wrote a message, and where it belongs. */
 export const messageTitle = ({ role, kind, step, call_id }: RequestMessage) =>
   [`${role}, ${KINDS[kind] ?? kind}`, step > 0 && `step ${step}`, call_id && `call ${call_id}`].filter(Boolean).join(', ');
 

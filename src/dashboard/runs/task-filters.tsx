@@ -17,7 +17,7 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
   const { filters, filtered, set, clear } = wanted;
   const workflows = useNames('workflow');
   const agents = useNames('agent');
-  // On a phone, where they would fill the screen.
+  // Collapsed at first on a phone, where the filters would fill the screen.
   const [open, setOpen] = useState(false);
   const select = (name: string, label: string, options: Option[]) => (
     <NativeSelect
@@ -78,7 +78,7 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
   );
 }
 
-/** The models of runs of the last months, and the one that is chosen. */
+/** Returns the models of the last months' runs, and the selected one. */
 function useModels(chosen: string | undefined): Option[] {
   const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const period = { from: new Date(hour - REMEMBERED_MS).toISOString(), to: new Date(hour + HOUR_MS).toISOString() };

@@ -1,11 +1,11 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Rounded to the minute, so that polling keeps the same query. */
+/** Returns a time, rounded to the minute, so that polling keeps the same query. */
 const hoursAgo = (hours: string) =>
   new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString();
 
-/** The begin of a day here, or of one of the days after it; null if the text is not a day. */
+/** Returns the local start of a day, or of a later one; null if the text is not a day. */
 function parseDayStart(day: string | undefined, later = 0): string | null {
   const [year, month, date] =
     /^(\d{4})-(\d\d)-(\d\d)$/
@@ -16,7 +16,7 @@ function parseDayStart(day: string | undefined, later = 0): string | null {
   return new Date(year, month - 1, date + later).toISOString();
 }
 
-/** The query behind the filters of the screen: its days and hours are times for the API. */
+/** Builds the query for the filters of the screen: its days and hours become times for the API. */
 export function toTaskQuery({ hours, from, to, group: _group, ...rest }: Record<string, string>): Record<string, string> {
   const since = parseDayStart(from) ?? (hours ? hoursAgo(hours) : null);
   const until = parseDayStart(to, 1);

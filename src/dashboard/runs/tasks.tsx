@@ -66,7 +66,7 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
   );
 }
 
-/** Why the listed tasks failed; each code is a filter. */
+/** Counts the reasons why the listed tasks failed; each code is a filter. */
 function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
   const { error_code: chosen, ...rest } = filters;
   const query = useRead(tasks.errors, { query: errorQuery(rest) }, { every_ms: EVERY_MS });
@@ -89,7 +89,7 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
   );
 }
 
-/** The filters that errors are counted with. */
+/** Returns the filters with which errors are counted. */
 function errorQuery({ sort: _sort, ...rest }: Record<string, string>): object {
   return toTaskQuery(rest);
 }

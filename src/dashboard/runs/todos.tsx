@@ -8,7 +8,7 @@ import type { CallBlock } from './run-state.ts';
 const TOOL = 'manage_todo_list';
 const STATES: Record<string, string> = { done: 'completed', 'in-progress': 'running' };
 
-/** The to-do list that the agent keeps, if it does. */
+/** Shows the to-do list, if the agent keeps one. */
 export function Todos({ task_id, calls }: { task_id: string; calls: CallBlock[] }) {
   const written = calls.filter(({ name, state }) => name === TOOL && state === 'done').length;
   const query = useRead(tasks.progress, { params: { id: task_id } }, { enabled: written > 0 });

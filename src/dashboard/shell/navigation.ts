@@ -1,7 +1,7 @@
 import type { Scope } from '../../domain/access.ts';
 import { SCOPES_OF } from '../../domain/access.ts';
 
-/** `needs`: hidden from those who do not have the scope. */
+/** `needs` hides the link from those who do not have the scope. */
 type Link = [to: string, text: string, needs?: Scope];
 
 export const NAVIGATION: { title: string; links: Link[] }[] = [
@@ -54,6 +54,6 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
   },
 ];
 
-/** Until the scopes are known, the links of an editor. */
+/** Returns the links that the scopes allow; until the scopes are known, those of an editor. */
 export const filterLinks = (links: readonly Link[], scopes: readonly Scope[] | undefined): readonly Link[] =>
   links.filter(([, , needs]) => !needs || (scopes ?? SCOPES_OF.editor).includes(needs));

@@ -12,7 +12,7 @@ import { filterLinks, NAVIGATION } from './navigation.ts';
 const MOST_RUNS = 8;
 const MOST_SHOWN = 30;
 
-/** Finds screens, workflows, agents, datasets and runs by their words. */
+/** Searches screens, workflows, agents, datasets and runs by their words. */
 export function Palette() {
   const [query, setQuery] = useState('');
   const [asked] = useDebouncedValue(query.trim(), 250);
@@ -42,7 +42,7 @@ export function Palette() {
   const found = groups
     .map(({ group, actions }) => ({ group, actions: actions.filter(({ label }) => label?.toLowerCase().includes(words)) }))
     .filter(({ actions }) => actions.length > 0);
-  // The service has searched them: their words may be in the answer.
+  // The service has searched these runs: the words may be in the answer.
   const found_runs = (words === '' ? [] : (runs.data?.items ?? [])).map(({ id, prompt, status }) => ({
     ...go(id, prompt.slice(0, 100) || '(empty)', `/tasks/${id}`),
     description: status,
@@ -69,7 +69,7 @@ export function Palette() {
   );
 }
 
-/** Enter chooses the first entry, also if the entries have changed after the last key. */
+/** Selects the first entry for Enter, even if the entries changed after the last key. */
 function useFirstSelected(entries: string): void {
   useEffect(() => {
     const all = entries === '' ? [] : [...document.querySelectorAll('[data-action]')];

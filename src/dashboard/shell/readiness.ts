@@ -6,7 +6,7 @@ type ReadinessFacts = z.output<typeof Readiness>;
 
 const EVERY_MS = 20_000;
 
-/** Needs no token. A service that is not ready returns 503 with the same facts. */
+/** Polls the readiness, which needs no token. A service that is not ready returns 503 with the same facts. */
 export function useReadiness() {
   return useQuery<ReadinessFacts, Error>({
     queryKey: [health.ready.operation],

@@ -66,7 +66,7 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 function Menu() {
-  // A list is opened with the filters that it had last; a click on the list itself shows all of it.
+  // Opens a list with the filters that it had last; a click on the open list itself shows all of it.
   const { pathname } = useLocation();
   const { scopes } = useScopes();
   return (

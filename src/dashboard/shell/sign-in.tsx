@@ -57,7 +57,7 @@ export function SignIn() {
   );
 }
 
-/** A link and not a form: the browser leaves this site. */
+/** Links to the issuer. It is a link and not a form, because the browser leaves this site. */
 function AtIssuer() {
   const { issuer, login_url } = useSession().session.issuer;
   if (!issuer || !login_url) return null;
@@ -71,7 +71,7 @@ function AtIssuer() {
   );
 }
 
-/** In the URL after a sign-in that failed. */
+/** The parameter of the URL after a sign-in that failed. */
 const PROBLEM = 'sign_in';
 
 function getReturnPage(): string {
@@ -80,7 +80,7 @@ function getReturnPage(): string {
   return search.size > 0 ? `${location.pathname}?${search}` : location.pathname;
 }
 
-/** Why the sign-in at the issuer failed. */
+/** Returns the reason why the sign-in at the issuer failed. */
 function findProblem(issuer: string | null): string | null {
   switch (new URLSearchParams(location.search).get(PROBLEM)) {
     case 'expired':
@@ -129,7 +129,7 @@ function refusalOfLast(ended: ReturnType<Session['refusedLast']>): string | null
   return ended === 'token' ? 'Your access token is no longer valid. Sign in with another one.' : null;
 }
 
-/** Why the service refuses a token; null if it accepts it. */
+/** Returns the reason why the service refuses a token; null if it accepts it. */
 async function signInRefusal(token: string): Promise<string | null> {
   try {
     await createClient({ token: () => token, onRefused: () => {} }).call(tasks.list, { query: { limit: 1 } });

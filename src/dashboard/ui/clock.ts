@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 
 const TICK_MS = 1_000;
 
-/** The browser's time, which counts while `live`. */
+/** Returns the browser's time; it advances while `live`. */
 export function useNow(live: boolean): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -6,7 +6,7 @@ import { DialogButton } from './dialog-button.tsx';
 import { Failure } from './states.tsx';
 
 interface ConfirmProps {
-  /** On the button that opens the dialog and on the one that confirms. */
+  /** The label of the button that opens the dialog, and of the one that confirms. */
   label: string;
   title: string;
   children: ReactNode;

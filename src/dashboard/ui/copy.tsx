@@ -4,7 +4,7 @@ const SHOWN_MS = 2_000;
 
 interface CopyProps {
   text: string;
-  /** What is copied, for screen readers. */
+  /** The name of the copied text, for screen readers. */
   what: string;
   /** The text of the button. */
   label?: string;
@@ -32,7 +32,10 @@ export function Copy({ text, what, label }: CopyProps) {
   );
 }
 
-/** Browsers offer the clipboard API on secure origins only. Elsewhere, `execCommand` copies a selected field. */
+/**
+ * Writes a text to the clipboard. Browsers offer the clipboard API only on secure origins. Elsewhere, `execCommand` copies a
+ * selected field.
+ */
 async function write(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     const written = await navigator.clipboard.writeText(text).then(
@@ -43,7 +46,7 @@ async function write(text: string): Promise<boolean> {
   }
   const focused = document.activeElement as HTMLElement | null;
   const field = Object.assign(document.createElement('textarea'), { value: text });
-  // A dialog traps the focus, so a field outside of it could not be selected.
+  // A dialog traps the focus, so a field outside it could not be selected.
   (focused?.closest('[role="dialog"]') ?? document.body).append(field);
   field.select();
   const written = document.execCommand('copy');

@@ -8,7 +8,7 @@ interface DialogButtonProps extends Pick<ModalProps, 'size'> {
   label: string;
   title: string;
   disabled?: boolean;
-  /** The scope that the work in the dialog takes. */
+  /** The scope that the work in the dialog needs. */
   needs?: Scope | null | undefined;
   /** The content of the dialog. It starts from scratch each time the dialog opens. */
   children: ReactNode | ((close: () => void) => ReactNode);

@@ -10,8 +10,8 @@ interface DialogProps extends Pick<ModalRootProps, 'opened' | 'onClose' | 'size'
 const open: object[] = [];
 
 /**
- * Escape closes only the innermost dialog, or first a list that is open in it. It works wherever the focus is: when an inner dialog
- * closes, no element has the focus for a moment.
+ * Closes the innermost dialog on Escape, or first a list that is open in it. It works wherever the focus is: when an inner
+ * dialog closes, no element has the focus for a moment.
  */
 function useEscape(opened: boolean, onClose: () => void): void {
   const close = useEffectEvent(onClose);

@@ -4,14 +4,17 @@ import { diffLines, diffWordsWithSpace } from 'diff';
 export type DiffPart = { kind: 'same' | 'removed' | 'added'; text: string } | { kind: 'skipped'; lines: number };
 
 interface TextDifference {
-  /** Whether the parts are whole lines. */
+  /** True if the parts are whole lines. */
   by_line: boolean;
   parts: DiffPart[];
 }
 
-/** Lines shown around a difference. */
+/** The number of lines shown around a difference. */
 const CONTEXT = 3;
-/** Texts that differ more are shown one after the other: their common lines would mean nothing, and take long to find. */
+/**
+ * The most differences between two texts that are shown as one. Texts that differ more are shown one after the other: their
+ * common lines would mean nothing, and take long to find.
+ */
 const MOST_EDITS = 1_000;
 
 /** Compares texts of one line by words, and longer ones, or those without a common word, by lines. */
@@ -35,7 +38,7 @@ const whole = (kind: 'removed' | 'added', text: string): DiffPart[] => (text ? [
 
 type TextPart = Extract<DiffPart, { text: string }>;
 
-/** Leaves out the middle of many equal lines; at either end of the text, all but those next to a difference. */
+/** Leaves out the middle of many equal lines. At either end of the text, only the lines next to a difference stay. */
 function collapseEqualLines(part: TextPart, first: boolean, last: boolean): DiffPart[] {
   if (part.kind !== 'same') return [part];
   const lines = part.text.replace(/\n$/, '').split('\n');

@@ -5,11 +5,11 @@ import { ScrollBox } from './scroll-box.tsx';
 interface TextDiffProps {
   before: string;
   after: string;
-  /** What is compared, for screen readers. */
+  /** The name of the compared text, for screen readers. */
   label: string;
 }
 
-/** What was removed from a text and what was added to it; equal lines far from a difference are left out. */
+/** Shows the text that was removed and added. Equal lines far from a difference are left out. */
 export function TextDiff({ before, after, label }: TextDiffProps) {
   const { by_line, parts } = textDifference(before, after);
   return (
@@ -19,7 +19,7 @@ export function TextDiff({ before, after, label }: TextDiffProps) {
   );
 }
 
-/** A difference is computed whole, so the index is a stable key. */
+/** Adds each part's index as its key, which is stable because a difference is computed as a whole. */
 const withIndex = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);
 
 const SIGNS = { same: '  ', removed: '− ', added: '+ ' };
@@ -41,6 +41,6 @@ function Words({ part }: { part: DiffPart }) {
   return part.kind === 'added' ? <ins>{part.text}</ins> : part.text;
 }
 
-/** A value as text to compare: texts as they are, other values as formatted JSON. */
+/** Formats a value for a comparison: texts unchanged, other values as formatted JSON. */
 export const textToCompare = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);

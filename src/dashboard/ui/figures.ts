@@ -1,4 +1,4 @@
-/** `940 ms`, `59.9 s`, `1 min 0 s`, `2 h 5 min`; a dash if unknown. Rounds before it splits, so that no part reads 60. */
+/** Formats `940 ms`, `59.9 s`, `1 min 0 s`, `2 h 5 min`; a dash if unknown. Rounds before it splits, so that no part reads 60. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '—';
   if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
@@ -11,10 +11,10 @@ export function formatDuration(ms: number | null | undefined): string {
 
 export const formatNumber = (value: number) => value.toLocaleString('en');
 
-/** How far the tasks of a list are counted: what a person reads is that there are many. */
+/** The number up to which the tasks of a list are counted: beyond it, it is enough to know that there are many. */
 export const COUNTED_TASKS = 1_000;
 
-/** `12 %` of a whole, `0.4 %` below one percent; a share that is not zero never reads as zero. */
+/** Formats `12 %` of a whole, or `0.4 %` below one percent. A share that is not zero never reads as zero. */
 export function formatShare(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0 %';
   const percent = (part / whole) * 100;
@@ -22,14 +22,14 @@ export function formatShare(part: number, whole: number): string {
   return `${percent < 1 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** `66.6 %`. Rounds down, so that only a whole reads 100 %. */
+/** Formats `66.6 %`. Rounds down, so that only a whole reads 100 %. */
 export const formatRate = (part: number) => `${Math.floor(part * 1_000 + 1e-6) / 10} %`;
 
 const SMALLEST = 0.00001;
 const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 const PARTS_OF_CENTS: Intl.NumberFormatOptions = { ...CENTS, maximumFractionDigits: 4 };
 
-/** US dollars: whole cents, more digits below one dollar. A sum that is not zero never reads as zero. */
+/** Formats US dollars: whole cents, with more digits below one dollar. A sum that is not zero never reads as zero. */
 export function formatMoney(value: number): string {
   if (value === 0) return '$0';
   if (value < SMALLEST) return `under $${SMALLEST.toFixed(5)}`;
@@ -44,17 +44,17 @@ interface Spent {
   total_out: number;
 }
 
-/** Whether the tokens of a sum have no price: a sum of zero dollars would look as if they were free. */
+/** True if the tokens of a sum have no price: zero dollars would look as if they were free. */
 export const isUnpriced = ({ cost, total_in, total_out }: Spent) => cost === 0 && total_in + total_out > 0;
 
-/** Tokens of a run or step. What an endpoint did not report, because the run was halted, is an estimate. */
+/** Formats the tokens of a run or step. If the run was halted before an endpoint reported them, they are an estimate. */
 export const formatTokens = ({ total_in, total_out, estimated }: Omit<Spent, 'cost'> & { estimated?: boolean | undefined }) =>
   `${estimated ? 'about ' : ''}${formatNumber(total_in)} in, ${formatNumber(total_out)} out`;
 
-/** US dollars; a dash if the tokens have no price. */
+/** Formats US dollars; a dash if the tokens have no price. */
 export const formatCost = (spent: Spent) => (isUnpriced(spent) ? '—' : formatMoney(spent.cost));
 
-/** `1 tool`, `2 tools`. */
+/** Formats `1 tool` or `2 tools`. */
 export const formatCount = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number, number][] = [
@@ -63,7 +63,10 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number, number][] = [
   ['day', 86_400, Number.POSITIVE_INFINITY],
 ];
 
-/** `in 5 minutes`, `2 hours ago`. Counts hours and days: what is a day away may be today, tomorrow or the day after. */
+/**
+ * Formats `in 5 minutes` or `2 hours ago`. Counts hours and days, because a time a day away may be today, tomorrow or the day
+ * after.
+ */
 export function formatDistance(at: string, now = Date.now()): string {
   const seconds = (Date.parse(at) - now) / 1000;
   if (Math.abs(seconds) < 60) return seconds > 5 ? 'in under a minute' : 'just now';

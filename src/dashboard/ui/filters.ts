@@ -4,10 +4,10 @@ import { useUrlQuery } from './url-query.ts';
 
 const toStorageKey = (path: string) => `perdura list ${path}`;
 
-/** The address of a list with the filters that it had last in this tab. */
+/** Returns the address of a list with the filters that it had last in this tab. */
 export const lastSeen = (path: string) => `${path}${sessionStorage.getItem(toStorageKey(path)) ?? ''}`;
 
-/** The filters of a list, kept in the URL so that they can be linked to. Links back to the list lead to those it had last. */
+/** Holds the filters of a list in the URL, so that they can be linked to. Links back to the list lead to its last filters. */
 export function useFilters() {
   const { query, set, replace } = useUrlQuery();
   const { pathname } = useLocation();

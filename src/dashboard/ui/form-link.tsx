@@ -5,12 +5,12 @@ import { useRefusal } from '../api/may.ts';
 
 interface FormLinkProps extends Pick<ButtonProps, 'size' | 'variant'> {
   to: string;
-  /** The scope that the form at the other end takes. */
+  /** The scope that the linked form needs. */
   needs: Scope | null;
   children: string | string[];
 }
 
-/** A link to a form; absent for those who may not send it. */
+/** A link to a form; it is hidden from people who may not send the form. */
 export function FormLink({ needs, ...props }: FormLinkProps) {
   const refusal = useRefusal(needs ?? undefined);
   return refusal ? null : <Button component={Link} {...props} />;

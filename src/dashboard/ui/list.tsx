@@ -8,7 +8,7 @@ import { Failure, Loading } from './states.tsx';
 export interface Column<T> {
   label: string;
   className?: string;
-  /** Its label is shown to screen readers only. */
+  /** True if only screen readers get the label. */
   is_obvious?: boolean;
   show(item: T): ReactNode;
 }
@@ -16,7 +16,7 @@ export interface Column<T> {
 interface ListQuery<T> {
   items: T[] | undefined;
   total: number;
-  /** Whether the total is that of all; if not, there may be more. */
+  /** True if the total counts everything; otherwise there may be more. */
   is_counted: boolean;
   error: ApiProblem | null;
   refetch(): unknown;
@@ -28,10 +28,10 @@ interface ListQuery<T> {
 interface ListTableProps<T> {
   query: ListQuery<T>;
   columns: Column<T>[];
-  /** What is listed, for screen readers. */
+  /** The name of the list, for screen readers. */
   label: string;
   empty: ReactNode;
-  /** On a phone each row is a card. */
+  /** True if each row is a card on a phone. */
   stacks?: boolean;
 }
 
@@ -47,7 +47,7 @@ interface ListedProps<T> extends Pick<ListTableProps<T>, 'query' | 'label' | 'em
   children(items: T[]): ReactNode;
 }
 
-/** What a paged query has read so far, and a button for more. */
+/** Shows the pages that a query has read so far, and a button for more. */
 export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
   const { items, error, total, is_counted } = query;
   if (!items)
@@ -74,15 +74,18 @@ export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
 interface ColumnTableProps<T> {
   rows: readonly T[];
   columns: Column<T>[];
-  /** What the rows are, for screen readers. */
+  /** The name of the rows, for screen readers. */
   label: string;
   toKey(row: T, index: number): string | number;
   verticalSpacing?: number;
-  /** On a phone each row is a card. */
+  /** True if each row is a card on a phone. */
   stacks?: boolean;
 }
 
-/** A table that scrolls sideways if it is too wide. Its roles are spelled out: CSS that makes cards of rows removes the implied ones. */
+/**
+ * A table that scrolls sideways if it is too wide. Its roles are explicit, because CSS that turns rows into cards removes the
+ * implied ones.
+ */
 export function ColumnTable<T>({ rows, columns, label, toKey: keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
   return (
     <ScrollBox className="table-scroll" label={label}>

@@ -20,7 +20,7 @@ function Block({ children }: ComponentProps<'pre'>) {
 }
 
 function Outward({ href, children }: ComponentProps<'a'>) {
-  // An address with a scheme that a browser would execute arrives empty.
+  // The address is empty if its scheme is one that a browser would execute.
   if (!href) return <span>{children}</span>;
   if (href.startsWith('#')) return <a href={href}>{children}</a>;
   return (
@@ -39,7 +39,7 @@ const COMPONENTS: Components = {
       <table>{children}</table>
     </ScrollBox>
   ),
-  // The box of a task list: it cannot be ticked here, and as a field it would need a label.
+  // The box of a task list. It cannot be ticked here, and a form field would need a label.
   input: ({ checked }) => (
     <span role="img" aria-label={checked ? 'done' : 'not done'}>
       {checked ? '☑' : '☐'}
@@ -49,9 +49,9 @@ const COMPONENTS: Components = {
 
 const PLUGINS = [remarkGfm];
 
-/** Text that a model wrote. HTML is shown as text, images become links, and links open in a new tab. */
+/** Shows text that a model wrote. HTML is shown as text, images become links, and links open in a new tab. */
 export const Markdown = memo(function Markdown({ children }: { children: string }) {
-  // Footnotes have ids, which must differ from those of other texts on the page.
+  // The ids of footnotes must differ from those of other texts on the page.
   const clobberPrefix = `text-${useId()}-`;
   return (
     <div className="prose">

@@ -70,7 +70,10 @@ export function Facts({ of }: { of: Record<string, ReactNode> }) {
   );
 }
 
-/** Text as it is, with what nobody would see shown; JSON and other values formatted. A long text scrolls, by keyboard too. */
+/**
+ * Shows text unchanged but with invisible characters marked; JSON and other values are formatted. A long text scrolls, by
+ * keyboard too.
+ */
 export function Code({ children, label }: { children: unknown; label: string }) {
   const text = pretty(children);
   return (

@@ -70,7 +70,7 @@ interface Query<T> {
   refetch(): unknown;
 }
 
-/** Shows a read: loading, failed, or its data. Data stays visible while it is read again. */
+/** Shows the state of a read: loading, failed, or its data. Data stays visible while it is read again. */
 export function Loaded<T>({ query, what, children }: { query: Query<T>; what?: string; children: (data: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Failure problem={query.error} retry={() => void query.refetch()} />;

@@ -6,7 +6,7 @@ type SteadyProps = ComponentProps<'button'> & { 'data-loading'?: boolean; 'data-
 
 const refuse = (event: MouseEvent) => event.preventDefault();
 
-/** The element of every button. `data-needs`: disabled for those who do not have the scope, with the reason as its title. */
+/** The element of every button. `data-needs` disables it for those who do not have the scope, with the reason as its title. */
 export function SteadyButton({ 'data-needs': needs, ...props }: SteadyProps) {
   return needs && needs !== 'read' ? <NeedingButton needs={needs} {...props} /> : <PlainButton {...props} />;
 }
@@ -16,7 +16,7 @@ function NeedingButton({ needs, ...props }: SteadyProps & { needs: Scope }) {
   return refusal ? <PlainButton {...props} disabled title={refusal} /> : <PlainButton {...props} />;
 }
 
-/** While busy it ignores clicks but keeps the focus, which a disabled button would lose. */
+/** A button that ignores clicks while busy but keeps the focus, which a disabled button would lose. */
 function PlainButton({ disabled = false, onClick, type = 'button', ...props }: SteadyProps) {
   const busy = props['data-loading'] === true;
   return (

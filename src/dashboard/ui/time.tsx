@@ -7,35 +7,35 @@ const MOMENT: Intl.DateTimeFormatOptions = { ...MINUTE, second: '2-digit', fract
 const formatDate = (at: string | Date, options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat('en-GB', options).format(new Date(at));
 
-/** The browser's time zone at the given time, which decides about daylight saving. */
+/** Returns the browser's time zone at the given time, on which daylight saving depends. */
 export const formatZone = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(at).find(({ type }) => type === 'timeZoneName')
     ?.value;
 
-/** The IANA name of the browser's time zone. */
+/** Returns the IANA name of the browser's time zone. */
 export const getOwnZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const MARKS = { hour: { hour: '2-digit', minute: '2-digit' }, day: DAY } as const;
 
-/** A local hour or day, as short as the mark of an axis has to be. */
+/** Formats a local hour or day as briefly as the mark of an axis requires. */
 export const formatAxisMark = (at: string, interval: keyof typeof MARKS) => formatDate(at, MARKS[interval]);
 
 interface WhenProps {
   at: string | null | undefined;
   none?: string;
-  /** Also shows the distance from now. */
+  /** True if the distance from now is shown too. */
   relative?: boolean;
   /** An IANA time zone other than the browser's. */
   zone?: string;
 }
 
-/** A time with its zone, which is the browser's unless another is given, and with its year if it is not this one. */
+/** Formats a time with its zone, by default the browser's, and with its year if that is not the current one. */
 export function formatTime(at: string, zone?: string): string {
   const year: Intl.DateTimeFormatOptions = new Date(at).getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' };
   return formatDate(at, { ...DAY, ...year, ...MINUTE, ...(zone && { timeZone: zone }) });
 }
 
-/** The same; ISO 8601 in the title. */
+/** Shows a time as `formatTime` does, with ISO 8601 in the title. */
 export function When({ at, none = '—', relative = false, zone }: WhenProps) {
   if (!at) return <>{none}</>;
   return (
@@ -46,7 +46,7 @@ export function When({ at, none = '—', relative = false, zone }: WhenProps) {
   );
 }
 
-/** The time of day, to the millisecond. */
+/** Shows the time of day, to the millisecond. */
 export function Moment({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at} className="nowrap">

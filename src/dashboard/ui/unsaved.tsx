@@ -3,13 +3,13 @@ import { type ComponentProps, createContext, useContext, useEffect, useRef, useS
 import { useBlocker } from 'react-router';
 import { Dialog } from './dialog.tsx';
 
-/** The forms with unsaved text. One set for the page, because a router accepts only one blocker. */
+/** The forms with unsaved text. The page has one set, because a router accepts only one blocker. */
 const unsaved = new Set<object>();
 
-/** The same for the enclosing dialog, which can be closed without leaving the page. */
+/** The forms with unsaved text in the enclosing dialog, which can be closed without leaving the page. */
 const InDialog = createContext<Set<object> | null>(null);
 
-/** While `dirty`, leaving the screen asks first. A form that navigates after saving must not be dirty while it saves. */
+/** Asks before the user leaves the screen while `dirty`. A form that navigates after saving must not be dirty while it saves. */
 export function useUnsaved(dirty: boolean): void {
   const self = useRef({});
   const dialog = useContext(InDialog);
@@ -24,8 +24,8 @@ export function useUnsaved(dirty: boolean): void {
 }
 
 /**
- * Opening another screen or another tab of a screen removes the form; other changes of the URL do not. The sessions of a chat share
- * one text box, and the first reply navigates to the session that it created.
+ * Returns the part of the URL that removes a form when it changes: another screen, or another tab of a screen. The sessions of
+ * a chat share one text box, and the first reply navigates to the session that it created.
  */
 const toScreenKey = ({ pathname, search }: { pathname: string; search: string }) =>
   `${pathname.replace(/(\/chat\/[^/]+)\/.*/, '$1')} ${new URLSearchParams(search).get('tab') ?? ''}`;

@@ -2,8 +2,9 @@ import { startTransition, useOptimistic } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 
 /**
- * The query of the URL. A change shows immediately and keeps the changes before it. The router alone applies changes in a transition: meanwhile
- * a text field would show its old value and lose letters, and a second change would start from the old query and undo the first.
+ * Returns the query of the URL and a setter. A change is visible immediately and keeps earlier changes. The router alone
+ * applies changes in a transition: meanwhile a text field would show its old value and lose letters, and a second change would
+ * start from the old query and undo the first.
  */
 export function useUrlQuery() {
   const [applied] = useSearchParams();

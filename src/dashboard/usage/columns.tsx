@@ -9,7 +9,7 @@ import { formatName } from './measures.ts';
 type ToolRow = ApiReply<typeof usage.tools>['rows'][number];
 type ModelRow = ApiReply<typeof usage.models>['rows'][number];
 
-/** Groups that have a screen. */
+/** The groups that have a screen. */
 const SCREENS: Record<string, string> = { workflow: 'workflows', agent: 'agents', provider: 'providers' };
 
 export const groupColumns = (by: string): Column<UsageRow>[] => [

@@ -1,7 +1,7 @@
 import type { UsageRow } from '../../contracts/usage.ts';
 import { formatMoney, formatNumber } from '../ui/figures.ts';
 
-/** What the chart can show of each group. */
+/** The measures that the chart can show of each group. */
 export const MEASURES = {
   cost: { label: 'cost', of: (row: UsageRow) => row.cost, show: formatMoney },
   runs: { label: 'runs', of: (row: UsageRow) => row.runs, show: formatNumber },
@@ -16,7 +16,7 @@ export const formatName = ({ key, label }: Pick<UsageRow, 'key' | 'label'>): str
 const toSeriesName = (key: string | null) => (key === null ? 'others' : `group ${key}`);
 
 interface Bars {
-  /** One object for each moment: `at`, and the measure of each group by the name of its series. */
+  /** One object for each moment: `at`, and each group's measure under the name of its series. */
   data: Record<string, string | number>[];
   series: { name: string; label: string }[];
 }
@@ -27,11 +27,11 @@ const DAY_MS = 24 * HOUR_MS;
 export interface Report {
   from: string;
   to: string;
-  /** At least one. */
+  /** The rows; at least one. */
   rows: UsageRow[];
 }
 
-/** The bars of a chart for a whole period, also for hours or days in which nothing ended. */
+/** Builds the bars of a chart for a whole period, including hours or days in which no run ended. */
 export function buildBars({ from, to, rows }: Report, measure: Measure, interval: 'hour' | 'day'): Bars {
   const keys = [...new Set(rows.map(({ key }) => key))].sort((a, b) => Number(a === null) - Number(b === null));
   const series = keys.map((key) => ({ name: toSeriesName(key), label: formatName(rows.find((row) => row.key === key)!) }));
@@ -49,7 +49,7 @@ export function buildBars({ from, to, rows }: Report, measure: Measure, interval
   return { data: [...bars.values()].sort((a, b) => String(a.at).localeCompare(String(b.at))), series };
 }
 
-/** A day with a change to or from summer time has 23 or 25 hours: takes the moment that the service named, if there is one. */
+/** Finds the moment that the service named, if there is one: a day in which summer time begins or ends has 23 or 25 hours. */
 function findNearestMoment(moment: number, moments: number[], step: number): string {
   const named = moments.find((one) => Math.abs(one - moment) < step / 2);
   return new Date(named ?? moment).toISOString();

@@ -26,7 +26,7 @@ const zone = getOwnZone();
 type Wanted = ReturnType<typeof useFilters>;
 type By = (typeof USAGE_GROUPS)[number];
 
-/** Of everybody's runs, people are what one looks for first. */
+/** Parses the filters. For everybody's runs, the usual question is about people, so they are grouped by owner. */
 const parseFilters = ({ scope, by = scope === 'all' ? 'owner' : 'workflow', days = '7', measure }: Record<string, string>) => ({
   by,
   days,
@@ -35,7 +35,7 @@ const parseFilters = ({ scope, by = scope === 'all' ? 'owner' : 'workflow', days
 
 const slowestFirst = <T extends { p95_ms: number }>(rows: T[]) => rows.toSorted((one, other) => other.p95_ms - one.p95_ms);
 
-/** What the address asks for; rounded to the minute, so that polling keeps the same query. */
+/** Returns the period in the URL, rounded to the minute, so that polling keeps the same query. */
 function toPeriod({ days = '7', scope }: Record<string, string>) {
   const to = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
   const from = to - Number(days) * DAY_MS;
@@ -95,7 +95,7 @@ export default function Usage() {
   );
 }
 
-/** Cost, unless nothing has a price. */
+/** Returns the default measure: cost, unless nothing has a price. */
 const usualMeasure = (rows: UsageRow[]): Measure => (rows.some(({ cost }) => cost > 0) ? 'cost' : 'runs');
 
 function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {

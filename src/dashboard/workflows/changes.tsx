@@ -5,7 +5,7 @@ import { Status } from '../ui/show.tsx';
 
 const TONES = { added: 'good', removed: 'bad', changed: 'wait', reordered: 'quiet' };
 
-/** Changes field by field, each with the texts before and after. */
+/** Shows changes field by field, each with the texts before and after. */
 export function Changes({ of: changes }: { of: VersionChange[] }) {
   return (
     <Stack gap="sm">
@@ -19,7 +19,7 @@ export function Changes({ of: changes }: { of: VersionChange[] }) {
   );
 }
 
-/** The order of a list is one name a line. */
+/** Formats a value; a list becomes one name a line, in its order. */
 const formatValue = (value: unknown): string =>
   value === null
     ? 'none'

@@ -4,7 +4,10 @@ import { type Attachment, attachments } from '../../contracts/attachments.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { useAct } from '../api/queries.ts';
 
-/** The files that are sent with a prompt. Each is uploaded as soon as it is chosen, so that one that is refused is known before the prompt. */
+/**
+ * Holds the files that are sent with a prompt. Each is uploaded as soon as it is chosen, so that a refusal is known before the
+ * prompt is sent.
+ */
 export function usePromptFiles(initial: readonly Attachment[]) {
   const upload = useAct(attachments.upload, { line: 'files of a prompt' });
   const [files, setFiles] = useState(initial);
@@ -14,7 +17,7 @@ export function usePromptFiles(initial: readonly Attachment[]) {
     setUploading((count) => count + chosen.length);
     setProblems([]);
     for (const file of chosen) {
-      // Browsers name types by the ending, such as video/mp2t for .ts; the service determines the type by the content.
+      // Browsers derive types from the extension, such as video/mp2t for .ts; the service determines the type by the content.
       const content = new File([file], file.name);
       await upload.mutateAsync({ file: { content } }).then(
         (stored) => setFiles((known) => [...known, stored]),
@@ -28,9 +31,12 @@ export function usePromptFiles(initial: readonly Attachment[]) {
     add: (chosen: readonly File[]) => void add(chosen),
     remove: (id: string) => setFiles((known) => known.filter((file) => file.id !== id)),
     clear: () => setFiles([]),
-    /** How many are on their way. */
+    /** The number of uploads in progress. */
     uploading,
-    /** Why some of those chosen last were refused. What several have in common, such as a lost connection, is said once. */
+    /**
+     * The reasons why some of the files chosen last were refused. A reason that several share, such as a lost connection,
+     * appears once.
+     */
     problems,
     needs: upload.needs,
   };
@@ -39,7 +45,7 @@ export function usePromptFiles(initial: readonly Attachment[]) {
 type PromptFilesProps = Pick<ReturnType<typeof usePromptFiles>, 'files' | 'add' | 'remove' | 'uploading' | 'needs'>;
 
 export function PromptFiles({ files, add, remove, uploading, needs }: PromptFilesProps) {
-  // Otherwise a browser does not report that the same file is chosen again.
+  // Otherwise a browser does not report that the same file was chosen again.
   const reset = useRef<() => void>(null);
   const choose = (chosen: File[]) => {
     add(chosen);

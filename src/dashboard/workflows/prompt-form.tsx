@@ -20,7 +20,7 @@ interface PromptFormProps {
   workflow: Pick<Workflow, 'id' | 'status' | 'on_busy'>;
   /** The initial text of the prompt. */
   initial?: string;
-  /** Files that are sent with it at first. */
+  /** The files that are attached at first. */
   files?: readonly Attachment[];
   /** The label of the button. */
   label?: string;
@@ -65,7 +65,7 @@ export function PromptForm({
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
   };
   const onPaste = ({ clipboardData }: ClipboardEvent) => {
-    // A copied table or paragraph comes with a picture of itself.
+    // A copied table or paragraph also contains a picture of itself.
     const is_text = clipboardData.types.includes('text/plain');
     if (!plain && !is_text) attached.add([...clipboardData.files]);
   };
@@ -134,7 +134,7 @@ export function PromptForm({
   );
 }
 
-/** The same request as a curl command, without the access token. */
+/** Shows the same request as a curl command, without the access token. */
 function Curl({ workflow_id, body }: { workflow_id: string; body: object }) {
   return (
     <details>

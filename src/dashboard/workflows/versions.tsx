@@ -17,7 +17,7 @@ import { RestoreButton } from './restore.tsx';
 const EVERY_MS = 10_000;
 const ORIGINS = { saved: 'saved', run: 'first run' };
 
-/** The versions of a workflow, and what the chosen one changed. */
+/** Lists the versions of a workflow, and the changes of the selected one. */
 export function Versions({ workflow_id }: { workflow_id: string }) {
   const { filters } = useFilters();
   const query = useList(versions.list, { limit: 50 }, { params: { id: workflow_id }, every_ms: EVERY_MS });
@@ -77,7 +77,7 @@ const buildColumns = (workflow_id: string): Column<WorkflowVersion>[] => [
   },
 ];
 
-/** How good the answers of a version are: what people say, and the pass rate of its last evaluation. */
+/** Returns columns about the quality of a version's answers: people's scores, and the pass rate of its last evaluation. */
 const qualityColumns = (scored: VersionScores[]): Column<WorkflowVersion>[] => [
   {
     label: 'Scores',
@@ -109,7 +109,7 @@ interface ChosenProps {
   all: WorkflowVersion[];
 }
 
-/** One version: its difference from another one, its definition, and the way back to it. */
+/** Shows one version: its difference from another one, its definition, and a button that restores it. */
 function Chosen({ workflow_id, number, all }: ChosenProps) {
   const { filters, set } = useFilters();
   const before = all.find((other) => other.number < number)?.number;

@@ -90,7 +90,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
 function Run({ workflow }: { workflow: Workflow }) {
   const { state } = useLocation() as { state: { prompt?: string } | null };
   const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20, count_to: 1 } }, { every_ms: 5_000 });
-  // Of several open runs, show the one in progress; the others are queued.
+  // If several runs are open, the one in progress is shown; the others are queued.
   const items = last.data?.items ?? [];
   const task = items.find(({ status }) => status === 'running' || status === 'waiting') ?? items[0];
   const queued = items.filter(({ status }) => status === 'pending').length;

@@ -7,7 +7,7 @@ import { openClientConnection } from '../wiring/client-connection.ts';
 import { openApi, openRunControl, openSharedServices } from '../wiring/index.ts';
 import { registerPlugins } from '../wiring/register-plugins.ts';
 
-/** The HTTP server only. */
+/** Starts only the HTTP server. */
 export default async function runApi(config: Config): Promise<void> {
   const ended = untilSignal();
   const log = processLog();

@@ -9,10 +9,13 @@ import { JSON_OPTION, parseOptions, UsageError, usageError } from '../remote/opt
 import { remoteClient } from '../remote/place.ts';
 import { say, sayJson } from '../terminal.ts';
 
-/** The exit code of a dry run that would change something. */
+/** The exit code of a dry run that found changes to make. */
 const WOULD_CHANGE = 3;
 
-/** `perdura apply -f <file>`: shows what differs, then makes it so. `--prune` deletes what is yours and not declared, and asks first. */
+/**
+ * `perdura apply -f <file>`: shows the differences and applies them. `--prune` also deletes what is yours but not declared; it
+ * asks first.
+ */
 export default async function apply(config: Config, args: string[]): Promise<void> {
   const flag = { type: 'boolean' } as const;
   const file = { type: 'string', short: 'f', multiple: true } as const;

@@ -6,7 +6,7 @@ import { PERDURA_VERSION } from '../places.ts';
 import { note } from '../terminal.ts';
 import { untilSignal } from '../until-signal.ts';
 
-/** Writes a backup of the installation in the home folder to one file. */
+/** `perdura backup`: writes a backup of the installation in the home folder to one file. */
 export default async function runBackup(config: Config, args: string[]): Promise<void> {
   const { file, with_key, force } = parseArguments(args);
   if (config.DATABASE_URL || config.TEMPORAL_ADDRESS)

@@ -6,7 +6,7 @@ import { apiClient, type Call, findInstallation, type Json } from '../api-client
 import type { Config } from '../config.ts';
 import { print, say } from '../terminal.ts';
 
-/** A first run, as a client of the API would make it. */
+/** `perdura demo`: makes a first run, as any client of the API would. */
 export default async function runDemo(config: Config): Promise<void> {
   const place = await findInstallation(config);
   const { token } = place;
@@ -34,7 +34,7 @@ export default async function runDemo(config: Config): Promise<void> {
   if (result.status !== 'completed') process.exitCode = 1;
 }
 
-/** The resource with this name: the existing one, unchanged, or a new one. */
+/** Returns the resource with this name: the existing one, unchanged, or a new one. */
 async function findOrCreate(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
   const existing = await call<Json[]>('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`);
   return existing.find(({ name }) => name === values.name) ?? call('POST', path, values);
@@ -70,7 +70,7 @@ async function prepareProvider(
     default_model: OPENAI_MODEL,
   };
   const provider = await findOrCreate(call, '/api/providers', values);
-  // The environment selects the model for this run.
+  // The environment chooses the model of this run.
   return call('PUT', `/api/providers/${provider.id}`, values);
 }
 
@@ -88,7 +88,7 @@ async function watch(url: string, token: string): Promise<void> {
   }
 }
 
-/** Whether the event ends the run. */
+/** Prints an event; returns true if it ends the run. */
 function show({ type, data }: { type: string; data: Json }): boolean {
   if (type === 'message_delta') print(String(data.delta));
   else if (type === 'message')

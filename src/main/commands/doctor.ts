@@ -12,12 +12,12 @@ import { createChecks } from '../wiring/checks.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 import { openRunControl, openSharedServices } from '../wiring/index.ts';
 
-/** Each check with its verdict; exits with 1 when one fails. */
+/** `perdura doctor`: prints each check with its verdict; exits with 1 if one fails. */
 export default async function runDoctor(config: Config, args: string[] = []): Promise<void> {
   const json = args.includes('--json');
   const resources = createResources(() => {});
   try {
-    // In parallel: otherwise each check would wait for an unreachable server in turn.
+    // The checks run in parallel; otherwise each of them would wait for an unreachable server in turn.
     const checks = Object.entries(await openChecks(await addAddresses(config), resources));
     const verdicts = checks.map(([name, check]) => runCheck(name, check));
     if (json) sayJson(await Promise.all(verdicts));
@@ -28,14 +28,14 @@ export default async function runDoctor(config: Config, args: string[] = []): Pr
   }
 }
 
-/** The addresses in the environment, else those of the installation running in the home folder. */
+/** Adds the addresses of the installation that runs in the home folder, unless the environment names some. */
 async function addAddresses(config: Config): Promise<Config> {
   if (config.DATABASE_URL && config.TEMPORAL_ADDRESS) return config;
   const { database_url: DATABASE_URL, temporal_address: TEMPORAL_ADDRESS } = await loadRunningAddresses(config);
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, IDENTITY_PROVIDERS: ['local'] };
 }
 
-/** If what API and workers open at their start cannot be opened, that is the finding, and only the engine is checked. */
+/** Opens what API and workers open at their start. If that fails, the failure is the finding, and only the engine is checked. */
 async function openChecks(config: Config, resources: Resources): Promise<Checks> {
   const setting = await loadExternalSettings(config);
   const connection = openClientConnection(setting, resources);

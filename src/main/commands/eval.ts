@@ -38,7 +38,7 @@ type Options = { [name in Exclude<keyof typeof OPTIONS, 'json'>]?: string } & { 
 
 const EVERY_MS = 1_000;
 
-/** `perdura eval`: exits with 0 when enough items pass and none regressed, 1 if not, 2 if the evaluation could not run to its end. */
+/** `perdura eval`: exits with 0 if enough items pass and none regressed, 1 if not, 2 if the evaluation could not finish. */
 export default async function runEvaluation(config: Config, args: string[]): Promise<void> {
   process.exitCode = await evaluate(config, args).catch((error: Error) => {
     note(`perdura eval: ${error.message}`);
@@ -81,7 +81,7 @@ async function buildOrder({ workflow, version, graders, effects, parallel, basel
 
 const GRADERS_WANTED = 'write a list of graders, such as [{"type": "exact"}]';
 
-/** Throws a sentence that names the file unless the text is a list of graders. */
+/** Parses a list of graders; throws a sentence that names the file if the text is not one. */
 export function parseGraders(text: string, file: string): unknown {
   const { success, error } = EvaluationCreate.shape.graders.safeParse(parseJsonFile(text, file));
   if (!success) throw new Error(`${file} is not valid: ${sentenceOfError(error)}; ${GRADERS_WANTED}`);

@@ -5,7 +5,7 @@ import { JSON_OPTION, parseOptions } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
 import { note, print } from '../terminal.ts';
 
-/** `perdura export`: JSON, or YAML if it is asked for or the file is called so. */
+/** `perdura export`: prints JSON, or YAML if an option or the file's name asks for it. */
 export default async function exportAll(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, output: { type: 'string', short: 'o' }, yaml: { type: 'boolean' } } as const;
   const { values } = parseOptions('export', args, { options });

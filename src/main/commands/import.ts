@@ -31,7 +31,7 @@ const PARTS: Record<string, string> = {
   knowledge_source: 'knowledge_sources',
 };
 
-/** A full bundle, or one of a single kind with its `items`. YAML contains JSON. */
+/** Parses a full bundle, or one of a single kind with its `items`. The YAML parser also reads JSON. */
 export function parseBundle(source: string, file: string): FullImport {
   const bundle = parseYamlFile(source, file);
   if (typeof bundle !== 'object' || bundle === null || Array.isArray(bundle)) throw new Error(`${file} is not an export bundle`);

@@ -10,7 +10,7 @@ import { note, printError, say, sayJson } from '../terminal.ts';
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
-/** `perdura login --url <url>`: the token comes from stdin or is typed; it is tried before it is stored. */
+/** `perdura login --url <url>`: reads the token from stdin or lets the user type it, and checks it before storing it. */
 export default async function login(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, url: { type: 'string' }, 'token-stdin': { type: 'boolean' } } as const;
   const { values } = parseOptions('login', args, { options });

@@ -4,7 +4,7 @@ import { remoteClient } from '../remote/place.ts';
 import { followRun, formatEvent, formatRecord } from '../remote/show-run.ts';
 import { say, sayJson } from '../terminal.ts';
 
-/** `perdura logs <task>`: the record so far; with -f every event until the run has ended. */
+/** `perdura logs <task>`: prints the record so far; with -f, every event until the run has ended. */
 export default async function logs(config: Config, args: string[]): Promise<void> {
   const { values, words } = parseOptions('logs', args, { options: { ...JSON_OPTION, ...FOLLOW_OPTION }, words: ['task'] });
   const client = await remoteClient(config);

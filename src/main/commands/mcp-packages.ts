@@ -5,7 +5,7 @@ import { packagesFolder } from '../wiring/mcp-packages.ts';
 
 const USAGE = 'perdura mcp-packages ls [--json], or perdura mcp-packages clear [<package>]';
 
-/** `perdura mcp-packages ls` and `clear`: what was installed for MCP servers that `npx` and `uvx` start. */
+/** `perdura mcp-packages ls` and `clear`: lists or removes the packages of MCP servers that `npx` and `uvx` start. */
 export default async function runMcpPackages(config: Config, [verb = 'ls', ...rest]: string[]): Promise<void> {
   const folder = packagesFolder(config);
   const [option] = rest;

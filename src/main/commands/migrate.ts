@@ -15,14 +15,14 @@ import { createResources } from '../resources.ts';
 import { describeKeySource } from '../setting.ts';
 import { openClientConnection } from '../wiring/client-connection.ts';
 
-/** `perdura migrate [--tools-role NAME]`. */
+/** `perdura migrate [--tools-role NAME]`: migrates the database and prepares the engine. */
 export default async function runMigrate(config: Config, args: string[]): Promise<void> {
   const { 'tools-role': tools_role } = parseArgs({ args, options: { 'tools-role': { type: 'string' } } }).values;
   const { ENCRYPTION_KEYS } = config;
   const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
   const fresh = await applyMigrations(DATABASE_URL, MIGRATIONS);
-  // Without the keys, the first process that has them does it at its start.
+  // If the keys are missing here, the first process that has them does this at its start.
   if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS), describeKeySource(config));
   if (tools_role !== undefined) await grantToToolsRole(DATABASE_URL, tools_role);
   report(fresh.length > 0 ? `Applied: ${fresh.join(', ')}` : 'Nothing to apply');
@@ -31,7 +31,10 @@ export default async function runMigrate(config: Config, args: string[]): Promis
 
 const TEMPORAL_MS = 60_000;
 
-/** The namespace and its search attributes. A failure is reported only: workers try it as well, and some accounts may not. */
+/**
+ * Prepares the namespace and its search attributes. A failure is only reported: workers try it as well, and some accounts may
+ * not do it.
+ */
 async function prepareTemporal(config: Config, temporal_address: string): Promise<void> {
   const resources = createResources(() => {});
   try {

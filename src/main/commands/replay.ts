@@ -8,7 +8,10 @@ import { note, print, say } from '../terminal.ts';
 import { createOutputGuards } from '../wiring/guardrails.ts';
 import { openParsers } from '../wiring/index.ts';
 
-/** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 if one differs, 2 if a file is not a bundle. */
+/**
+ * `perdura replay bundle.json …`: exits with 0 if each run is replayed as recorded, 1 if one differs, 2 if a file is not a
+ * bundle.
+ */
 export default async function runReplay(config: Config, files: string[]): Promise<void> {
   let code = files.length === 0 ? 2 : 0;
   if (files.length === 0) note('Name the bundle to replay: perdura replay <bundle.json> …');
@@ -44,7 +47,7 @@ async function readBundle(file: string): Promise<RunBundle> {
   return parseRunBundle(text);
 }
 
-/** Throws a sentence if the text is not a bundle of a run. */
+/** Parses the bundle of a run; throws a sentence if the text is not one. */
 export function parseRunBundle(text: string): RunBundle {
   const value = parseJson(text);
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
 import { note } from '../terminal.ts';
 
-/** Unpacks a backup into the empty home folder. Starts nothing. */
+/** `perdura restore`: unpacks a backup into the empty home folder. Starts nothing. */
 export default async function runRestore({ PERDURA_HOME: home }: Config, [file, ...more]: string[]): Promise<void> {
   if (!file || file.startsWith('-') || more.length > 0) throw new Error('Name one file: perdura restore <file>');
   const { taken_at, with_key } = await restore({ home, file: resolve(file), migrations_folder: MIGRATIONS, log: note });

@@ -10,7 +10,10 @@ import { MIGRATIONS } from '../places.ts';
 import { loadRunningAddresses } from '../running.ts';
 import { say } from '../terminal.ts';
 
-/** Says that the installation was restored; needed when record, engine and home are from the same moment, as in a snapshot of a disk. */
+/**
+ * `perdura restored`: records that the installation was restored. Needed if record, engine and home are from the same moment,
+ * as in a snapshot of a disk.
+ */
 export default async function runRestored(config: Config): Promise<void> {
   if (!config.DATABASE_URL && (await isStopped(config.PERDURA_HOME))) {
     await requestRestore(config.PERDURA_HOME);

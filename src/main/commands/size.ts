@@ -3,14 +3,14 @@ import { estimateSizing, LOAD_LIMITS, type Load, type Sizing } from '../../domai
 import type { Config } from '../config.ts';
 import { print } from '../terminal.ts';
 
-/** Of a load whose fields were not given; calls are one fewer than steps. */
+/** The defaults of a load's fields. By default, a run has one call fewer than steps. */
 const DEFAULTS = { runs_per_second: 0, streams: 0, steps: 3, tokens_per_second: 40, readers: 1, parked: 0, retention_days: 30 };
 
 type Given = Partial<Record<string, string | boolean>>;
 
 const toOptionName = (field: string) => field.replaceAll('_', '-');
 
-/** Throws a sentence about a value outside its limits. */
+/** Reads the load from the options; throws a sentence about a value outside its limits. */
 function parseLoad(given: Given): Load {
   const load: Record<string, number> = { ...DEFAULTS };
   for (const [field, [least, most]] of Object.entries(LOAD_LIMITS)) {
@@ -24,7 +24,7 @@ function parseLoad(given: Given): Load {
   return { calls: (load.steps ?? 1) - 1, ...load } as Load;
 }
 
-/** `perdura size`: needs no installation. */
+/** `perdura size`: estimates an installation's size; it needs no installation. */
 export default async function runSize(_config: Config, args: string[]): Promise<void> {
   if (args.length === 0)
     throw new Error('Name the load: perdura size --runs-per-second N --streams N; --help lists the other options');

@@ -6,7 +6,7 @@ import { printable, say, sayJson } from '../terminal.ts';
 
 const TEXT = { type: 'string' } as const;
 
-/** `perdura tasks ls`. */
+/** `perdura tasks ls`: lists runs. */
 export default async function tasks(config: Config, args: string[]): Promise<void> {
   const options = { ...JSON_OPTION, status: TEXT, workflow: TEXT, limit: TEXT };
   const { values, words } = parseOptions('tasks', args, { options, words: ['verb'] });

@@ -2,7 +2,7 @@ import { installToolPackages } from '../../toolrunner/index.ts';
 import type { Config } from '../config.ts';
 import { say } from '../terminal.ts';
 
-/** `perdura tools install <package> …`: packages that custom tools may import. */
+/** `perdura tools install <package> …`: installs packages that custom tools may import. */
 export default async function runToolsCommand(
   { PERDURA_HOME, TOOLRUNNER_PYTHON }: Config,
   [verb, ...packages]: string[],

@@ -11,7 +11,10 @@ import { untilSignal } from '../until-signal.ts';
 import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring/index.ts';
 import { openWorkerPort } from '../worker-port.ts';
 
-/** The configuration with the role that the command line names, which wins over WORKER_ROLE. Throws a sentence about any other argument. */
+/**
+ * Returns the configuration with the role of the command line, which takes precedence over WORKER_ROLE. Throws a sentence about
+ * any other argument.
+ */
 function withRole(config: Config, args: string[]): Config {
   const { role } = parseArgs({ args, options: { role: { type: 'string' } } }).values;
   if (role === undefined) return config;
@@ -20,7 +23,7 @@ function withRole(config: Config, args: string[]): Config {
   return { ...config, WORKER_ROLE };
 }
 
-/** A worker only: `perdura worker [--role runs|models|tools]`, several roles with commas. */
+/** `perdura worker [--role runs|models|tools]`: starts only a worker; commas separate several roles. */
 export default async function runWorker(settings: Config, args: string[]): Promise<void> {
   const config = withRole(settings, args);
   const ended = untilSignal();

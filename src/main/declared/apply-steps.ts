@@ -4,7 +4,7 @@ import type { World } from './installed.ts';
 import type { DeclaredKind, Fields } from './kinds.ts';
 import { type Lookup, type PlanStep, resolveNames } from './plan.ts';
 
-/** Carries out the steps one after the other, and reports each. Throws at the first that fails: what was done stays done. */
+/** Performs the steps one after the other, and reports each. Throws at the first failure; earlier steps stay done. */
 export async function applySteps(client: PerduraClient, steps: PlanStep[], world: World): Promise<void> {
   const new_ids = new Map<string, string>();
   const getId: Lookup = (of, name) => {
@@ -42,7 +42,7 @@ async function applyStep(client: PerduraClient, step: PlanStep, idOf: Lookup): P
 const toIdField = ({ declared }: Extract<PlanStep, { action: 'create' }>): Fields =>
   declared.id === null ? {} : { id: declared.id };
 
-/** By an import, which gives a record the id of its file, so that references of an export hold. */
+/** Creates a record by an import, which keeps the id of its file, so that references of an export stay valid. */
 async function createRecord(client: PerduraClient, { part }: Pick<DeclaredKind, 'part'>, item: Fields): Promise<string> {
   const results: BundleImportResult = await client.request('POST /api/import', { body: { version: '1.0', [part]: [item] } });
   const { errors, ids, warnings } = results[part];

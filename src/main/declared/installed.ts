@@ -8,14 +8,14 @@ export interface Installed {
   fields: Fields;
 }
 
-/** What an installation has: everything that can be declared, and the names of what declarations may refer to. */
+/** The state of an installation: everything that can be declared, and the names of everything that declarations may refer to. */
 export interface World {
   installed: Installed[];
   /** Ids by name. */
   others: Map<NamedType, Map<string, string[]>>;
 }
 
-/** Reads what an installation has; of the others only the kinds that the files name. */
+/** Reads the state of an installation. Of the kinds that cannot be declared, it reads only those that the files name. */
 export async function readWorld(client: PerduraClient, declared: Declared[]): Promise<World> {
   const bundle = await client.request('GET /api/export');
   const installed = DECLARED_KINDS.flatMap((kind) => toInstalled(bundle, kind));
@@ -50,7 +50,10 @@ function indexByName(items: { id: string; title: string | null }[]): Map<string,
   return names;
 }
 
-/** Who made what is installed: only that can be pruned. Workflows that serve a single request are not listed, and stay. */
+/**
+ * Returns the ids of what the caller made: only that can be pruned. Workflows that serve a single request are not listed, and
+ * so are never pruned.
+ */
 export async function ownIds(client: PerduraClient, kinds: readonly DeclaredKind[]): Promise<Set<string>> {
   const me = await client.request('GET /api/me');
   const ids = new Set<string>();

@@ -8,17 +8,17 @@ export interface DeclaredKind {
   type: ResourceType;
   part: Part;
   path: string;
-  /** The field by which files and people name it. */
+  /** The field that names a resource for files and people. */
   title: 'name' | 'title';
-  /** Fields of files that hold names instead of ids: the field with the ids, and what it names. */
+  /** Fields of files that hold names instead of ids, each with the API's field for the ids and the kind that it names. */
   names: Record<string, { field: string; of: NamedType }>;
   fields: z.ZodObject;
 }
 
-/** What a file may refer to by its name. */
+/** The kinds that a file may refer to by name. */
 export type NamedType = ResourceType | 'provider' | 'custom_tool' | 'mcp_server';
 
-/** Where the others are listed. */
+/** The routes that list the kinds that cannot be declared. */
 export const LISTS = {
   provider: 'GET /api/providers',
   custom_tool: 'GET /api/custom-tools',
@@ -36,7 +36,7 @@ const kind = (
   ...facts,
 });
 
-/** In the order of creation: what others refer to comes first. */
+/** The kinds in the order of creation: those that others refer to come first. */
 export const DECLARED_KINDS: readonly DeclaredKind[] = [
   kind('skill', { part: 'skills', path: '/api/skills' }),
   kind('guardrail', { part: 'guardrails', path: '/api/guardrails' }),
@@ -68,10 +68,10 @@ export type Fields = Record<string, unknown>;
 /** A resource as a file declares it. */
 export interface Declared {
   kind: DeclaredKind;
-  /** Of an export; null in files that people write. */
+  /** The id in an export; null in files that people write. */
   id: string | null;
   title: string;
   fields: Fields;
-  /** The file, and the place in it. */
+  /** The file, and the position in it. */
   place: string;
 }

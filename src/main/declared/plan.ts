@@ -19,7 +19,7 @@ export interface Plan {
   unchanged: number;
 }
 
-/** What has to be done so that an installation has what is declared. Fields that are not declared stay as they are. */
+/** Returns the steps after which an installation has what is declared. Fields that are not declared stay unchanged. */
 export function buildPlan(declared: Declared[], world: World, prunable: ReadonlySet<string> = new Set()): Plan {
   const steps: PlanStep[] = [];
   const present_ids = new Set<string>();
@@ -36,7 +36,7 @@ export function buildPlan(declared: Declared[], world: World, prunable: Readonly
   if (faults.length > 0) throw new Error(faults.join('\n'));
   const kinds = new Set(declared.map(({ kind }) => kind));
   const superfluous = world.installed.filter(({ kind, id }) => kinds.has(kind) && prunable.has(id) && !present_ids.has(id));
-  // What refers to others is deleted before them.
+  // A resource that refers to others is deleted before them.
   const deletions = superfluous
     .toReversed()
     .map(({ kind, id, title }) => ({ action: 'delete' as const, kind, title: title ?? id, id }));
@@ -57,7 +57,7 @@ function buildStep(item: Declared, declared: Declared[], world: World): { id: st
   return { id: match.id, step: changes.length > 0 ? step : null };
 }
 
-/** What the installation has under the id of the item, else under its name. */
+/** Returns the installed resource with the item's id, or else with its name. */
 function findCounterpart({ kind, id, title }: Declared, installed: Installed[]): Installed | undefined {
   const same = installed.filter((one) => one.kind === kind);
   const exact = id === null ? undefined : same.find((one) => one.id === id);
@@ -70,7 +70,7 @@ function findCounterpart({ kind, id, title }: Declared, installed: Installed[]):
 
 export type Lookup = (of: string, name: string) => string;
 
-/** Ids by name. What is yet to be created stands for itself. */
+/** Creates a lookup of ids by name. A resource that does not exist yet gets a placeholder. */
 function createNameLookup({ others }: World, declared: Declared[]): Lookup {
   return (of, name) => {
     const [id, ...more] = others.get(of as Parameters<typeof others.get>[0])?.get(name) ?? [];
@@ -81,7 +81,7 @@ function createNameLookup({ others }: World, declared: Declared[]): Lookup {
   };
 }
 
-/** The fields of an item with ids in place of names. */
+/** Returns the fields of an item with ids in place of names. */
 export function resolveNames({ kind, fields }: Declared, getId: Lookup): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]) => {

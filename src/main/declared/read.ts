@@ -10,7 +10,7 @@ import { one } from '../../domain/errors.ts';
 import { isTemplate, mapTexts } from '../../domain/secrets.ts';
 import { DECLARED_KINDS, type Declared, type DeclaredKind, type Fields } from './kinds.ts';
 
-/** Everything that files and folders declare, in the order of creation. Throws a sentence for each fault. */
+/** Reads everything that files and folders declare, in the order of creation. Throws a sentence for each fault. */
 export async function readDeclared(paths: string[]): Promise<Declared[]> {
   const sources = (await Promise.all(paths.map(loadSources))).flat();
   const documents = sources.flatMap(({ file, source }) =>
@@ -29,7 +29,7 @@ async function loadSources(path: string): Promise<{ file: string; source: string
   return Promise.all(names.map(async (name) => ({ file: join(path, name), source: await readFile(join(path, name), 'utf8') })));
 }
 
-/** YAML contains JSON. */
+/** Parses a file as YAML, which includes JSON. */
 function parseDocuments(file: string, source: string): unknown[] {
   return parseAllDocuments(source).map((document) => {
     const [error] = document.errors;
@@ -38,7 +38,7 @@ function parseDocuments(file: string, source: string): unknown[] {
   });
 }
 
-/** Throws for an alias that names nothing, or itself. */
+/** Converts a document to its value; throws if an alias refers to nothing or to itself. */
 function toValue(document: Document, file: string): unknown {
   try {
     const value: unknown = document.toJS();
@@ -54,7 +54,7 @@ interface Found {
   faults: string[];
 }
 
-/** One resource with its `kind`, a list of them, an export of one kind, or a bundle. */
+/** Parses one resource with its `kind`, a list of them, an export of one kind, or a bundle. */
 function parseItems(document: unknown, file: string): Found[] {
   if (document === null) return [];
   if (Array.isArray(document)) return document.flatMap((one, index) => parseItems(one, `${file} #${index + 1}`));
@@ -85,7 +85,7 @@ const fault = (text: string): Found => ({ item: null, faults: [text] });
 function parseItem(kind: DeclaredKind, item: unknown, place: string): Found {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return fault(`${place}: not a resource`);
   const { id = null, ...given } = item as Fields;
-  // The workflows of an export may have no title.
+  // Workflows in an export may have no title.
   const title = given[kind.title] ?? (kind.title === 'title' ? id : null);
   if (typeof title !== 'string' || title === '')
     return fault(`${place}: ${one(kind.type)} needs a ${kind.title}${kind.title === 'title' ? ' or an id' : ''}`);
@@ -118,7 +118,7 @@ function findNameFaults({ names }: DeclaredKind, field: string, value: unknown):
   return fits ? [] : [`${field} takes ${many ? 'a list of names' : 'a name'}`];
 }
 
-/** Files are kept and shared: they name stored tokens, and hold no secrets. */
+/** Lists secrets in a configuration. Files are stored and shared, so they may only name stored tokens. */
 function findSecrets({ connection_config }: Fields): string[] {
   const faults: string[] = [];
   mapTexts(connection_config ?? {}, (value, { secret, path }) => {
@@ -129,7 +129,7 @@ function findSecrets({ connection_config }: Fields): string[] {
   return faults;
 }
 
-/** The configuration of a guardrail is compared with its defaults, as it is stored. */
+/** Fills in the defaults of a guardrail's configuration: it is compared in its stored form. */
 export function fillDefaults(kind: DeclaredKind, fields: Fields, type = fields.guardrail_type): Fields {
   if (kind.type !== 'guardrail' || fields.config === undefined) return fields;
   const schema = GUARDRAIL_CONFIGS[type as keyof typeof GUARDRAIL_CONFIGS];

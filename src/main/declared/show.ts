@@ -9,13 +9,13 @@ const COUNTED = [
   ['delete', 'to delete'],
 ] as const;
 
-/** The plan for a person: each step with its fields, then the sums. */
+/** Formats the plan for people: each step with its fields, then the totals. */
 export function planText({ steps, unchanged }: Plan): string {
   const sums = COUNTED.map(([action, words]) => `${steps.filter((step) => step.action === action).length} ${words}`);
   return [...steps.flatMap(stepLines), [...sums, `${unchanged} unchanged`].join(', ')].join('\n');
 }
 
-/** The plan for programs. */
+/** Formats the plan for programs. */
 export const planJson = ({ steps, unchanged }: Plan) => ({
   steps: steps.map((step) => ({
     action: step.action,

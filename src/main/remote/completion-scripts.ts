@@ -1,7 +1,7 @@
-/** For each command the words that may follow it. */
+/** For each command, the words that may follow it. */
 export type Words = Record<string, string[]>;
 
-/** A script for a shell that completes commands, verbs and options. */
+/** For each shell, a script that completes commands, verbs and options. */
 export const COMPLETION_SCRIPTS: Record<string, (words: Words) => string> = { bash, zsh, fish };
 
 const cases = (words: Words, line: (name: string, list: string) => string) =>

@@ -5,7 +5,7 @@ import { say, sayJson } from '../terminal.ts';
 import { JSON_OPTION, parseOptions, usageError } from './options.ts';
 import { remoteClient } from './place.ts';
 
-/** `perdura approve` and `perdura deny`: the call that waits, or the named one of several. */
+/** `perdura approve` and `perdura deny`: decide on the waiting call, or on the named one of several. */
 export const decideCommand =
   (decision: 'approve' | 'deny') =>
   async (config: Config, args: string[]): Promise<void> => {

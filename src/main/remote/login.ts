@@ -11,7 +11,7 @@ type Login = z.output<typeof Login>;
 export const loginFile = ({ XDG_CONFIG_HOME }: Pick<Config, 'XDG_CONFIG_HOME'>): string =>
   join(XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'perdura', 'login.json');
 
-/** What `perdura login` stored; null if nothing is. */
+/** Returns what `perdura login` stored; null if nothing is stored. */
 export async function loadLogin(config: Config): Promise<Login | null> {
   const file = loginFile(config);
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -26,7 +26,7 @@ export async function loadLogin(config: Config): Promise<Login | null> {
   return data;
 }
 
-/** Nobody else can read it, not even while it is written. */
+/** Stores a login. Nobody else can read the file, not even while it is written. */
 export async function storeLogin(config: Config, login: Login): Promise<string> {
   const file = loginFile(config);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

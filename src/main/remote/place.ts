@@ -3,7 +3,10 @@ import { findInstallation } from '../api-client.ts';
 import type { Config } from '../config.ts';
 import { loadLogin } from './login.ts';
 
-/** A client of the installation that the environment names, else of that of `perdura login`, else of the one that runs here. */
+/**
+ * Creates a client of the installation that the environment names, or else that of `perdura login`, or else the one that runs
+ * here.
+ */
 export async function remoteClient(config: Config): Promise<PerduraClient> {
   return createClient(await remotePlace(config));
 }
@@ -20,7 +23,7 @@ export async function remotePlace(config: Config): Promise<{ url: string; token:
   return { url: here.api_url, token: here.token };
 }
 
-/** The workflow with this id, or the only one with this title. */
+/** Returns the id of a workflow, given as the id itself or as a title that only one workflow has. */
 export async function workflowNamed(client: PerduraClient, name: string): Promise<string> {
   if (/^[\da-f]{8}-[\da-f-]{27}$/i.test(name)) return name;
   const paths: string[] = [];

@@ -3,7 +3,7 @@ import { note, print, printable, say } from '../terminal.ts';
 
 const LONGEST = 200;
 
-/** One line about an event; null for pieces of text, which a later event has as a whole. */
+/** Formats an event as one line; null for pieces of text, because a later event has the whole text. */
 export function formatEvent({ type, data, timestamp }: Pick<TaskEvent, 'type' | 'data' | 'timestamp'>): string | null {
   const what = formatEventText(type, data);
   return what === null ? null : `${timestamp.slice(11, 19)}  ${printable(what)}`;
@@ -37,7 +37,7 @@ interface Following {
   show(event: TaskEvent): void;
 }
 
-/** Shows the events of a run until it ends. Ctrl-C ends the following, not the run; null is returned then. */
+/** Shows the events of a run until it ends. Ctrl-C ends only the following, not the run; null is returned then. */
 export async function followRun({ client, task_id, show }: Following): Promise<TaskDetail | null> {
   const left = new AbortController();
   const leave = () => left.abort();
@@ -63,7 +63,10 @@ export async function followRun({ client, task_id, show }: Following): Promise<T
   }
 }
 
-/** The text of a run on stdout: as it comes on a terminal, else message by message. Everything else is for a person. */
+/**
+ * Creates a printer of a run's text to stdout: as it arrives on a terminal, otherwise message by message. Everything else is
+ * meant for people.
+ */
 export function createTextPrinter(): (event: TaskEvent) => void {
   const live = Boolean(process.stdout.isTTY);
   let pending = '';
@@ -84,7 +87,7 @@ export function createTextPrinter(): (event: TaskEvent) => void {
   };
 }
 
-/** What a run has done so far, from its record. */
+/** Formats the progress of a run, from its record. */
 export function formatRecord({ logs = [], messages = [] }: TaskDetail): string[] {
   const events = [
     ...logs.map(({ timestamp, ...data }) => ({ type: 'log' as const, data, timestamp })),

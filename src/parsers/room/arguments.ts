@@ -8,14 +8,14 @@ export interface ArgumentsOrder {
   args: Record<string, unknown>;
 }
 
-/** The arguments converted to fit the schema, or a sentence for each that cannot be converted. */
+/** Either the arguments, converted to fit the schema, or a sentence for each that cannot be converted. */
 type Fitted = { arguments: Record<string, unknown> } | { faults: string[] };
 
 const MOST_FAULTS = 10;
 
 /**
- * Patterns come from the author of the tool. They run in linear time; a pattern that cannot is ignored. A validator distinguishes patterns
- * by their text: without one, all would be the first.
+ * Compiles the patterns of a tool's author so that they run in linear time; a pattern that cannot is ignored. A validator
+ * distinguishes patterns by their text: without `toString`, it would use the first one for all.
  */
 const regExp = Object.assign(
   (source: string) => {
@@ -29,7 +29,7 @@ const regExp = Object.assign(
   { code: 'linear' },
 );
 
-/** Null if it is not a schema: then only the tool itself checks the arguments. */
+/** Compiles a schema; returns null if it is invalid: then only the tool itself checks the arguments. */
 const compileSchema = memoize(50, (source: string): ValidateFunction | null => {
   const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
   try {
@@ -49,7 +49,7 @@ export function fitArguments({ schema, args }: ArgumentsOrder): Fitted {
   return { faults: [...new Set(faults)].slice(0, MOST_FAULTS) };
 }
 
-/** Leaves out a null for an optional parameter; coercion would turn it into zero or an empty text. */
+/** Drops null for an optional parameter, because coercion would turn it into zero or an empty text. */
 function dropOptionalNulls({ properties, required }: Record<string, unknown>, args: Record<string, unknown>): string[] {
   const known = (properties ?? {}) as Record<string, Record<string, unknown> | boolean>;
   const wrong: string[] = [];

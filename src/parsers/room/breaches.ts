@@ -2,7 +2,7 @@ import { compilePattern, findMatches, redactSpans, type Span } from './patterns.
 import { findPersonalData } from './pii.ts';
 import { schemaCheck } from './schema.ts';
 
-/** The configurations of all kinds of guardrail, each field optional. */
+/** The configurations of all kinds of guardrail; every field is optional. */
 export interface GuardrailConfig {
   forbidden_patterns?: string[];
   required_patterns?: string[];
@@ -19,10 +19,10 @@ interface Order {
   text: string;
 }
 
-/** The objections of a prompt guardrail to a text, without quoting it. */
+/** Returns the objections of a prompt guardrail to a text, without quoting it. */
 export const checkPrompt = ({ config, text }: Order): string[] => findBreaches(config, text).reasons;
 
-/** The objections of a request guardrail to a text. */
+/** Returns the objections of a request guardrail to a text. */
 export function checkRequest({ config, text }: Order): string[] {
   const value = tryParseJson(text);
   if (value === undefined) return ['it is not JSON'];
@@ -30,7 +30,7 @@ export function checkRequest({ config, text }: Order): string[] {
   return fault ? [fault] : [];
 }
 
-/** The objections of an output guardrail to an answer, and the redacted answer if that is its action. */
+/** Returns the objections of an output guardrail to an answer, and the redacted answer if redacting is its action. */
 export function checkAnswer({ config, text }: Order): { reasons: string[]; redacted: string | null } {
   const { reasons, spans } = findBreaches(config, text);
   if (config.pii_detection) {
@@ -78,7 +78,7 @@ function tryParseJson(text: string): unknown {
   }
 }
 
-/** What is wrong with a guardrail's patterns and schema, by field. */
+/** Lists the faults of a guardrail's patterns and schema, by field. */
 export function listConfigFaults(config: GuardrailConfig): { path: string; message: string }[] {
   const faults: { path: string; message: string }[] = [];
   const attempt = (path: string, work: () => unknown) => {

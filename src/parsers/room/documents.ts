@@ -3,7 +3,7 @@ import mammoth from 'mammoth';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { documentText } from './html.ts';
 
-/** The largest size of a document's parts once unpacked, in bytes. */
+/** The largest size, in bytes, of a document's parts once unpacked. */
 const LARGEST_UNPACKED = 100 * 1024 * 1024;
 
 export type Reader = 'pdf' | 'docx' | 'html' | 'json' | 'text';
@@ -18,7 +18,7 @@ const decodeUtf8 = (content: Uint8Array): string => {
 
 const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
   async pdf(content) {
-    // It accepts no Buffer.
+    // pdf.js does not accept a Buffer.
     const { text } = await extractText(await getDocumentProxy(Uint8Array.from(content)), { mergePages: false });
     return text.join('\n\n');
   },
@@ -42,11 +42,11 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
 export interface DocumentOrder {
   reader: Reader;
   content: Uint8Array;
-  /** How many characters of text are returned. */
+  /** The most characters of text to return. */
   longest: number;
 }
 
-/** The text of a file, or only its length if it is too long. */
+/** Returns the text of a file, or only its length if it is too long. */
 export async function readDocument({ reader, content, longest }: DocumentOrder): Promise<{ text: string; length: number }> {
   const raw = await readers[reader](content).catch((error: Error) => Promise.reject(readable(error)));
   const text = raw.replaceAll('\u0000', '').toWellFormed().trim();
@@ -55,11 +55,11 @@ export async function readDocument({ reader, content, longest }: DocumentOrder):
 
 const NATIVE = [TypeError, RangeError, ReferenceError, SyntaxError];
 
-/** Errors of the language itself speak about the reader, not about the document. */
+/** Replaces errors of the language itself, which describe the reader and not the document. */
 const readable = (error: Error): Error =>
   NATIVE.some((kind) => error instanceof kind) ? new Error('it is damaged; save it again and upload it') : error;
 
-/** The same archive uncompressed: each part takes at most the space that its entry declares. */
+/** Returns the same archive uncompressed, so that each part takes at most the space that its entry declares. */
 function repackZip(content: Uint8Array): Uint8Array {
   let total = 0;
   const parts = unzipSync(content, {

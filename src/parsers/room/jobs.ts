@@ -3,7 +3,7 @@ import type { GuardrailConfig } from './breaches.ts';
 import type { DocumentOrder } from './documents.ts';
 import type { OutputOrder } from './output.ts';
 
-/** All jobs of the room, by name. A process loads a library when it first needs it. */
+/** All jobs that a parser process can run, by name. A process loads a library when it first needs it. */
 export const jobs = {
   prompt: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).checkPrompt(order),
   request: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).checkRequest(order),

@@ -5,24 +5,24 @@ import { regExp } from './schema.ts';
 
 export interface OutputOrder {
   schema: Record<string, unknown>;
-  /** What should be JSON. */
+  /** The text that should be JSON. */
   text: string;
 }
 
 const MOST_FAULTS = 5;
 const LONGEST_FAULT = 200;
 
-/** Throws if it is not a schema of draft 2020-12. Clients send their own `$schema` and `$id`, which decide nothing here. */
+/** Compiles a schema of draft 2020-12; throws if it is invalid. `$schema` and `$id`, which clients send, are ignored. */
 const compileSchema = memoize(50, (source: string): ValidateFunction => {
   const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
   const rules = { strict: false, logger: false, allErrors: true, validateFormats: false } as const;
   const check = new Ajv2020({ ...rules, code: { regExp } }).compile(schema);
-  // Its result would be a promise, which is true.
+  // An async check returns a promise, which would always count as true.
   if ('$async' in check) throw new Error('`$async` is not supported');
   return check;
 });
 
-/** Why a schema cannot be applied; null if it can. */
+/** Returns the reason why a schema cannot be applied; null if it can. */
 export function outputSchemaFault(schema: Record<string, unknown>): string | null {
   try {
     compileSchema(JSON.stringify(schema));
@@ -32,7 +32,7 @@ export function outputSchemaFault(schema: Record<string, unknown>): string | nul
   }
 }
 
-/** Why a text is not JSON that the schema accepts: the first faults, each with its place. */
+/** Returns the first reasons why a text is not JSON that the schema accepts, each with its path. */
 export function outputFaults({ schema, text }: OutputOrder): string[] {
   let value: unknown;
   try {

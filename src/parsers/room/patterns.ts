@@ -1,13 +1,13 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { memoize } from './remembered.ts';
 
-/** A stretch of a text, end exclusive. */
+/** A range of characters in a text; the end is exclusive. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** RE2 matches in time linear in the text, whatever the pattern. Throws a sentence when it is not one. */
+/** Compiles a pattern with RE2, which matches in time linear in the text. Throws a sentence if the pattern is invalid. */
 export const compilePattern = memoize(200, (source: string): RE2JS => {
   try {
     return RE2JS.compile(source);
@@ -20,14 +20,14 @@ export const compilePattern = memoize(200, (source: string): RE2JS => {
 export function* findMatches(pattern: RE2JS, text: string): Generator<Span> {
   const matcher = pattern.matcher(text);
   while (matcher.find()) {
-    // An empty match redacts nothing.
+    // Skips empty matches, which would redact nothing.
     if (matcher.end() > matcher.start()) yield { start: matcher.start(), end: matcher.end() };
   }
 }
 
 const REDACTED = '[REDACTED]';
 
-/** The text with every stretch replaced; stretches that touch become one. */
+/** Returns the text with every span replaced; adjacent spans become one. */
 export function redactSpans(text: string, spans: readonly Span[]): string {
   let out = '';
   let at = 0;

@@ -9,15 +9,18 @@ interface PersonalData extends Span {
 
 interface Kind {
   kind: string;
-  /** Matches candidates, in linear time. */
+  /** The pattern that finds candidates, in linear time. */
   candidate: RE2JS;
-  /** Confirms a candidate. */
+  /** True if a candidate is personal data. */
   confirm(text: string): boolean;
 }
 
 const digits = (text: string) => text.replaceAll(/\D/g, '');
 
-/** Candidates are found by pattern, and confirmed by libraries that know check digits, number plans and formats. */
+/**
+ * The kinds of personal data. Patterns find candidates; libraries that know check digits, number plans and formats confirm
+ * them.
+ */
 const KINDS: readonly Kind[] = [
   {
     kind: 'e-mail address',
@@ -51,7 +54,10 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Personal data in a text, by kind. What is found is taken out for the kinds that follow, so that it cannot be part of their candidates. */
+/**
+ * Returns the personal data in a text, by kind. Each finding is blanked before the next kind is searched, so that it cannot be
+ * part of another candidate.
+ */
 export function findPersonalData(text: string): PersonalData[] {
   const found: PersonalData[] = [];
   let rest = text;
@@ -63,7 +69,7 @@ export function findPersonalData(text: string): PersonalData[] {
   return found;
 }
 
-/** No candidate holds a line break. */
+/** Replaces spans by line breaks, which no candidate contains. */
 function blankSpans(text: string, spans: readonly Span[]): string {
   let out = '';
   for (const { start, end } of spans) out += text.slice(out.length, start) + '\n'.repeat(end - start);

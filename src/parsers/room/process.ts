@@ -1,7 +1,7 @@
 import { getPriority, setPriority } from 'node:os';
 import { jobs } from './jobs.ts';
 
-/** Behind the process that answers requests. */
+/** The niceness of parser processes: they run with lower priority than the process that answers requests. */
 const NICENESS = 5;
 
 type AnyJob = (input: unknown) => Promise<unknown>;
@@ -13,7 +13,7 @@ interface Order {
 
 const answer = (value: unknown) => process.send?.(value);
 
-// Where the whole service gives way to others (Nice= of systemd), only root may give way less.
+// If the whole service already runs with low priority (systemd's `Nice=`), only root may raise it.
 if (getPriority() < NICENESS) setPriority(NICENESS);
 // Ctrl-C is meant for the service, which ends this process after its own work.
 process.on('SIGINT', () => {});

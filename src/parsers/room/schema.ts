@@ -4,7 +4,10 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { compilePattern } from './patterns.ts';
 import { memoize } from './remembered.ts';
 
-/** Patterns inside schemas run in linear time too. A validator distinguishes patterns by their text: without one, all would be the first. */
+/**
+ * Compiles patterns inside schemas so that they run in linear time too. A validator distinguishes patterns by their text:
+ * without `toString`, it would use the first one for all.
+ */
 export const regExp = Object.assign(
   (source: string) => {
     const pattern = compilePattern(source);
@@ -15,7 +18,7 @@ export const regExp = Object.assign(
 
 type Check = (value: unknown) => string | null;
 
-/** A check of JSON values. Throws a sentence if the schema is not valid. */
+/** Creates a check of JSON values. Throws a sentence if the schema is invalid. */
 export function schemaCheck(json_schema: Record<string, unknown>): Check {
   return compileSchema(JSON.stringify(json_schema));
 }
@@ -31,11 +34,11 @@ const compileSchema = memoize(50, (source: string): Check => {
   return (value) => (validate(value) ? null : ajv.errorsText(validate.errors, { dataVar: 'request' }));
 });
 
-/** What is wrong with each of a server's schemas; null if nothing is. */
+/** Returns the fault of each of a server's schemas; null for a valid one. */
 export function schemaFaults(schemas: readonly unknown[]): (string | null)[] {
   return schemas.map((schema) => {
     try {
-      // One validator for each schema: schemas with the same $id would conflict.
+      // Each schema gets its own validator: schemas with the same $id would conflict.
       new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
       return null;
     } catch (error) {

@@ -1,10 +1,13 @@
 import { restrictedRole } from '../resources/definitions.sql.ts';
 import { type Queryable, row } from './database.ts';
 
-/** Whether this process has the database role of tools workers (./tools-role.ts), which reads no instructions, skills or prompts. */
+/**
+ * Returns true if this process has the database role of tools workers (../upkeep/tools-role.ts), which may not read instructions,
+ * skills or prompts.
+ */
 export type IsToolsRole = () => Promise<boolean>;
 
-/** Asked once, and only in workers that only call tools: a worker of all roles reads everything. */
+/** Asks the database once, and only in workers that only call tools: a worker of all roles reads everything. */
 export function toolsRole(pool: Queryable, only_tools: boolean): IsToolsRole {
   if (!only_tools) return async () => false;
   let answer: Promise<boolean> | undefined;

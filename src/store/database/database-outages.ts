@@ -20,12 +20,12 @@ const DISK: Outage = { code: 'disk_full', sentence: 'The disk is full: the datab
 const MEMORY: Outage = { code: 'out_of_memory', sentence: 'The database is out of memory' };
 
 /**
- * Classes of SQLSTATEs that are about the statement or its values: it would fail in the same way again, whatever state the installation is in.
- * Every other class is an outage, whether `SENTENCES` knows it or not.
+ * SQLSTATE classes of errors in the statement or its values: it would fail in the same way again, whatever state the installation
+ * is in. Every other class is an outage, even if `SENTENCES` lacks it.
  */
 const OF_STATEMENTS = new Set(['20', '21', '22', '23', '24', '2F', '34', '38', '39', '42', '44', '54', 'P0']);
 
-/** How to call an outage, by SQLSTATE or by the class that it begins with; the longest that fits holds. */
+/** The description of an outage, by SQLSTATE or by the class that it begins with. The longest match applies. */
 const SENTENCES: Record<string, Outage> = {
   '08': UNREACHABLE,
   '0A000': unavailable('The database changed while this statement was prepared'),
@@ -48,7 +48,10 @@ const SENTENCES: Record<string, Outage> = {
   XX002: unavailable('The database reports a damaged index'),
 };
 
-/** Of the classes of statements: ours have constant texts that work, so what these say has changed in the installation. */
+/**
+ * Outages among the classes of statements: our statements are constant and work, so these errors mean that the installation has
+ * changed.
+ */
 const ALSO: Record<string, Outage> = {
   '42501': RIGHTS,
   '42P01': SCHEMA,
@@ -64,7 +67,9 @@ function ofState(state: string): Outage | null {
   return code ? (SENTENCES[code] as Outage) : unavailable(`The database does not serve now (SQLSTATE ${state})`);
 }
 
-/** How to call a failed connection, by the code or the message of Node and `pg`. Any other is an outage as well. */
+/**
+ * The description of a failed connection, by the code or the message of Node and `pg`. Any other failure is an outage as well.
+ */
 const CONNECTING: [RegExp, (reason: string) => Outage][] = [
   [/^timeout exceeded when trying to connect/, () => POOL],
   [
@@ -83,7 +88,7 @@ const CONNECTING: [RegExp, (reason: string) => Outage][] = [
   [/^E[A-Z]+$/, () => UNREACHABLE],
 ];
 
-/** What opening a connection, or waiting for one of the pool, threw. It is always an outage. */
+/** Converts an error that occurred while opening a connection, or waiting for one of the pool. It is always an outage. */
 export function connectionOutage(error: unknown): OutageError {
   if (error instanceof OutageError) return error;
   const first = error instanceof AggregateError ? error.errors[0] : error;
@@ -97,10 +102,13 @@ export function connectionOutage(error: unknown): OutageError {
   return new OutageError(own ?? match?.[1](message) ?? UNREACHABLE, error);
 }
 
-/** `pg` gives it no code. */
+/** `pg` gives this error no code. */
 const LATE = /^Query read timeout/;
 
-/** What a statement threw: as it is if it is about the statement, otherwise as an outage. `broken`: its connection cannot be used any more. */
+/**
+ * Converts an error of a statement: returns it unchanged if it is about the statement, otherwise as an outage. `broken`: its
+ * connection can no longer be used.
+ */
 export function statementError(error: unknown, broken: boolean): unknown {
   if (error instanceof DatabaseError) {
     const outage = ofState(error.code ?? '');

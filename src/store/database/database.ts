@@ -5,7 +5,7 @@ import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import { planForValues } from './installation.sql.ts';
 import { CONNECT_MS, OutagePool, PooledClient, replaceSilent } from './silent-connections.ts';
 
-/** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
+/** One pool for both clients: Prisma for resources, prepared SQL for the statements on a run's hot path. */
 export interface Database {
   pool: pg.Pool;
   prisma: PrismaClient;
@@ -30,13 +30,13 @@ const WAITING_PER_CONNECTION = 50;
 /** The time limit for the answer to a statement. */
 const STATEMENT_MS = 15_000;
 /**
- * The limit on the path of a run and of a stream, where rows are found by their keys: a silent connection stalls them for so
+ * The limit on the path of a run and of a stream, where rows are found by their keys. A silent connection stalls them for this
  * long.
  */
 export const RUN_STATEMENT_MS = 4_000;
 /** The limit for statements that read many rows, and for the server's work on a statement whose client has given up. */
 export const LONG_STATEMENT_MS = 60_000;
-/** The time that the server keeps a transaction, with its locks, whose client has fallen silent. */
+/** The time that the server keeps a transaction, with its locks, after its client has fallen silent. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 
 /** Builds the configuration of every connection to the database: one that is silent is noticed within seconds. */
@@ -115,7 +115,7 @@ export const withCustomPlans = <T>(pool: pg.Pool, read: (connection: Queryable) 
     return read(connection);
   });
 
-/** Does work in one transaction; an error rolls it back. */
+/** Runs `work` in one transaction; an error rolls it back. */
 export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
   const connection = await pool.connect();
   let broken: Error | undefined;
@@ -131,7 +131,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryab
     return done;
   } catch (error) {
     await connection.query('ROLLBACK').catch(markBroken);
-    // The session of this connection may lack what others have, such as its prepared statements.
+    // The session of this connection may lack things that other sessions have, such as its prepared statements.
     if (error instanceof OutageError) broken ??= error;
     throw error;
   } finally {

@@ -5,7 +5,7 @@ import { Prisma, type PrismaClient } from '../../generated/prisma/client.ts';
 type Claim =
   /**
    * The request has to be served, and its record created under this id. `repeated`: an earlier try with the same id may have
-   * created it.
+   * created the record.
    */
   | { kind: 'new'; reserved_id: string; repeated: boolean }
   /** The same request already has a reply. */
@@ -32,7 +32,7 @@ export const KEPT_MS = 24 * 3_600_000;
 /** After this long without a reply, the server of a request counts as dead. */
 const LOST_MS = 30_000;
 
-/** The errors of something that the request needed and that may have done its part. */
+/** Errors of a dependency that may have done its part of the request before it failed. */
 const UNCERTAIN: readonly ErrorKind[] = ['unavailable', 'upstream'];
 
 /** Stored in place of the reply. */
@@ -56,7 +56,7 @@ export function idempotencyStore(prisma: PrismaClient) {
       if (entry && entry.request_hash !== request_hash) return { kind: 'mismatch' };
       if (!entry || isWithdrawn(entry.reply)) return { kind: 'busy' };
       if (entry.reply !== null) return { kind: 'replay', reply: entry.reply };
-      // A time that is further ahead was written before the clock was set back.
+      // A time further ahead was written before the clock was set back.
       const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
       const seen = { principal, key, created_at: entry.created_at };
       const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
@@ -82,7 +82,7 @@ export function idempotencyStore(prisma: PrismaClient) {
       return (await this.keep(key, WITHDRAWN)).kind === 'kept';
     },
     /**
-     * Lets a failed request be repeated with its key. One that is refused at its first try has created nothing, so its key is deleted.
+     * Lets a failed request be repeated with its key. If the first try was refused, it created nothing, so its key is deleted.
      * Otherwise the record may exist, so a repetition continues under the same id.
      */
     async failed(key: KeyOf, error: unknown, { repeated }: { repeated: boolean }): Promise<void> {

@@ -1,6 +1,8 @@
 import { statement } from './statement.ts';
 
-/** What a key ring has to decrypt: the check of each key, and a value of each kind that is older than checks. */
+/**
+ * Returns the values that a key ring has to decrypt: the check of each key, and a value of each kind that is older than checks.
+ */
 export const sealedSamples = statement(
   'sealed_samples',
   [],
@@ -23,7 +25,7 @@ export const forgetKeyChecks = statement(
   `DELETE FROM installation_facts WHERE name LIKE 'key\\_check:%' AND name <> 'key_check:' || :key_id`,
 );
 
-/** Fresh text that cannot be compressed takes new pages, so it finds out that there are none. */
+/** Writes fresh text that cannot be compressed. It needs new pages, so it fails if there are none. */
 export const probeWriting = statement(
   'probe_writing',
   ['text'],
@@ -31,7 +33,7 @@ export const probeWriting = statement(
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
 );
 
-/** Not by a migration, so that databases made from one template are different installations. */
+/** Begins the first epoch. This is not a migration, so that databases made from one template are different installations. */
 export const beginFirstEpoch = statement(
   'begin_first_epoch',
   [],
@@ -47,7 +49,10 @@ export const countRestoredTasks = statement(
   'SELECT count(*)::int AS tasks FROM tasks WHERE restored_at IS NOT NULL AND completed_at IS NULL',
 );
 
-/** Ordinary accounts may call these functions. The log's name says the timeline at once, its control data only after a checkpoint. */
+/**
+ * Reads the position of the write-ahead log with functions that ordinary accounts may call. The log's name shows a new timeline
+ * at once, the control data only after a checkpoint.
+ */
 export const readLogPlace = statement(
   'read_log_place',
   [],
@@ -69,7 +74,7 @@ export const noteServer = statement(
   `UPDATE installation_facts SET value = (value::jsonb || jsonb_build_object('server', :server::jsonb))::text WHERE name = 'epoch'`,
 );
 
-/** One worker at a time advances the beat. A server that is noted stays: only a new epoch may move it. */
+/** Advances the beat, one worker at a time. A recorded server stays: only a new epoch may replace it. */
 export const advanceBeat = statement(
   'advance_beat',
   ['older_than', 'server'],
@@ -94,8 +99,8 @@ export const writeFact = statement(
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
 );
 
-/** The processes of the database that work on a statement, this one included. */
+/** Lists the database's processes that work on a statement, including this one. */
 export const workingBackends = statement('working_backends', [], `SELECT pid FROM pg_stat_activity WHERE state = 'active'`);
 
-/** The statements of this transaction are planned for their values. */
+/** Makes the statements of this transaction be planned for their values. */
 export const planForValues = statement('plan_for_values', [], `SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`);

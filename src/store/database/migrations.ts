@@ -15,12 +15,18 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
 const KNOWN = 'SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations WHERE rolled_back_at IS NULL';
 const HAS_BOOKKEEPING = "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present";
 
-/** In a migration: from which version on older servers may run next to the new ones, by the name of their last migration. */
+/**
+ * A comment in a migration that names the oldest version that may run next to the new ones, by the name of that version's last
+ * migration.
+ */
 const SERVES_FROM = /^-- Serves versions from: (\S+)$/m;
 
 interface Noted {
   migration_name: string;
-  /** The oldest version that still works on the schema, by the name of its last migration; null: only versions that know the migration do. */
+  /**
+   * The oldest version that still works on the schema, by the name of its last migration; null: only versions that know the
+   * migration work.
+   */
   logs: string | null;
 }
 
@@ -56,8 +62,8 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
 }
 
 /**
- * Throws a sentence if the database's schema is older than this code, or newer and not marked as serving it. Returns how many
- * migrations this code has.
+ * Throws a sentence if the database's schema is older than this code, or if it is newer and not marked as serving this version.
+ * Returns the number of this code's migrations.
  */
 export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder: string): Promise<number> {
   const migrations = await loadMigrations(folder);
@@ -71,13 +77,13 @@ export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder:
   );
 }
 
-/** As the database notes them; none in an empty database. */
+/** Lists the migrations that the database has recorded; none in an empty database. */
 export async function listAppliedMigrations(database: Pick<pg.Pool, 'query'>): Promise<Applied[]> {
   const { rows } = await database.query<{ present: boolean }>(HAS_BOOKKEEPING);
   return rows[0]?.present ? (await database.query<Applied>(KNOWN)).rows : [];
 }
 
-/** Throws a sentence if this code does not work on a database with these migrations, because it is older. */
+/** Throws a sentence if this code is too old to work on a database with these migrations. */
 export async function refuseNewerSchema(history: Noted[], folder: string): Promise<void> {
   refuseNewer(history, await loadMigrations(folder));
 }
@@ -119,7 +125,7 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration, hist
   if (before?.finished_at) return false;
   await client.query('BEGIN');
   try {
-    // `prisma migrate deploy` notes a migration before it applies it.
+    // `prisma migrate deploy` records a migration before it applies it.
     if (before) await client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NULL', [name]);
     await client.query(
       'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count, logs) VALUES ($1, $2, $3, now(), 1, $4)',

@@ -13,7 +13,7 @@ export interface Paging {
   cursor?: string | undefined;
 }
 
-/** Ids grow with time, so the last id of a page is where the next begins. */
+/** Returns the cursor behind an id. Ids grow with time, so the last id of a page marks the start of the next page. */
 export const toCursor = (id: string) => Buffer.from(id, 'utf8').toString('base64url');
 
 export function parseCursor(cursor: string | undefined): string | undefined {
@@ -34,7 +34,7 @@ interface Cut<T> {
   cursorAt(last: T): string;
 }
 
-/** Cuts a page from rows, of which one more than `limit` was queried. */
+/** Cuts a page from rows that were queried with one more than `limit`. */
 export function cutPage<T>(rows: T[], { total, limit, cursorAt }: Cut<T>): RowPage<T> {
   const items = rows.slice(0, limit);
   return { items, total, next: rows.length > limit ? cursorAt(items.at(-1)!) : null };
@@ -82,7 +82,7 @@ export function wire<T extends object>(row: T): Wire<T> {
 }
 type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };
 
-/** The wire format of a row, typed by a contract: the database stores an enumeration as text and an object as JSON. */
+/** The wire format of a row, typed by a contract: the database stores enumerations as text and objects as JSON. */
 export type WireAs<T, Contract> = { [K in keyof Wire<T>]: K extends keyof Contract ? Contract[K] : Wire<T>[K] };
 export const wireAs =
   <Contract>() =>

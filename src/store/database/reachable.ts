@@ -1,16 +1,16 @@
 import pg from 'pg';
 import { buildClientConfig, SESSION } from './database.ts';
 
-/** Postgres does not take connections from here: a sentence with its address and what it answered. */
+/** Postgres does not accept connections from here. The message is a sentence with its address and its answer. */
 export class DatabaseUnreachable extends Error {}
 
 interface Connecting {
-  /** The setting that has the address. */
+  /** The name of the setting that holds the address. */
   setting?: string;
   session?: pg.PoolConfig;
 }
 
-/** Opens a connection that is ready for statements, and throws `DatabaseUnreachable` if it cannot. */
+/** Opens a connection that is ready for statements. Throws `DatabaseUnreachable` if it cannot. */
 export async function openConnection(
   url: string,
   name: string,
@@ -18,7 +18,7 @@ export async function openConnection(
 ): Promise<pg.Client> {
   try {
     const client = new pg.Client({ ...buildClientConfig(url, name), ...session });
-    // An error after a failed attempt says nothing new.
+    // An error after a failed attempt adds no information.
     client.on('error', () => {});
     await client.connect();
     return client;
@@ -29,7 +29,7 @@ export async function openConnection(
   }
 }
 
-/** Throws `DatabaseUnreachable` if the database does not take connections, or not those of the pool. */
+/** Throws `DatabaseUnreachable` if the database does not accept connections, or does not accept those of the pool. */
 export async function requireReachable({ database_url, direct_database_url }: Addresses): Promise<void> {
   const session = direct_database_url === null ? SESSION : {};
   const client = await openConnection(database_url, 'perdura start', { session });
@@ -50,7 +50,7 @@ function describeAddress(text: string): string {
   return `${url.searchParams.get('host') ?? url.hostname}:${url.port || 5432}, database ${url.pathname.slice(1)},`;
 }
 
-/** An attempt at several addresses fails with all of their errors and no message. */
+/** Describes why a connection failed. An attempt at several addresses fails with all of their errors and no message. */
 function describeConnectionError(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(({ message }: Error) => message).join('; ');
   const { code, message } = error as NodeJS.ErrnoException;
@@ -61,7 +61,7 @@ function describeConnectionError(error: unknown): string {
 const POOLER = 'if this is a pooler, set DATABASE_DIRECT_URL to the address of Postgres itself (docs/operations.md)';
 const AUTHORITY = 'sslrootcert in its URL, or NODE_EXTRA_CA_CERTS, must name the certificate of the authority that signed it';
 
-/** What Node calls a certificate of an authority that it does not know. */
+/** Node's codes for a certificate of an authority that it does not know. */
 const UNTRUSTED = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -19,10 +19,13 @@ export interface RowFilter {
   tags?: string | undefined;
 }
 
-/** Records that are read and written one at a time. `N`: the values of a new one; `U`: the values that may change. */
+/**
+ * Records that are read and written one at a time. `N` is the type of a new record's values; `U` that of the values that may
+ * change.
+ */
 export interface Records<R, N = object, U = object> {
   find(id: string): Promise<R | null>;
-  /** Creates a record. `by`: the principal who saves it. Their tokens that it names are granted to it. */
+  /** Creates a record. `by` is the principal who saves it; the record is granted the tokens of `by` that it names. */
   create(values: N, by?: string): Promise<R>;
   update(id: string, values: U, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
@@ -74,7 +77,7 @@ export function conditions(
   ];
 }
 
-/** Turns the database's constraint errors into readable ones. */
+/** Turns constraint errors of the database into readable ones. */
 export async function translateConstraintErrors<T>(noun: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -4,18 +4,18 @@ import { connectionOutage, statementError } from './database-outages.ts';
 import { workingBackends } from './installation.sql.ts';
 
 /**
- * How long a statement may go unanswered before the server is asked whether it works on it. Asked again each time that it has doubled,
- * and sooner if it does not work on it: on a busy machine, the server may not have got round to reading it.
+ * The time after which the server is asked if it works on an unanswered statement. It is asked again each time the wait has
+ * doubled, and sooner if it does not work on the statement: on a busy machine, it may not have read it yet.
  */
 const DOUBT_MS = 500;
 const SECOND_DOUBT_MS = 250;
 const LOOK_MS = 250;
-/** How long the server may take to say on which statements it works. */
+/** The time limit for the server's list of the statements that it works on. */
 const REPLY_MS = 1_000;
-/** How long a connection may take to open. */
+/** The time limit for opening a connection. */
 export const CONNECT_MS = 5_000;
 
-/** What `pg` says of a connection that did not answer in time, and of one that was closed for it. */
+/** The errors of `pg` for a connection that did not answer in time, and for one that was closed for that reason. */
 const SILENT = /^Query read timeout|^Client was closed/;
 
 const isSilent = (error: Error): boolean =>
@@ -24,7 +24,7 @@ const isSilent = (error: Error): boolean =>
 type Acquired = Parameters<pg.Pool['connect']>[0];
 type Answered = (error: unknown, result?: unknown) => void;
 
-/** Whatever a connection, or the wait for one, fails with is an outage. */
+/** A pool in which any failure of a connection, or of the wait for one, is an outage. */
 export class OutagePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Acquired): void;
@@ -39,13 +39,13 @@ export class OutagePool extends pg.Pool {
 }
 
 /**
- * The one way in which statements reach the database: what they fail with is an outage unless it is about the statement. A connection that
- * did not answer in time is closed: the next statement on it would wait behind the first.
+ * A connection that every statement passes through. Its errors are outages, unless they are about the statement. It is closed if
+ * it did not answer in time: the next statement on it would wait behind the first.
  */
 export class PooledClient extends pg.Client {
   constructor(config: PooledConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_MS });
-    // The pool listens while it has the connection, and not any more while it closes it.
+    // The pool listens as long as it has the connection, but no longer while it closes it.
     this.on('error', () => {});
     const query = this.query.bind(this) as (...args: unknown[]) => unknown;
     const toStatementError = (error: unknown) => {
@@ -61,31 +61,31 @@ export class PooledClient extends pg.Client {
     }) as typeof this.query;
   }
 
-  /** A connection that breaks reports that to its user. */
+  /** Reports a broken connection to its user as an outage. */
   override emit(...[name, ...given]: Parameters<pg.Client['emit']>): boolean {
     return super.emit(name, ...(name === 'error' ? [connectionOutage(given[0])] : given));
   }
 
-  /** The types of `pg` lack what it knows about its connection. */
+  /** True if the connection can no longer be used. The types of `pg` lack these fields. */
   private get broken(): boolean {
     const { _queryable, _ending, _ended } = this as unknown as Record<string, boolean>;
     return !_queryable || Boolean(_ending) || Boolean(_ended);
   }
 
-  /** The statement whose answer is awaited. */
+  /** The statement that waits for its answer. */
   get unanswered(): unknown {
     return (this as unknown as { _getActiveQuery(): unknown })._getActiveQuery();
   }
 
-  /** The server's process for this connection. */
+  /** The id of the server's process for this connection. */
   get backend(): number {
     return (this as unknown as { processID: number }).processID;
   }
 
-  /** Lets the process end although the connection is open. The types of `pg` lack it. */
+  /** Lets the process end while the connection is open. The types of `pg` lack this method. */
   declare unref: () => void;
 
-  /** Closes without a goodbye, which a silent server would not answer. */
+  /** Closes the connection without the protocol's goodbye, which a silent server would not answer. */
   drop(): void {
     (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
   }
@@ -99,11 +99,13 @@ function mapRejection(answer: unknown, failed: (error: unknown) => unknown): unk
 }
 
 interface PooledConfig extends pg.ClientConfig {
-  /** Statements are not prepared under their names, which a pooler that shares connections between transactions would lose. */
+  /**
+   * True if statements must not be prepared under names, which a pooler that shares connections between transactions would lose.
+   */
   unnamed?: boolean;
 }
 
-/** The arguments of a query without the name of its statement. */
+/** Returns the arguments of a query without the name of its statement. */
 function withoutName([statement, ...rest]: unknown[]): unknown[] {
   if (typeof statement !== 'object' || statement === null || !('name' in statement)) return [statement, ...rest];
   const { name: _, ...unnamed } = statement;
@@ -114,15 +116,15 @@ interface Wait {
   statement: unknown;
   since: number;
   ask_at: number;
-  /** The last time it was asked, the server did not work on it. */
+  /** True if the server did not work on the statement when it was last asked. */
   denied: boolean;
 }
 
 /**
- * Replaces connections that have fallen silent, before their time limits. If a statement waits for its answer, a new connection asks
- * the server whether it works on that statement: if twice in a row it does not, either the statement or its answer was lost. The
- * waiting caller gets an error as from a broken connection. As soon as one connection is known to be silent, those that are idle are replaced as well.
- * Returns a function that closes the pool.
+ * Replaces connections that have fallen silent, before their time limits. If a statement waits for its answer, a new connection
+ * asks the server if it works on that statement. If it does not, twice in a row, either the statement or its answer was lost, and
+ * the waiting caller gets an error as from a broken connection. As soon as one connection is known to be silent, the idle ones
+ * are replaced as well. Returns a function that closes the pool.
  */
 export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Promise<void> {
   const { busy, dropIdle, all } = trackConnections(pool);
@@ -149,19 +151,19 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
     clearInterval(watch);
     const open = all();
     if (!pool.ended) await pool.end();
-    // A silent server does not answer the goodbye, and must not keep this process alive.
+    // A silent server does not answer the goodbye, but must not keep this process alive.
     for (const client of open) client.unref();
   };
 }
 
-/** The connections of a pool that are in use. One that came to its time limit takes those that are idle with it. */
+/** Tracks the connections of a pool that are in use. If one reaches its time limit, the idle ones are closed as well. */
 function trackConnections(pool: pg.Pool) {
   const idle = new Set<PooledClient>();
   const busy = new Map<PooledClient, Wait | null>();
   const dropIdle = () => {
     for (const client of idle) client.drop();
   };
-  // The class that the pool was given.
+  // The pool's connections have the class that it was given.
   const own = (client: pg.PoolClient) => client as unknown as PooledClient;
   pool.on('acquire', (acquired) => {
     idle.delete(own(acquired));
@@ -180,7 +182,10 @@ function trackConnections(pool: pg.Pool) {
   return { busy, dropIdle, all: () => [...idle, ...busy.keys()] };
 }
 
-/** Whether nobody works on the statement for the second time, and no answer came while that was asked. Otherwise it is asked again later. */
+/**
+ * True if the server did not work on the statement twice in a row, and no answer arrived while it was asked. Otherwise sets the
+ * time at which it is asked again.
+ */
 function isLost(client: PooledClient, wait: Wait, working: ReadonlySet<number>): boolean {
   if (client.unanswered !== wait.statement) return false;
   const now = performance.now();
@@ -190,7 +195,10 @@ function isLost(client: PooledClient, wait: Wait, working: ReadonlySet<number>):
   return before && wait.denied;
 }
 
-/** The server's processes that work on a statement. Null if it does not answer, or if a pooler in between has its own numbers. */
+/**
+ * Returns the ids of the server's processes that work on a statement; null if it does not answer, or if a pooler in between has
+ * its own ids.
+ */
 async function backendsAtWork(config: pg.ClientConfig): Promise<ReadonlySet<number> | null> {
   const client = new PooledClient({ ...config, query_timeout: REPLY_MS });
   client.on('error', () => {});

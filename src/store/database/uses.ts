@@ -1,6 +1,9 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 
-/** The columns that refer to a table's records: as one id, a list of ids, or `key` of the graders of a running evaluation. */
+/**
+ * The columns that refer to a table's records: as one id, as a list of ids, or as the field `key` of the graders of a running
+ * evaluation.
+ */
 const USES = {
   agent: [{ by: 'workflow', column: 'agent_id' }],
   provider: [
@@ -21,10 +24,10 @@ const USES = {
 } as const;
 export type Used = keyof typeof USES;
 
-/** What to do about a running evaluation. */
+/** The advice added to a running evaluation. */
 const ENDS = ' (halt it or wait for its end)';
 
-/** Enough users to know what to change. */
+/** The number of users that are named, enough to know what to change. */
 const MOST = 10;
 
 interface Found {
@@ -33,14 +36,18 @@ interface Found {
   title?: string | null;
 }
 
-/** Users of records that other people may not see: the column with their owner, and what they are called if only counted. */
+/**
+ * The users of records that other people may not see: the column with their owner, and the words for those that are only counted.
+ */
 const PRIVATE = {
   workflow: { owner: 'owner', one: 'a workflow of someone else', many: 'workflows of others' },
   evaluation: { owner: 'created_by', one: 'an evaluation of someone else', many: 'evaluations of others' },
 } as const;
 type Words = Pick<(typeof PRIVATE)[keyof typeof PRIVATE], 'one' | 'many'>;
 
-/** What refers to a record, as `agent name` or `workflow title`. Other users' workflows and evaluations are only counted. */
+/**
+ * Lists the users of a record, as `agent name` or `workflow title`. Other people's workflows and evaluations are only counted.
+ */
 export async function listReferrers(
   prisma: PrismaClient,
   { table, id }: { table: Used; id: string },
@@ -73,7 +80,7 @@ interface Counted {
   count(args: object): Promise<number>;
 }
 
-/** Names and owners of what belongs to other users are private. */
+/** Counts the users that belong to other people, whose names and owners are private. */
 export const countOfOthers = (count: number, { one, many }: Words = PRIVATE.workflow): string[] => {
   if (count === 0) return [];
   return [count === 1 ? one : `${count} ${many}`];

@@ -1,7 +1,7 @@
 import { statement } from '../database/statement.ts';
 import { BATCH } from '../upkeep/retention.sql.ts';
 
-/** Entries as JSON, several in one statement; `queued`: for the webhook, too. */
+/** Adds entries, given as JSON, in one statement. `queued` also adds them to the queue of the webhook. */
 export const addAudit = statement(
   'add_audit',
   ['entries', 'queued'],
@@ -14,14 +14,16 @@ export const addAudit = statement(
     INSERT INTO audit_queue (entry_id) SELECT id FROM added WHERE :queued::boolean ORDER BY id`,
 );
 
-/** For this transaction: one process at a time sends the queue, and may be silent while the receiver takes its time. */
+/**
+ * Takes the turn for this transaction: one process at a time sends the queue. It may be silent while the receiver takes its time.
+ */
 export const takeAuditTurn = statement(
   'take_audit_turn',
   [],
   `SELECT pg_try_advisory_xact_lock(7215011843) AS taken, set_config('idle_in_transaction_session_timeout', '30s', true) AS patience`,
 );
 
-/** For this transaction, the trigger keep_audit lets old entries go. */
+/** Makes the trigger keep_audit permit the removal of old entries in this transaction. */
 export const allowAuditRetention = statement(
   'allow_audit_retention',
   [],

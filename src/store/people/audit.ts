@@ -5,13 +5,13 @@ import { inTransaction, type Queryable, row, rows } from '../database/database.t
 import { listPage, wireAs } from '../database/page.ts';
 import { addAudit, takeAuditTurn } from './audit.sql.ts';
 
-/** An entry before it is written; the database gives it its time. */
+/** An entry before it is written. The database sets its time. */
 export type NewAuditEntry = Omit<AuditEntry, 'at'>;
 
-/** Entries can only be added: a trigger refuses everything else, except the removal of old ones. */
+/** Stores the audit. Entries can only be added: a trigger refuses everything else, except the removal of old ones. */
 export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaClient }) {
   return {
-    /** `queued`: the entries are for the queue of the webhook, too. */
+    /** Adds entries. `queued` also adds them to the queue of the webhook. */
     async add(entries: readonly NewAuditEntry[], { queued = false }: { queued?: boolean } = {}): Promise<void> {
       await rows(pool, addAudit({ entries: JSON.stringify(entries), queued }));
     },
@@ -31,12 +31,12 @@ export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaCl
   };
 }
 
-/** Entries that a webhook has not received yet. */
+/** Stores the entries that a webhook has not received yet. */
 export function auditQueueStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   return {
     /**
-     * Hands over the oldest entries, at most so many; they leave the queue if `send` returns true. One process at a time: null if it is
-     * another one's turn, else how many entries were sent.
+     * Passes the oldest entries to `send`, at most this many; they leave the queue if it returns true. Returns the number of
+     * entries sent; null if another process has the turn, because one process at a time sends.
      */
     sendNext: (most: number, send: (entries: readonly AuditEntry[]) => Promise<boolean>): Promise<number | null> =>
       inTransaction(pool, async (connection) => {

@@ -4,7 +4,7 @@ import { OWN_TOKEN_BYTES } from '../../domain/access.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import type { Principal } from './principals.ts';
 
-/** Who is signed in by a browser, and until when. */
+/** The person who is signed in by a browser, and the time at which the session ends. */
 export interface BrowserSession extends Principal {
   claimed_role: CallerRole | null;
   expires_at: Date;
@@ -15,7 +15,7 @@ const hashSession = (session: string) => new Uint8Array(createHash('sha256').upd
 export function browserSessionStore(prisma: PrismaClient) {
   const table = prisma.browserSession;
   return {
-    /** Returns the id of the session, which only the browser keeps. */
+    /** Creates a session and returns its id, which only the browser keeps. */
     async create({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Promise<string> {
       const session = `ps_${randomBytes(OWN_TOKEN_BYTES).toString('base64url')}`;
       await table.create({ data: { hash: hashSession(session), provider, subject, login, claimed_role, expires_at } });

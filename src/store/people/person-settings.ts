@@ -3,7 +3,7 @@ import type { PrismaClient } from '../../generated/prisma/client.ts';
 
 const DEFAULTS: PersonSettings = { views: [] };
 
-/** What people have set for themselves; the defaults until they have. */
+/** Stores the settings of people; a person without any has the defaults. */
 export function personSettings({ personSettings: table }: PrismaClient) {
   const toSettings = (row: { views: unknown } | null) =>
     row === null ? DEFAULTS : { views: row.views as PersonSettings['views'] };

@@ -8,7 +8,7 @@ export interface Principal {
   login: string;
 }
 
-/** A person who has signed in, with the role that their issuer named last. */
+/** A person who has signed in, with the role that their issuer named at the last sign-in. */
 export interface KnownPrincipal extends Principal {
   claimed_role?: CallerRole | null | undefined;
 }
@@ -16,7 +16,7 @@ export interface KnownPrincipal extends Principal {
 export function principalStore(prisma: PrismaClient) {
   const table = prisma.principal;
   return {
-    /** Records a sign-in: the login and role that it named replace those before. */
+    /** Records a sign-in. The login and role that it named replace the previous ones. */
     async seen({ provider, subject, login, claimed_role = null }: KnownPrincipal): Promise<void> {
       const id = principalKey({ provider, subject });
       const data = { provider, subject, login, claimed_role, last_seen_at: new Date() };

@@ -9,8 +9,8 @@ export interface Quotas {
   /** Call before storing this many more bytes. */
   admitBytes(owner: string, bytes: number): Promise<void>;
   /**
-   * Runs `make`, which creates a task if its owner has fewer than so many that have not ended, and otherwise resolves with `full`.
-   * It is called again if others that were being made may have made the difference.
+   * Runs `make`, which creates a task if its owner has fewer than the given number of unfinished tasks, and resolves with `full`
+   * otherwise. Calls it again if tasks that were being created at the same time may have caused the refusal.
    */
   admitTask: AdmitTask;
 }
@@ -22,7 +22,7 @@ interface QuotaSettings {
 
 export function createQuotas(store: QuotaStore, config: QuotaSettings): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
-  /** The tasks that are being made, by owner. */
+  /** The tasks that are being created, by owner. */
   const making = new Map<string, Set<Promise<unknown>>>();
 
   function trackTask<T>(owner: string, task: Promise<T>): Promise<T> {
@@ -51,7 +51,7 @@ export function createQuotas(store: QuotaStore, config: QuotaSettings): Quotas {
     },
     async admitTask(owner, make) {
       for (;;) {
-        // The count may or may not see the tasks that are being made now.
+        // The count may or may not include the tasks that are being created now.
         const others = [...(making.get(owner) ?? [])];
         const room = most_tasks - others.length;
         const task = room > 0 ? await trackTask(owner, make(room)) : FULL;

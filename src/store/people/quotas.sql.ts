@@ -30,7 +30,7 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   task_scores: ['thumb', 'note'],
 };
 
-/** Columns whose length another column of their row says: counting does not read them, and needs no right to. */
+/** Columns whose length is stored in another column of their row: counting does not read them, and needs no right to. */
 const SIZE_OF: Record<string, string> = { 'attachments.content': 'size' };
 
 const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {
@@ -42,7 +42,7 @@ export const STORED_BYTES = `SELECT coalesce(sum(bytes), 0)::float8 AS bytes FRO
 
 export const storedBytes = statement('stored_bytes', ['created_by'], STORED_BYTES);
 
-/** A function of the database, made for the role of tools workers (../tools-role.ts): it may not read the texts that are counted. */
+/** A database function for the role of tools workers (../upkeep/tools-role.ts), which may not read the texts that are counted. */
 export const STORED_BYTES_OF = 'stored_bytes_of';
 
 export const storedBytesOf = statement('stored_bytes_of', ['created_by'], `SELECT ${STORED_BYTES_OF}(:created_by) AS bytes`);

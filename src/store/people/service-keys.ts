@@ -34,13 +34,13 @@ interface NewKey {
   expires_at: string | null;
 }
 
-/** The key with which a person makes or rotates keys, as the request presents it. */
+/** The key with which a person creates or rotates keys, as the request presents it. */
 export interface PresentedKey {
   id: string;
   key: string;
 }
 
-/** Keys have so many random bits that a plain hash cannot be searched. */
+/** Hashes a key. A plain hash is enough, because a key has too many random bits to be found by search. */
 const hashKey = (key: string) => new Uint8Array(createHash('sha256').update(key).digest());
 
 function freshKey() {
@@ -50,13 +50,16 @@ function freshKey() {
 
 type Transaction = Prisma.TransactionClient;
 
-/** A rotation or deletion at the same time is before or after this one: processes know for seconds what a key was. */
+/**
+ * Throws unless the key is still present. It puts concurrent rotations and deletions before or after this one: processes cache
+ * the state of a key for seconds.
+ */
 async function requirePresent(on: Transaction, { id, key }: PresentedKey): Promise<void> {
   const matches = await rowsWithin(on, sql.holdKey({ id, hash: hashKey(key) }));
   if (matches.length === 0) throw new AppError('forbidden', 'This service key was replaced, or has ended', { code: 'key_ended' });
 }
 
-/** Limits the life of the keys made with a key, directly or not. Locks them oldest first, as every rotation does. */
+/** Limits the life of the keys made with a key, directly or indirectly. Locks them oldest first, as every rotation does. */
 async function endMade(on: Transaction, id: string, until: Date): Promise<EndingKey[]> {
   const ending = await rowsWithin<{ id: string; name: string; expires_at: Date }>(on, sql.endKeysMadeWith({ id, until }));
   return ending
@@ -72,7 +75,7 @@ const earliest = (...times: (Date | null)[]): Date | null => {
 export function serviceKeyStore(prisma: PrismaClient) {
   const table = prisma.serviceKey;
 
-  /** Returns when the first of the keys that a key was made with ends, directly or not. */
+  /** Returns when the first of the keys that a key was made with ends, directly or indirectly; null if none of them ends. */
   async function endOfMakers(made_with: string): Promise<Date | null> {
     const [result] = await rowsWithin<{ ends: Date | null }>(prisma, sql.endOfMakers({ made_with }));
     return result?.ends ?? null;
@@ -97,7 +100,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
       return service_key && { ...service_key, role: service_key.role as CallerRole, scopes: service_key.scopes as Scope[] };
     },
     countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
-    /** True if a key was made with another one, directly or not. */
+    /** True if a key was made with another one, directly or indirectly. */
     async wasMadeWith({ made_with }: Pick<ServiceKey, 'made_with'>, id: string): Promise<boolean> {
       if (made_with === null) return false;
       const makers = await rowsWithin(prisma, sql.makerOfKey({ made_with, id }));
@@ -112,7 +115,9 @@ export function serviceKeyStore(prisma: PrismaClient) {
       });
       return { ...keyOfRow(await translateConstraintErrors(NOUN, making)), key };
     },
-    /** The key that was valid until now stays so until a time, and so do the keys made with it; one before it ends. */
+    /**
+     * Replaces a key. The current one and the keys made with it stay valid until `previous_until`; an earlier previous one ends.
+     */
     async rotate(id: string, previous_until: Date, by: PresentedKey | null): Promise<RotatedServiceKey> {
       const { key, ...kept } = freshKey();
       const replacing = prisma.$transaction(async (on) => {
@@ -127,7 +132,10 @@ export function serviceKeyStore(prisma: PrismaClient) {
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
-    /** Returns the presented key, if it is valid now. Its use is noted by the minute; nothing waits for that. */
+    /**
+     * Returns the presented key if it is valid now; null otherwise. Its use is recorded at most once a minute; nothing waits for
+     * that.
+     */
     async known(key: string, onFailure: (error: Error) => void): Promise<KnownKey | null> {
       const hash = hashKey(key);
       const now = new Date();
@@ -147,7 +155,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
       if (expires_at && expires_at <= now) return null;
       if (!last_used_at || now.getTime() - last_used_at.getTime() > USE_NOTED_MS)
         table.updateMany({ where: { id }, data: { last_used_at: now } }).catch(onFailure);
-      // A key that was replaced makes nothing that would outlive it.
+      // A replaced key may not create keys that would outlive it.
       const scopes = (service_key.scopes as Scope[]).filter((scope) => !(was_replaced && scope === 'keys'));
       return { ...service_key, role: service_key.role as CallerRole, scopes, expires_at };
     },

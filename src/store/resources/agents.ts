@@ -23,7 +23,7 @@ import type { mcpListingStore } from './mcp-listings.ts';
 /** An agent with the tools that its guards are pinned to. The API shows only their names. */
 export type StoredAgent = Agent & { approval_guards?: ApprovalGuard[] };
 
-/** What a change of the fields of an agent does to its guards. */
+/** The guards of an agent after a change of its fields. */
 interface JudgedGuards extends PinnedGuards {
   /** The names of the agent's tools, as far as they are known. */
   known: string[];
@@ -61,7 +61,7 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     };
   }
 
-  /** Records whose guards are listed by the present names of the tools. */
+  /** Returns the records with their guards listed by the present names of the tools. */
   async function withPresentNames<R extends StoredGuards>(records: readonly R[]): Promise<R[]> {
     const names = await presentNames(records.flatMap(listGuards));
     return records.map((record) => {
@@ -89,7 +89,7 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     });
   }
 
-  /** The tools of an agent that are known now. `by`: who asks, since listings of MCP servers may be personal. */
+  /** Lists the known tools of an agent. `by` is the principal who asks, because listings of MCP servers may be personal. */
   async function listTools(agent: Partial<Agent>, by: string): Promise<{ tools: AgentTool[]; unlisted: string[] }> {
     const { custom_tool_ids = [], builtin_tools = [], tool_definitions = [], mcp_server_tags = [] } = agent;
     const { mcp_server_ids = [], required_mcp_servers = [] } = agent;
@@ -147,8 +147,8 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   const one = async (agent: StoredAgent): Promise<StoredAgent> => (await withPresentNames([agent]))[0] as StoredAgent;
 
   /**
-   * What is written for a change. A change that does not send `approval_tools` leaves the listed names as they are, so that it cannot
-   * undo one that is made at the same time: a name without a pin is still a guard.
+   * Returns the values to write for a change. A change without `approval_tools` leaves the listed names as they are, so that it
+   * cannot undo a concurrent one: a name without a pin is still a guard.
    */
   async function withPinnedGuards(
     values: Partial<StoredAgent>,

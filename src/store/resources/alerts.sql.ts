@@ -1,13 +1,13 @@
 import { statement } from '../database/statement.ts';
 import { LIVE } from '../runs/runs.sql.ts';
 
-/** One process at a time measures: a change is recorded and announced once. */
+/** Lets one process at a time measure, so that a change is recorded and announced once. */
 export const takeAlertTurn = statement('take_alert_turn', [], `SELECT pg_try_advisory_xact_lock(7215011842) AS taken`);
 
 const RUNS = 't.owner = a.owner AND (a.workflow_id IS NULL OR t.workflow_id = a.workflow_id)';
 const SINCE = `now() - make_interval(mins => a.window_minutes)`;
 const ENDED = `tasks t WHERE ${RUNS} AND t.completed_at > ${SINCE}`;
-/** Also of runs that have not ended. */
+/** Includes runs that have not ended. */
 const ACTIVE = `${RUNS} AND (t.completed_at > ${SINCE} OR t.status IN (${LIVE}))`;
 
 const MEASURES = {
@@ -36,7 +36,7 @@ export const measureAlerts = statement(
     FROM alerts a WHERE a.enabled ORDER BY a.id FOR NO KEY UPDATE OF a`,
 );
 
-/** Writes what was measured, what has changed, and the messages about it; of each changed alert only the newest events are kept. */
+/** Writes the measured values, the changes, and the messages about them. Keeps only the newest events of each changed alert. */
 export const noteAlerts = statement(
   'note_alerts',
   ['measured', 'changes', 'kept'],

@@ -37,7 +37,7 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
     async create({ id = uuid(), ...values }: NewAlert): Promise<StoredAlert> {
       return alertOfRow(await translateConstraintErrors(NOUN, table.create({ data: { id, ...values } })));
     },
-    /** An alert that is disabled fires no longer. */
+    /** Changes an alert. A disabled alert stops firing. */
     async update(id: string, values: z.output<typeof AlertUpdate>): Promise<StoredAlert> {
       const ends = values.enabled === false ? { state: 'ok', state_since: new Date() } : {};
       const data = { ...values, ...ends } as Prisma.AlertUncheckedUpdateInput;
@@ -53,7 +53,10 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
         shown: eventOfRow,
         more: { include: { delivery: { include: { attempts: { orderBy: { attempt: 'asc' } } } } } },
       }),
-    /** Measures all alerts, and records those that fire or are resolved, with their messages. One process at a time; others do nothing. */
+    /**
+     * Measures all alerts, and records those that fire or are resolved, with their messages. Does nothing while another process
+     * measures.
+     */
     measure: (now: Date): Promise<void> =>
       inTransaction(pool, async (connection) => {
         const on = {

@@ -19,7 +19,7 @@ export interface Question {
   content: string;
 }
 
-/** How long a question counts as being replied to after its process last renewed it. */
+/** The number of seconds for which a question counts as being replied to after its process last renewed it. */
 const REPLYING_SECONDS = 15;
 
 const TITLE_CHARACTERS = 80;
@@ -28,7 +28,9 @@ const toTitle = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTE
 export type ChatStore = ReturnType<typeof chatStore>;
 
 export function chatStore(prisma: PrismaClient) {
-  /** Messages are ordered by their times, so a later one has a later time, also after the clock was set back. */
+  /**
+   * Returns a time later than that of every stored message, even if the clock was set back: messages are ordered by their times.
+   */
   const nextTime = async (session_id: string): Promise<Date> => {
     const { _max } = await prisma.chatMessage.aggregate({ where: { session_id }, _max: { created_at: true } });
     return new Date(Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1));
@@ -57,7 +59,7 @@ export function chatStore(prisma: PrismaClient) {
       ]);
       return { items: sessions.map(wire), total, next: null };
     },
-    /** Oldest first, each reply after its question. */
+    /** Returns the messages of a session, oldest first, each reply after its question. */
     async messages(session_id: string) {
       const messages = await prisma.chatMessage.findMany({
         where: { session_id },
@@ -91,15 +93,15 @@ export function chatStore(prisma: PrismaClient) {
     ): Promise<void> {
       await append(session_id, { role: 'assistant', ...reply });
     },
-    /** Notes that questions are still being replied to. */
+    /** Records that questions are still being replied to. */
     async keepReplying(question_ids: string[]): Promise<void> {
       await rowsWithin(prisma, sql.keepReplying({ ids: question_ids, seconds: REPLYING_SECONDS }));
     },
-    /** A question gets no reply. */
+    /** Records that a question gets no reply. */
     async endReplying(id: string): Promise<void> {
       await endReplying(id);
     },
-    /** Whether an earlier question of the session is still being replied to. */
+    /** True if an earlier question of the session is still being replied to. */
     async isBehindAnother(session_id: string, question_id: string): Promise<boolean> {
       const [result] = await rowsWithin<{ behind: boolean }>(prisma, sql.behindAnother({ session_id, question_id }));
       return result?.behind ?? false;
@@ -108,7 +110,7 @@ export function chatStore(prisma: PrismaClient) {
     async noteStop(id: string): Promise<void> {
       await prisma.chatSession.updateMany({ where: { id }, data: { stops: { increment: 1 } } });
     },
-    /** How often the replies of sessions were stopped; deleted sessions are missing. */
+    /** Returns how often the replies of sessions were stopped. Deleted sessions are missing. */
     async stops(ids: string[]): Promise<Map<string, number>> {
       const sessions = await prisma.chatSession.findMany({ where: { id: { in: ids } }, select: { id: true, stops: true } });
       return new Map(sessions.map(({ id, stops }) => [id, stops]));
@@ -127,7 +129,9 @@ interface NewMessage {
   question_id?: string;
 }
 
-/** Two questions may have been asked at once, so that the reply to the first was stored after the second. */
+/**
+ * Puts each reply after its question. If two questions are asked at once, the reply to the first may be stored after the second.
+ */
 function inTurns(messages: MessageRow[]): MessageRow[] {
   const ids = new Set(messages.map(({ id }) => id));
   const isReply = ({ question_id }: MessageRow) => question_id !== null && ids.has(question_id);

@@ -12,7 +12,7 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
       const tool = await prisma.customTool.findUnique({ where: { name } });
       return tool && (wire(tool) as CustomTool);
     },
-    /** Enabled tools that declare environment variables. */
+    /** Returns the enabled tools that declare environment variables. */
     async declaring(ids: string[]): Promise<Pick<CustomTool, 'id' | 'name' | 'env_config'>[]> {
       const tools = await prisma.customTool.findMany({
         where: { id: { in: ids.filter(isUuid) }, is_enabled: true, NOT: { env_config: { equals: {} } } },
@@ -21,7 +21,7 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
       });
       return tools as Pick<CustomTool, 'id' | 'name' | 'env_config'>[];
     },
-    /** Environment variables that the custom tools of an agent declare. */
+    /** Returns the environment variables that the custom tools of an agent declare. */
     async variablesOf(agent_id: string): Promise<string[]> {
       const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
       const tools = await prisma.customTool.findMany({

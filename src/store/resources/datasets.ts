@@ -27,7 +27,7 @@ type Counted = DatasetRow & { _count: { items: number } };
 const toDataset = ({ _count, ...dataset }: Counted): Dataset => ({ ...wireAs<Dataset>()(dataset), item_count: _count.items });
 const toDatasetItem = (item: ItemRow) => wireAs<DatasetItem>()(item);
 
-/** Datasets and their items. Who may see them is the caller's to check. */
+/** Stores datasets and their items. The caller checks who may see them. */
 export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   return {
     list({ q, ...paging }: Paging & { q?: string | undefined }, created_by: string) {
@@ -47,7 +47,7 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
           prisma.dataset.update({ where: { id }, data: data as Prisma.DatasetUpdateInput, ...COUNTED }),
         ),
       ),
-    /** Refuses while an evaluation of it is running. */
+    /** Deletes a dataset. Throws while an evaluation of it is running. */
     async remove(id: string): Promise<void> {
       const { count } = await prisma.dataset.deleteMany({ where: { id, evaluations: { none: { status: 'running' } } } });
       if (count === 0) throw conflict(IN_USE, 'evaluation_running');
@@ -66,7 +66,7 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
         await translateConstraintErrors(NOUN, prisma.datasetItem.create({ data: { id: uuid(), ...values, ...json } })),
       );
     },
-    /** False if the dataset has no such item. Refuses while an evaluation of the dataset is running. */
+    /** Deletes an item. Returns false if the dataset has no such item. Throws while an evaluation of the dataset is running. */
     async removeItem(dataset_id: string, id: string): Promise<boolean> {
       return inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id }));

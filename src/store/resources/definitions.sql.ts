@@ -8,12 +8,12 @@ export const effortsOfDefinitions = statement(
 
 export const findDefinition = statement('find_definition', ['hash'], `SELECT body FROM definitions WHERE hash = :hash`);
 
-/** A function of the database, made for the role of tools workers (../tools-role.ts): it may not read whole definitions. */
+/** A database function for the role of tools workers (../upkeep/tools-role.ts), which may not read whole definitions. */
 export const CALL_DEFINITION = 'definition_for_calls';
 
 export const findCallDefinition = statement('find_call_definition', ['hash'], `SELECT ${CALL_DEFINITION}(:hash) AS body`);
 
-/** Whether this process has the role of tools workers. */
+/** True if this process has the role of tools workers. */
 export const restrictedRole = statement(
   'restricted_role',
   [],

@@ -36,9 +36,9 @@ export function definitionStore(pool: Queryable, isToolsRole: IsToolsRole) {
     return definition_row.body;
   }
   return {
-    /** Null: it is not on record, because the record was restored from an older one. */
+    /** Returns a definition; null if it is not on record, because the database was restored from an older backup. */
     find,
-    /** The reasoning effort of each definition; a list of tasks needs no more of them. */
+    /** Returns the reasoning effort of each definition, which is all that a list of tasks needs. */
     async efforts(hashes: readonly string[]): Promise<Map<string, string | null>> {
       const wanted = [...new Set(hashes)];
       const unknown = wanted.filter((hash) => !efforts.has(hash));

@@ -17,7 +17,7 @@ export const dropKnowledgeChunks = statement(
   `DELETE FROM knowledge_chunks WHERE item_id = :item_id`,
 );
 
-/** `vectors` are array literals; `embedder` is what made them. */
+/** Adds chunks of an item. `vectors` are array literals; `embedder` is the model that made them. */
 export const addKnowledgeChunks = statement(
   'add_knowledge_chunks',
   ['item_id', 'contents', 'vectors', 'embedder'],
@@ -38,8 +38,8 @@ export const newestKnowledge = statement(
 );
 
 /**
- * Only vectors of `embedder` are compared. A chunk's word score is relative to the best one, so that it can be
- * added to its vector similarity.
+ * Compares only vectors of `embedder`. A chunk's word score is relative to the best one, so that it can be added to its vector
+ * similarity.
  */
 const buildSearch = (resemblance: string) => `
   WITH words AS (
@@ -61,14 +61,14 @@ const buildSearch = (resemblance: string) => `
   FROM scored s JOIN knowledge_items i ON i.id = s.item_id JOIN knowledge_chunks c USING (item_id, position)
   ORDER BY score DESC, s.item_id, s.position LIMIT :limit`;
 
-/** Compares arrays: exact, and slower with more chunks. */
+/** Compares arrays. The result is exact; the time grows with the number of chunks. */
 export const searchPassages = statement(
   'search_passages',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],
   buildSearch('(SELECT sum(a * b)::float8 FROM unnest(c.embedding, :vector::real[]) AS v (a, b))'),
 );
 
-/** Uses the extension if it is installed: the same scores, faster. */
+/** Uses the vector extension, if it is installed. The scores are the same, and it is faster. */
 export const searchPassagesExtended = statement(
   'search_passages_extended',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],

@@ -77,7 +77,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     find,
     content: (id: string) =>
       prisma.knowledgeItem.findUnique({ where: { id }, select: { id: true, name: true, content_type: true, content: true } }),
-    /** Writes an item and its chunks in one transaction, and replaces existing ones. */
+    /** Writes an item and its chunks in one transaction. Replaces existing ones. */
     async write(values: ItemValues, indexed: Indexed, id: string = uuid()): Promise<KnowledgeItem> {
       await inTransaction(pool, async (on) => {
         const { chunks, embedder, status, last_error } = indexed;
@@ -101,7 +101,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     },
     count: (source_id: string) => prisma.knowledgeItem.count({ where: { source_id } }),
 
-    /** Best chunks first; without words and vector, the newest items. */
+    /** Returns the best chunks first; without words and a vector, those of the newest items. */
     async search({ words, vector, embedder, tags, source_ids, limit }: ChunkSearch): Promise<Passage[]> {
       const within = { source_ids: source_ids ?? null, tags: tags?.length ? tags : null, limit };
       if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(within));

@@ -21,11 +21,11 @@ interface McpListing {
 }
 
 interface NewMcpListing {
-  /** The connection that was asked, with sealed values opened and names of stored tokens in their places. */
+  /** The connection that listed the tools, with sealed values opened and the names of stored tokens instead of their values. */
   server: Parameters<typeof mcpDestination>[0];
-  /** The person in whose name it was asked. */
+  /** The person in whose name the server was asked. */
   principal: string;
-  /** Whether the person's own sign-in was sent. */
+  /** True if the person's own sign-in was sent. */
   signed_in: boolean;
   tools: McpListedTool[];
 }
@@ -33,13 +33,13 @@ interface NewMcpListing {
 interface Parts extends Pick<Database, 'pool'> {
   prisma: PrismaClient;
   fingerprints: GrantKeys;
-  /** Servers with their secrets opened. */
+  /** Returns servers with their secrets opened. */
   listOpened(where: object): Promise<McpServer[]>;
 }
 
 /**
- * What MCP servers listed last. A listing belongs to the connection that was asked: when the server is changed, it counts as none.
- * What was obtained with stored tokens or with a person's sign-in is read by that person alone.
+ * Stores the last listing of each MCP server. A listing belongs to the connection that was asked: it is ignored once the server
+ * is changed. A listing obtained with stored tokens or with a person's sign-in can be read by that person alone.
  */
 export function mcpListingStore({ pool, prisma, fingerprints, listOpened }: Parts) {
   const fingerprintConnection = (server: NewMcpListing['server']) => fingerprints.fingerprint(mcpDestination(server));
@@ -50,7 +50,9 @@ export function mcpListingStore({ pool, prisma, fingerprints, listOpened }: Part
   }
 
   return {
-    /** The newest listing of each server that the principal may read, by the server's id. A server without one is absent. */
+    /**
+     * Returns the newest listing of each server that the principal may read, by the server's id. Servers without one are missing.
+     */
     async of(ids: readonly string[], principal: string): Promise<Map<string, McpListing>> {
       const connections = await fingerprintConnections(ids);
       const keys = [...connections].map(([server_id, connection]) => ({ server_id, connection }));
@@ -66,7 +68,7 @@ export function mcpListingStore({ pool, prisma, fingerprints, listOpened }: Part
         ]),
       );
     },
-    /** Writes nothing if the server has been changed since it was asked. */
+    /** Saves a listing. Writes nothing if the server has been changed since it was asked. */
     async save({ server, principal, signed_in, tools }: NewMcpListing): Promise<void> {
       const connection = await fingerprintConnection(server);
       if ((await fingerprintConnections([server.id])).get(server.id) !== connection) return;

@@ -1,11 +1,11 @@
 import { statement } from '../database/statement.ts';
 
-/** The home of an owner's memories: a UUID, as the home of a session memory is one. */
+/** The home of an owner's memories. It is a UUID, like the home of a session memory. */
 const buildOwnerHome = (owner: string) => `overlay(overlay(md5(${owner}) placing '8' from 13) placing '8' from 17)::uuid::text`;
 
 /**
- * A write also deletes the agent's expired memories. If someone else owns the key, nothing is written or returned. A workflow's
- * memories belong to its owner, regardless of who wrote them.
+ * Writes a memory and deletes the agent's expired ones. If someone else owns the key, nothing is written or returned. A
+ * workflow's memories belong to its owner, regardless of who wrote them.
  */
 export const upsertMemory = statement(
   'upsert_memory',
@@ -23,8 +23,8 @@ export const upsertMemory = statement(
 );
 
 /**
- * What runs of the agent see of the memories `m`: those for all agents, the agent's, and their workflow's; NULL: any of the viewer's.
- * Never those of other owners.
+ * The memories `m` that runs of the agent see: those for all agents, the agent's, and their workflow's. If `workflow_id` is NULL,
+ * those of any of the viewer's workflows. Memories of other owners are never visible.
  */
 const VISIBLE = `(m.ttl IS NULL OR m.ttl > now()) AND (m.owner IS NULL OR m.owner = :viewer) AND (m.scope = 'global' OR m.agent_id = :agent_id AND (m.scope = 'agent'
   OR (:workflow_id::text IS NULL OR m.workflow_id = :workflow_id::text)

@@ -17,9 +17,9 @@ interface NewMemory {
   value: string;
   metadata?: Record<string, unknown> | undefined;
   ttl?: string | null | undefined;
-  /** The run that writes it. */
+  /** The run that writes the memory. */
   task_id?: string | null;
-  /** Whose runs alone recall it; null: everyone's that its scope includes. */
+  /** The owner whose runs alone recall the memory; null: all runs that its scope includes. */
   owner?: string | null;
   created_by: string;
 }
@@ -35,13 +35,13 @@ interface MemoryQuery {
   limit: number;
 }
 
-/** Who lists memories: administrators see those of every owner, except of workflows. */
+/** The person who lists memories. Administrators see the memories of every owner, except those of workflows. */
 interface Viewer {
   key: string;
   is_admin: boolean;
 }
 
-/** A Postgres text query that matches any word of the text; empty if it has no words. */
+/** Returns a Postgres text query that matches any word of the text; empty if it has no words. */
 const toAnyWordQuery = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
     .slice(0, 64)
@@ -95,7 +95,7 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   return {
     ...crud,
     upsert,
-    /** Best first. */
+    /** Returns the matching memories, best first. */
     async search({ agent_id, query, scope, workflow_id, viewer, limit }: MemoryQuery) {
       const words = toAnyWordQuery(query);
       if (!words) return [];

@@ -22,7 +22,7 @@ export function sampleStore(prisma: PrismaClient) {
   const findFact = async (name: string) => (await prisma.installationFact.findUnique({ where: { name } }))?.value;
   return {
     isSettled: async () => (await findFact(SAMPLE)) !== undefined,
-    /** Adds the sample to an empty installation. Decides once: a deleted sample does not come back. */
+    /** Adds the sample to an empty installation. This is decided once: a deleted sample does not come back. */
     async plant({ provider, tool, agent, workflow }: Sample, { key: created_by, login }: Owner): Promise<boolean> {
       return prisma.$transaction(async (tx) => {
         const tools = { where: { OR: [{ is_plugin: false }, { name: tool.name }] } };
@@ -41,8 +41,8 @@ export function sampleStore(prisma: PrismaClient) {
       });
     },
     /**
-     * The demo model may get another port at each start. Providers with its previous address get the new one. A provider with a
-     * key is not changed, so that no key is sent to an address that its owner has not seen.
+     * Gives providers with the previous address of the demo model its new one: it may get another port at each start. Leaves a
+     * provider with a key unchanged, so that no key is sent to an address that its owner has not seen.
      */
     async moveDemoModel(url: string, { name, model }: { name: string; model: string }): Promise<void> {
       const before = await findFact(DEMO_MODEL_URL);

@@ -38,12 +38,12 @@ interface NewSchedule extends ScheduleValues {
   workflow_id: string;
 }
 
-/** Stored with a cron expression, for servers of the release before. */
+/** Stored with a cron expression, for servers of the previous release. */
 const NO_INTERVAL = { interval_value: 10_000, interval_unit: 'weeks' };
 
 export const scheduleColumns = <V extends ScheduleValues>(values: V) => (values.cron ? { ...values, ...NO_INTERVAL } : values);
 
-/** What a schedule keeps of the request that saved it. */
+/** The values that a schedule keeps of the request that saved it. */
 interface KeptOfCaller {
   access_token: string | null;
   service_key_id: string | null;
@@ -51,7 +51,7 @@ interface KeptOfCaller {
 
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
-/** How long after its catch-up window the engine may still fire before a due time counts as missed. */
+/** The time after its catch-up window in which the engine may still fire; after that, a due time counts as missed. */
 const GRACE_MS = 60_000;
 /** Due times up to this one may have been removed; see src/store/upkeep/retention.sql.ts. */
 const FIRES_REMOVED = 'fires_removed_until';
@@ -90,7 +90,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
       const data = { id, ...scheduleColumns(values), ...sealToken(id, access_token), service_key_id };
       return translateConstraintErrors(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
-    /** Changes a schedule and replaces what was kept of the person who saved it. */
+    /** Changes a schedule and replaces the values kept of the person who saved it. */
     update: (id: string, values: ScheduleValues, { access_token, service_key_id }: KeptOfCaller): Promise<Row> =>
       translateConstraintErrors(
         NOUN,
@@ -103,16 +103,19 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
           } as Prisma.ScheduledAgentUpdateInput,
         }),
       ),
-    /** Disables a schedule unless it has changed within that time. False if it has, or is disabled already. */
+    /** Disables a schedule unless it has changed within `grace_ms`. Returns false if it has, or is already disabled. */
     async disableUnchanged(id: string, { grace_ms, reason }: { grace_ms: number; reason: string }): Promise<boolean> {
       const unchanged = { id, enabled: true, updated_at: { lt: new Date(Date.now() - grace_ms) } };
       return (await table.updateMany({ where: unchanged, data: { enabled: false, disabled_reason: reason } })).count === 1;
     },
-    /** Disables the schedules whose last runs have failed, as often as their owners allow. Returns their ids. */
+    /**
+     * Disables the schedules whose last runs have failed, as often as their owners allow, and returns their ids. With an id, only
+     * that one.
+     */
     async pauseFailing(id: string | null = null): Promise<string[]> {
       return (await rows<{ id: string }>(pool, pauseFailingSchedules({ id }))).map((one) => one.id);
     },
-    /** Restores an earlier row. */
+    /** Writes back an earlier row. */
     async restore({ id, ...row }: Row): Promise<void> {
       await table.updateMany({ where: { id }, data: row });
     },
@@ -123,12 +126,12 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     async forgetToken({ id, updated_at }: Row): Promise<void> {
       await table.updateMany({ where: { id, updated_at }, data: { ...sealToken(id, null), updated_at } });
     },
-    /** The access token kept for the default runtime; null if there is none. */
+    /** Returns the access token kept for the default runtime; null if there is none. */
     tokenOf({ id, caller_token, caller_key_id }: Row): string | null {
       if (!caller_token || !caller_key_id) return null;
       return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, context(id));
     },
-    /** Seals every access token again with the active key. Returns how many changed. */
+    /** Seals every access token again with the active key. Returns how many have changed. */
     async rotate(): Promise<number> {
       const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
       for (const row of stale) {
@@ -140,7 +143,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
   };
 }
 
-/** The outcome of each due time of a schedule. */
+/** Stores the outcome of each due time of a schedule. */
 function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   async function withStatuses(fire_rows: Fire[]): Promise<ScheduleFire[]> {
     const ids = fire_rows.flatMap(({ task_id }) => (task_id ? [task_id] : []));
@@ -151,8 +154,8 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   const place = (scheduled_agent_id: string, due_at: Date) => ({ scheduled_agent_id_due_at: { scheduled_agent_id, due_at } });
   return {
     /**
-     * Records that a due time is being served, with the id of its task-to-be. A settled due time is not served again; one that was
-     * recorded as missed is, because the engine serves it after all: the clock was ahead when it was recorded.
+     * Records that a due time is being served, with the id of the task that will be created. A settled due time is not served
+     * again. A due time recorded as missed is: the clock was ahead when it was recorded, and the engine serves it after all.
      */
     async claimFire(scheduled_agent_id: string, due_at: Date): Promise<{ task_id: string; settled: boolean }> {
       const data = { scheduled_agent_id, due_at, task_id: uuid(), outcome: 'firing' };
@@ -170,17 +173,20 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const { outcome, detail = null, task_id } = end;
       await row(pool, settleFire({ scheduled_agent_id, due_at, outcome, detail, task_id }));
     },
-    /** Makes a due time without a run ready to be served again, with the id of another task: one that was refused may be on record. */
+    /**
+     * Makes a due time without a run ready to be served again, with another task id: a refused task may be on record under the
+     * old one.
+     */
     async reopenFire(scheduled_agent_id: string, due_at: Date): Promise<void> {
       const where = { scheduled_agent_id, due_at, outcome: { in: ['missed', 'skipped', 'failed'] } };
       const data = { outcome: 'firing', task_id: uuid(), detail: null, fired_at: new Date() };
       await prisma.scheduleFire.updateMany({ where, data });
     },
-    /** Records why a due time has no task yet; it is retried. */
+    /** Records the reason why a due time has no task yet. Its start is retried. */
     async noteWaiting(scheduled_agent_id: string, due_at: Date, detail: string): Promise<void> {
       await prisma.scheduleFire.updateMany({ where: { scheduled_agent_id, due_at, outcome: 'firing' }, data: { detail } });
     },
-    /** A run of this schedule that has not ended. */
+    /** Returns a run of this schedule that has not ended; null if there is none. */
     async openTask(scheduled_agent_id: string, except: string): Promise<string | null> {
       const open = { in: [...LIVE_STATUSES] };
       const task = await prisma.task.findFirst({
@@ -189,11 +195,11 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       });
       return task?.id ?? null;
     },
-    /** A run of this schedule that waits for its turn in its workflow. */
+    /** Returns a run of this schedule that waits for its turn in its workflow; null if there is none. */
     async waitingTask(scheduled_agent_id: string, except: string): Promise<string | null> {
       return (await row<{ id: string }>(pool, waitingTaskOfSchedule({ scheduled_agent_id, except })))?.id ?? null;
     },
-    /** Records as missed the due times since the schedule's last change that were not served and no longer will be. */
+    /** Records due times as missed that were not served since the schedule's last change, and no longer will be. */
     async noteMissed(schedule: Row, now: number): Promise<void> {
       if (!schedule.enabled) return;
       const until = now - (schedule.catchup_window_seconds + schedule.jitter_seconds) * 1000 - GRACE_MS;
@@ -205,7 +211,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
         select: { due_at: true },
       });
       const due_times = new Set(served.map(({ due_at }) => due_at.getTime()));
-      // Read after the due times that were served: whichever of them were removed before, are covered.
+      // Read after the served due times, so that it covers any of them that were removed before.
       const removed_until = Date.parse((await row<{ value: string }>(pool, findFact({ name: FIRES_REMOVED })))?.value ?? '') || 0;
       const detail = 'The service was down at the due time, for longer than the catch-up window';
       const data = due
@@ -221,7 +227,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       ]);
       return { items: await withStatuses(fire_rows), total, next: null };
     },
-    /** The due times that are on record, of these, oldest first. */
+    /** Returns the due times of this list that are on record, oldest first. */
     async firesAt(scheduled_agent_id: string, due: readonly number[]): Promise<ScheduleFire[]> {
       const where = { scheduled_agent_id, due_at: { in: due.map((time) => new Date(time)) } };
       return withStatuses(await prisma.scheduleFire.findMany({ where, orderBy: { due_at: 'asc' } }));
@@ -229,7 +235,10 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   };
 }
 
-/** The wire format. The next time is computed with the engine's algorithm, so it is correct even if the engine is unreachable. */
+/**
+ * Converts a row to the wire format. The next time is computed with the engine's algorithm, so it is correct even if the engine
+ * is unreachable.
+ */
 export function toSchedule(row: Row, now: number): Wired {
   const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, service_key_id: _saver, ...rest } = row;
   const next = row.enabled ? findNextDue(parseStoredCadence(row), now) : null;

@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts';
 
-/** One statement: a settled fire is not served again, so the time of its run could not be written later. */
+/** Settles a fire in one statement: it is not served again once settled, so the time of its run could not be written later. */
 export const settleFire = statement(
   'settle_fire',
   ['scheduled_agent_id', 'due_at', 'outcome', 'detail', 'task_id'],
@@ -11,7 +11,7 @@ export const settleFire = statement(
     WHERE id = :scheduled_agent_id AND (SELECT task_id FROM fire) IS NOT NULL`,
 );
 
-/** A run that has not begun waits if another task has its workflow's lane. */
+/** Returns a run of the schedule that has not begun and waits because another task has its workflow's lane. */
 export const waitingTaskOfSchedule = statement(
   'waiting_task_of_schedule',
   ['scheduled_agent_id', 'except'],
@@ -21,8 +21,8 @@ export const waitingTaskOfSchedule = statement(
 );
 
 /**
- * Looks at the due times since the schedule was last saved whose result is known: the run completed or failed, or there was none because
- * it was refused. With an id, only at that schedule.
+ * Pauses schedules whose runs keep failing. Reads the due times since a schedule was last saved whose result is known: the run
+ * completed or failed, or there was none because it was refused. With an id, reads only those of that schedule.
  */
 export const pauseFailingSchedules = statement(
   'pause_failing_schedules',

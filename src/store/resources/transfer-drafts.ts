@@ -18,7 +18,7 @@ export type ImportParts = Partial<
 export type PartName = keyof ImportParts;
 
 export interface Importer {
-  /** `provider:subject` and login. */
+  /** The importer's key, `provider:subject`. */
   key: string;
   login: string;
 }
@@ -29,7 +29,7 @@ export interface Draft {
   values: object | null;
   error: string | null;
   warnings: string[];
-  /** The references that the record was created without, by field. */
+  /** The fields whose references the record was created without. */
   dropped: string[];
 }
 
@@ -39,7 +39,7 @@ type Items<P extends PartName> = FullImport[P];
 type Referred = 'agent' | 'provider' | 'customTool' | 'mcpServer' | 'knowledgeSource' | 'skill' | 'guardrail' | 'storedToken';
 type Tables = Pick<Prisma.TransactionClient, Referred | 'workflow'>;
 
-/** An error of an item that types cannot express; null if there is none. */
+/** Returns an error of an item that types cannot express; null if there is none. */
 export type FaultOf = (item: object) => string | null;
 
 /** Accepted aliases of source types. */
@@ -148,7 +148,7 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
 
 const WEBHOOKS = ['webhook_url', 'error_webhook_url'] as const;
 
-/** The items without the addresses that an export has masked, and the fields of these. */
+/** Returns the items without the addresses that an export has masked, and the fields of these addresses. */
 function withoutMaskedWebhooks(items: Items<'workflows'>) {
   const masked = items.map((item) => WEBHOOKS.filter((field) => item[field]?.includes(MASK)));
   return {
@@ -174,7 +174,7 @@ function listMaskedPaths(config: unknown): string[] {
   return paths.map((path) => `connection_config.${path} was masked in the bundle; set its value again`);
 }
 
-/** The agents that workflows name, each with what its runs would lack, as sentences. */
+/** Returns the agents that workflows name, each with the parts that its runs would lack, as sentences. */
 async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<Map<string, string[]>> {
   const ids = [...new Set(items.map(({ agent_id }) => agent_id).filter(isUuid))];
   const select = { id: true, name: true, required_mcp_servers: true };
@@ -186,7 +186,7 @@ async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<M
 const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
   new Set((await tx.storedToken.findMany({ where: { created_by }, select: { name: true } })).map(({ name }) => name));
 
-/** The references of each item that are missing from this installation, as sentences; one query per table. */
+/** Lists the references of each item that are missing from this installation, as sentences. Runs one query per table. */
 async function listMissingReferences(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
   const sentences: string[][] = items.map(() => []);
   for (const [field, table] of Object.entries(references)) {
@@ -210,13 +210,13 @@ async function listMissingReferences(tx: Tables, items: object[], references: Re
 const MOST_SENTENCES = 20;
 const LONGEST_ID = 80;
 
-/** A sentence for each id, and one for those beyond a number of them. */
+/** Returns a sentence for each id, and one for the ids beyond the limit. */
 function describeIds(ids: readonly string[], sentence: (id: string) => string): string[] {
   const first = ids.slice(0, MOST_SENTENCES).map((id) => sentence(id.slice(0, LONGEST_ID)));
   return ids.length > MOST_SENTENCES ? [...first, `${ids.length - MOST_SENTENCES} more like these`] : first;
 }
 
-/** Ids after each other, and how many more there are. */
+/** Joins ids, and appends the number of those beyond the limit. */
 function formatIds(ids: readonly string[]): string {
   const first = ids.slice(0, MOST_SENTENCES).map((id) => id.slice(0, LONGEST_ID));
   const more = ids.length - first.length;
@@ -224,8 +224,8 @@ function formatIds(ids: readonly string[]): string {
 }
 
 /**
- * The items without references that cannot be ids of this service, such as those of another product, and a list of these. What a
- * run must not go without refers to no record instead, so that runs are refused until someone sets it.
+ * Returns the items without references that cannot be ids of this service, such as those of another product, and a list of these.
+ * A reference that runs require points to no record instead, so that runs are refused until someone sets it.
  */
 function withoutForeignIds<T extends object>(
   items: T[],
@@ -250,7 +250,7 @@ function withoutForeignIds<T extends object>(
   return { items: own_items, dropped };
 }
 
-/** `unresolved` warns about the others. */
+/** Removes the ids that stand in for missing required references. `warnAboutDroppedIds` warns about these. */
 const withoutStandIns = ({ provider_id, required_mcp_servers, ...item }: Items<'agents'>[number]) => ({
   ...item,
   provider_id: provider_id === NO_RECORD ? null : provider_id,
@@ -267,6 +267,6 @@ const AGENT_REFERENCES: Record<string, Referred> = {
   required_mcp_servers: 'mcpServer',
   knowledge_source_ids: 'knowledgeSource',
 };
-/** What a run of an agent is refused without. */
+/** The references without which runs of an agent are refused. */
 const REQUIRED_REFERENCES: Record<string, Referred> = { provider_id: 'provider', required_mcp_servers: 'mcpServer' };
 const WORKFLOW_REFERENCES: Record<string, Referred> = { skill_ids: 'skill', guardrail_ids: 'guardrail' };

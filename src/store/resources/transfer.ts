@@ -26,7 +26,7 @@ interface Part {
   model: 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource' | 'scheduledAgent';
 }
 
-/** In dependency order: a part comes after the parts it refers to. */
+/** The parts in dependency order: each comes after the parts it refers to. */
 const PARTS: readonly Part[] = [
   { name: 'skills', noun: 'skill', model: 'skill' },
   { name: 'guardrails', noun: 'guardrail', model: 'guardrail' },
@@ -75,13 +75,13 @@ interface Stores {
 export function transferStore({ prisma, keys, granting }: Stores) {
   const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
   return {
-    /** Records of a type, oldest first, secrets sealed. */
+    /** Returns the records of a type, oldest first, with their secrets sealed. */
     async records(type: ResourceType, { owner, id }: { owner?: string; id?: string } = {}) {
       const table = prisma[MODELS[type]] as unknown as Table;
       return table.findMany({ where: { ...(owner ? { owner } : {}), ...(id ? { id } : {}) }, orderBy: { id: 'asc' } });
     },
 
-    /** The readable form: secrets of a connection and keys in addresses of webhooks are masked. */
+    /** Returns the readable form, in which secrets of a connection and keys in webhook addresses are masked. */
     masked(record: object): object {
       if ('caller_token' in record) return toSchedule(record as ScheduleRow, Date.now());
       const masked = {
@@ -123,7 +123,7 @@ interface Item {
   id?: string | undefined;
 }
 
-/** Which part the references of an item lead to. */
+/** The part that each reference of an item points to. */
 const LEADS_TO: Record<string, PartName> = {
   knowledge_source_ids: 'knowledge_sources',
   agent_id: 'agents',
@@ -133,8 +133,8 @@ const LEADS_TO: Record<string, PartName> = {
 };
 
 /**
- * Ids that cannot be ids here stand for an item of the same bundle, if exactly one has the id: its record gets a new id, which the
- * references of later items follow. Other ids are not translated.
+ * Translates foreign ids. An id that cannot be one of this service stands for an item of the same bundle, if exactly one item has
+ * it: the item's record gets a new id, and the references of later items are changed to it. Other ids are not translated.
  */
 function foreignIds() {
   const made = new Map<string, string>();
@@ -144,7 +144,7 @@ function foreignIds() {
   const followIds = (part: PartName, value: unknown) =>
     Array.isArray(value) ? [...new Set(value.map((id: string) => followId(part, id)))] : followId(part, String(value));
   return {
-    /** The items with their references followed. */
+    /** Returns the items with their references translated. */
     follow: <I extends Item>(items: readonly I[]): I[] =>
       items.map((item) => {
         const named = Object.entries(LEADS_TO).flatMap(([field, part]) => {
@@ -155,14 +155,14 @@ function foreignIds() {
         sent.set(after, item);
         return after;
       }),
-    /** Notes that the record of an item was created. */
+    /** Records that the items' records were created. */
     note: (part: PartName, items: readonly Item[]) => {
       const wanted = Map.groupBy(items, ({ id = '' }) => id);
       return ({ id = '' }: Item, created: string): void => {
         if (!isUuid(id) && wanted.get(id)?.length === 1) made.set(place(part, id), created);
       };
     },
-    /** The item as it was sent. */
+    /** Returns the item as it was sent. */
     sentOf: (item: object) => sent.get(item) ?? item,
   };
 }

@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts';
 
-/** Versions without runs that a workflow keeps: each has a separate definition. */
+/** The number of versions without runs that a workflow keeps. Each has a separate definition. */
 const KEPT_UNRUN = 20;
 
 export const recordVersion = statement(
@@ -16,7 +16,7 @@ export const recordVersion = statement(
     ON CONFLICT (workflow_id, definition_hash) DO NOTHING RETURNING number`,
 );
 
-/** Of the versions without runs only the newest are kept. */
+/** Deletes versions without runs, except the newest. */
 export const dropUnrunVersions = statement(
   'drop_unrun_versions',
   ['workflow_id'],
@@ -26,7 +26,7 @@ export const dropUnrunVersions = statement(
       ORDER BY v.number DESC OFFSET ${KEPT_UNRUN})`,
 );
 
-/** The runs of each version, without those of evaluations, and its last completed evaluation. */
+/** Returns the runs of each version, without those of evaluations, and its last completed evaluation. */
 export const recordOfVersions = statement(
   'record_of_versions',
   ['workflow_id', 'definition_hashes'],

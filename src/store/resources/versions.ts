@@ -14,7 +14,7 @@ import type { StoredAgent } from './agents.ts';
 import { hashDefinition, withDefinition } from './definitions.ts';
 import * as sql from './versions.sql.ts';
 
-/** What a workflow and its agent were set to. The definition has the agent's prompt; its description affects no run. */
+/** The settings of a workflow and its agent. The agent's prompt is in the definition; its description affects no run. */
 export interface VersionConfig {
   workflow: WorkflowSettings;
   agent: AgentSettings;
@@ -31,7 +31,7 @@ const pickFields = (record: object, names: readonly string[]) =>
 
 const agentSettings = (agent: object) => pickFields(agent, AGENT_FIELDS) as unknown as AgentSettings;
 
-/** The settings behind a definition, the settings of its prompt included. */
+/** Returns the settings behind a definition, including those of its prompt. */
 export const toVersionConfig = ({ workflow, agent }: Snapshot, { settings }: Definition): VersionConfig => ({
   workflow: {
     ...(pickFields(workflow, WORKFLOW_FIELDS) as unknown as WorkflowSettings),
@@ -54,7 +54,7 @@ interface Saver {
 
 type StoredVersion = Omit<WorkflowVersion, 'current' | 'runs' | 'last_evaluation'> & { config: VersionConfig | null };
 
-/** How a version has done: its runs, and its last completed evaluation if it has one. */
+/** The record of a version: its runs, and its last completed evaluation if it has one. */
 interface VersionRecord {
   hash: string;
   runs: number;
@@ -76,7 +76,10 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
 }
 
 export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
-  /** Throws `conflict` if the agent's provider does not exist. */
+  /**
+   * Returns the definition that the next run would use; null if the workflow does not exist. Throws `conflict` if the agent's
+   * provider does not exist.
+   */
   async function current(workflow_id: string): Promise<CurrentDefinition | null> {
     const current_snapshot = await snapshot(workflow_id);
     if (!current_snapshot) return null;
@@ -108,9 +111,12 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
   return {
     current,
     withRecord,
-    /** The fields of an agent that a version keeps. */
+    /** Returns the fields of an agent that a version keeps. */
     agentSettings,
-    /** Records what a workflow's next run would use, unless it is a version already. A workflow that cannot run has no version. */
+    /**
+     * Records the definition that a workflow's next run would use, unless it is a version already. A workflow that cannot run has
+     * no version.
+     */
     async note(workflow_id: string, { key, login }: Saver, origin: WorkflowVersion['origin'] = 'saved'): Promise<void> {
       const now = await currentIfValid(workflow_id);
       if (!now) return;
@@ -143,7 +149,7 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
       const where = { workflow_id_definition_hash: { workflow_id, definition_hash } };
       return (await prisma.workflowVersion.findUnique({ where, select: { number: true } }))?.number ?? null;
     },
-    /** For readers: secrets of MCP servers masked. */
+    /** Returns a definition for readers, with the secrets of MCP servers masked. */
     masked: (definition: Definition) => ({ ...definition, ...maskServers(definition) }) as object as VersionDetail['definition'],
     maskedChange: ({ before, after, ...change }: FieldChange): FieldChange => ({
       ...change,

@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts';
 
-/** Single-use workflows that never ran: their request was refused, or its server died. */
+/** Deletes single-use workflows that never ran, because their request was refused or its server died. */
 export const removeUnusedWorkflows = statement(
   'remove_unused_workflows',
   ['created_before'],

@@ -39,7 +39,7 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
 export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 export function workflowStore({ pool, prisma, granting }: Parts) {
-  /** The workflows with the usage of their last runs. */
+  /** Returns the workflows with the usage of their last runs. */
   async function withUsage<W extends WiredWorkflow>(workflows: W[]) {
     const ids = workflows.flatMap(({ last_task_id }) => last_task_id ?? []);
     const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, ...USAGE } });
@@ -51,7 +51,10 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
     },
-    /** Whether its runs call the default runtime, for which they need their owner's access token. False if there is no such workflow. */
+    /**
+     * True if its runs call the default runtime, for which they need their owner's access token. False if there is no such
+     * workflow.
+     */
     async usesCallerToken(id: string): Promise<boolean> {
       const select = { agent: { select: { provider_id: true } } } as const;
       return (await prisma.workflow.findUnique({ where: { id }, select }))?.agent.provider_id === null;
@@ -69,7 +72,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       const workflow = await prisma.workflow.findUnique({ where: { id } });
       return workflow && toWorkflow(workflow);
     },
-    /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
+    /** Creates a workflow. `by` is the principal who saves it; the workflow is granted the tokens of `by` that it names. */
     async create(values: NewWorkflow, by?: string) {
       const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
       return toWorkflow(
@@ -84,7 +87,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
         ),
       );
     },
-    /** Switches off or on. A run in progress continues; its status shows again once the workflow is on. */
+    /** Switches a workflow off or on. A run in progress continues; its status shows again once the workflow is on. */
     async switch(id: string, status: 'active' | 'inactive') {
       const where = status === 'inactive' ? { id } : { id, status: 'inactive' };
       await prisma.workflow.updateMany({ where, data: { status } });
@@ -93,7 +96,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       await inTransaction(pool, async (on) => {
         if (!(await row(on, sql.removeWorkflow({ id }))))
           throw conflict('A run of this workflow is in progress; halt it first', 'workflow_running');
-        // A separate statement, which sees the events that were written until the workflow was locked.
+        // A separate statement, so that it sees the events written until the workflow was locked.
         await rows(on, removeEventsOfWorkflow({ workflow_id: id }));
       });
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
@@ -101,7 +104,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
     async removeUnused(created_before: Date): Promise<void> {
       await row(pool, sql.removeUnusedWorkflows({ created_before }));
     },
-    /** Messages, logs and usage of the last run. */
+    /** Returns the messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {
       if (!last_task_id) return { messages: [], logs: [], usage: NO_USAGE };
       const [messages, logs, task] = await Promise.all([
@@ -132,7 +135,7 @@ const USAGE = {
 const toUsage = <T extends { usage_estimated: boolean }>(task: T) => ({ ...task, estimated: task.usage_estimated });
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
-/** On the wire `owner` is the login; ownership is decided by `owner_key`. */
+/** Converts a row to the wire format, where `owner` is the login. Ownership is decided by `owner_key`. */
 const toWorkflow = ({ owner, owner_login, single_use: _, evaluation_id: _evaluation, ...rest }: Row) => ({
   ...wireAs<Omit<WorkflowSummary, 'usage'>>()(rest),
   enabled: rest.status !== 'inactive',

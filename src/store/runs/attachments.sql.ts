@@ -1,7 +1,7 @@
 import { statement } from '../database/statement.ts';
 import { BATCH } from '../upkeep/retention.sql.ts';
 
-/** Refers a task to files. Those that were removed meanwhile are missing in the answer. */
+/** Links files to a task. The result lacks files that were removed in the meantime. */
 export const referToAttachments = statement(
   'refer_to_attachments',
   ['task_id', 'ids'],
@@ -11,7 +11,7 @@ export const referToAttachments = statement(
     WHERE asked.id IN (SELECT id FROM held) RETURNING attachment_id`,
 );
 
-/** The next files in the order of their ids. One that a prompt refers to at this moment is left out. */
+/** Locks the next files in the order of their ids. Leaves out a file that a prompt is referring to right now. */
 export const lockAttachments = statement(
   'lock_attachments',
   ['before_id', 'after_id'],

@@ -17,11 +17,11 @@ const FACTS = { id: true, name: true, media_type: true, size: true, sha256: true
 
 const NOUN = 'attachment';
 
-/** Files that people give to runs. Each belongs to one principal; for the others it does not exist. */
+/** Stores files that people give to runs. Each belongs to one principal and is invisible to others. */
 export function attachmentStore(prisma: PrismaClient) {
   const table = prisma.attachment;
 
-  /** Those of the ids that exist, in the order of the ids. */
+  /** Returns the existing files with these ids, in the order of the ids. */
   async function findInOrder<T extends { id: string }>(
     ids: readonly string[],
     read: (distinct: string[]) => Promise<T[]>,
@@ -38,9 +38,9 @@ export function attachmentStore(prisma: PrismaClient) {
     },
     find: (id: string, created_by: string): Promise<AttachedFile | null> =>
       table.findFirst({ where: { id, created_by }, select: FACTS }),
-    /** With its bytes. */
+    /** Returns a file with its content; null if it does not exist or belongs to someone else. */
     read: (id: string, created_by: string) => table.findFirst({ where: { id, created_by }, select: { ...FACTS, content: true } }),
-    /** What these files are. Throws `not_found` if one of them does not exist, or is another principal's. */
+    /** Returns the metadata of these files. Throws `not_found` if one of them does not exist or belongs to another principal. */
     async owned(ids: readonly string[], created_by: string): Promise<AttachedFile[]> {
       const files = await findInOrder(ids, (distinct) =>
         table.findMany({ where: { id: { in: distinct }, created_by }, select: FACTS }),
@@ -49,7 +49,7 @@ export function attachmentStore(prisma: PrismaClient) {
       if (missing) throw notFound(NOUN, missing);
       return files;
     },
-    /** Files of a task with their bytes. A task refers to its files, so none of them is missing. */
+    /** Returns files of a task with their content. A task refers to its files, so none of them is missing. */
     contents: (ids: readonly string[]) =>
       findInOrder(ids, (distinct) => table.findMany({ where: { id: { in: distinct } }, select: { ...FACTS, content: true } })),
     async remove(id: string, created_by: string): Promise<void> {
@@ -64,7 +64,7 @@ export function attachmentStore(prisma: PrismaClient) {
   };
 }
 
-/** Refers a task to its files, in the transaction that created it. Throws `not_found` if one of them was removed meanwhile. */
+/** Links files to a task, in the transaction that created it. Throws `not_found` if one of them was removed in the meantime. */
 export async function linkAttachments(on: Queryable, task_id: string, files: readonly AttachedFile[]): Promise<void> {
   const ids = files.map(({ id }) => id);
   const referred = await rows<{ attachment_id: string }>(on, referToAttachments({ task_id, ids }));

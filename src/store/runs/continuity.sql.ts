@@ -1,7 +1,7 @@
 import { hasRun, statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
-/** Parks a run whose record is behind, once for each execution of it. Locks in the order of runs.ts. */
+/** Parks a run whose record is behind, once for each of its executions. Takes locks in the order of runs.sql.ts. */
 export const parkBehind = statement(
   'park_behind',
   ['task_id', 'workflow_id', 'run_id', 'missing', 'events'],
@@ -16,7 +16,10 @@ export const parkBehind = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
-/** An execution leaves a call when its end is on record, so a call that is open behind it was open when the record was set back. */
+/**
+ * Marks a task as restored. An execution leaves a call only once the call's end is on record, so a call that it has passed and
+ * that is open on record was reopened by a restore.
+ */
 export const doubtCalls = statement(
   'doubt_calls',
   ['task_id', 'step', 'denied', 'calls'],
@@ -43,7 +46,7 @@ export const decideContinuity = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
-/** The decision has been carried out, unless the run was parked again meanwhile. */
+/** Records that a decision has been carried out, unless the run was parked again in the meantime. */
 export const continuityDone = statement(
   'continuity_done',
   ['task_id', 'run_id'],

@@ -16,7 +16,7 @@ interface Parked {
   events: NewEvent[];
 }
 
-/** Runs whose record is older than their execution, as after a restore of the database. */
+/** Handles runs whose record is older than their execution, as after a restore of the database. */
 export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
   async function write(query: Parameters<Queryable['query']>[0], { task_id, workflow_id }: RunPlace, events: NewEvent[]) {
     const written = await row<{ last: number }>(pool, query);
@@ -33,7 +33,7 @@ export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
         events,
       ),
 
-    /** Marks a task as restored if its record has calls open that have ended for its execution. */
+    /** Marks a task as restored if calls are open on record that have ended for its execution. */
     async doubtCalls(task_id: string, passed: { step: number; denied: string[]; calls: string[] }): Promise<void> {
       await row(pool, sql.doubtCalls({ task_id, ...passed }));
     },

@@ -1,9 +1,8 @@
 import { statement } from '../database/statement.ts';
 
 /**
- * Adds items after the position that their sender has read, in one step: nothing is added if others were added since. With a task,
- * they are those of its run, and the conversation is its.
- * Locks: the task, the conversation.
+ * Adds items after the position that their sender has read, in one step. Adds nothing if others have added items since. With a
+ * task, the items belong to its run, which then continues the conversation. Locks the task, then the conversation.
  */
 export const addConversationItems = statement(
   'add_conversation_items',
@@ -19,7 +18,7 @@ export const addConversationItems = statement(
     RETURNING id`,
 );
 
-/** Keeps files for an item. Those that were removed meanwhile are missing in the answer. */
+/** Links files to an item. The result lacks files that were removed in the meantime. */
 export const keepItemFiles = statement(
   'keep_item_files',
   ['item_id', 'ids'],

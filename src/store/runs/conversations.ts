@@ -13,7 +13,7 @@ export type StoredItem = Record<string, unknown> & { type: string };
 export interface NewItems {
   conversation_id: string;
   last_position: number;
-  /** The items; one whose `item` is null is the answer of the run. */
+  /** The items. The one whose `item` is null is the answer of the run. */
   items: { id: string; item: StoredItem | null; file_ids?: readonly string[] }[];
 }
 
@@ -26,9 +26,9 @@ interface ItemPage {
 
 const ANSWER = { include: { task: { select: { response: true } } } } as const;
 
-/** Conversations of OpenAI's API. Each belongs to one principal; for the others it does not exist. */
+/** Stores conversations of OpenAI's API. Each belongs to one principal and is invisible to others. */
 export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
-  /** Selects the visible items: what a run adds counts once it has completed. */
+  /** Selects the visible items: an item added by a run counts once the run has completed. */
   const visible = (conversation_id: string) => ({
     conversation_id,
     OR: [{ task_id: null }, { task: { status: 'completed' } }],
@@ -44,13 +44,13 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
     async remove(id: string): Promise<void> {
       await prisma.conversation.deleteMany({ where: { id } });
     },
-    /** True if a run continues the conversation at this moment. */
+    /** Returns true if a run is continuing the conversation right now. */
     async isContinued({ last_task_id }: Pick<Conversation, 'last_task_id'>): Promise<boolean> {
       if (!last_task_id) return false;
       const task = await prisma.task.findUnique({ where: { id: last_task_id }, select: { status: true } });
       return task !== null && !isTerminal(task.status);
     },
-    /** Returns the number and bytes of all its items, those of the run that continues it included. */
+    /** Returns the number and bytes of all its items, including those of the run that continues it. */
     size: async (conversation_id: string) =>
       (await row<{ items: number; bytes: number }>(pool, sql.conversationSize({ conversation_id }))) ?? { items: 0, bytes: 0 },
     items: (conversation_id: string, { limit, order, after }: ItemPage) =>

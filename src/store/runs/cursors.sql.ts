@@ -1,7 +1,7 @@
 import { statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 
-/** How long after a task's end its cursor is retried: after that, the key or provider will not come back. */
+/** The time after a task's end for which its cursor is retried: after that, the key or provider will not come back. */
 export const openCursors = statement(
   'open_cursors',
   [],

@@ -10,7 +10,7 @@ interface OpenCursor {
 
 export function cursorStore(pool: pg.Pool) {
   return {
-    /** Recently ended tasks that still have a cursor; a sample if there are many, so that each gets its turn. */
+    /** Returns recently ended tasks that still have a cursor; a sample if there are many, so that each gets its turn. */
     open: () => rows<OpenCursor>(pool, sql.openCursors()),
     /** Records that the provider stores nothing more for the task. */
     async forget(task_id: string): Promise<void> {

@@ -5,17 +5,17 @@ import { inTransaction, LONG_STATEMENT_MS, row, withTimeLimit } from '../databas
 import * as sql from '../database/installation.sql.ts';
 
 export interface Restore {
-  /** The epoch that it began. */
+  /** The epoch that the restore began. */
   epoch: number;
   restored_at: Date;
-  /** How many tasks had not ended: their writes may have happened already. */
+  /** The number of tasks that had not ended. Their writes may have happened already. */
   tasks: number;
 }
 
 /** The mark of the record, and when it was last restored. */
 interface RecordedEpoch extends Mark {
   restored_at?: string;
-  /** The server on which the epoch continues; absent: not noted yet. */
+  /** The server on which the epoch continues; absent: not recorded yet. */
   server?: ServerPlace;
 }
 
@@ -23,7 +23,7 @@ export type EpochStore = ReturnType<typeof epochStore>;
 
 export function epochStore(pool: pg.Pool) {
   return {
-    /** The mark, with where the database is now if it reports it: it is read last. */
+    /** Returns the mark, with the position of the database's log if the server reports it. The position is read last. */
     async read(): Promise<RecordedEpoch> {
       const epoch_row = await row<{ epoch: RecordedEpoch }>(pool, sql.readEpoch());
       if (epoch_row) {
@@ -33,22 +33,22 @@ export function epochStore(pool: pg.Pool) {
       await row(pool, sql.beginFirstEpoch());
       return this.read();
     },
-    /** The next mark; null if the last one is not yet this old. Notes the server if none is noted. */
+    /** Advances the mark and returns it; null if the last one is not yet this old. Records the server if none is recorded. */
     async advance(older_than_seconds: number, { log }: Pick<Mark, 'log'> = {}): Promise<Mark | null> {
       const values = { older_than: older_than_seconds, server: log ? textOfServer(log) : null };
       const advanced = await row<{ epoch: Mark }>(pool, sql.advanceBeat(values));
       return advanced ? { ...advanced.epoch, ...(log ? { log } : {}) } : null;
     },
-    /** How many tasks from before a restore have not ended. */
+    /** Returns the number of unfinished tasks from before a restore. */
     restoredTasks: async () => (await row<{ tasks: number }>(pool, sql.countRestoredTasks()))?.tasks ?? 0,
     noteRestore: (behind?: Mark, only_if?: (recorded: RecordedEpoch) => boolean) => noteRestore(pool, behind, only_if),
   };
 }
 
 /**
- * Marks the installation as restored: a new epoch, in which writes of unended tasks are asked about and streams begin again. With
- * `behind`, only while the record is behind that mark; with `only_if`, only if that holds for the record under its lock. Notes the
- * server that the epoch begins on.
+ * Marks the installation as restored: begins a new epoch, in which people are asked about writes of unfinished tasks, and streams
+ * begin again. With `behind`, only while the record is behind that mark; with `only_if`, only if it holds for the locked record.
+ * Records the server that the epoch begins on.
  */
 export async function noteRestore(
   pool: pg.Pool,
@@ -70,18 +70,24 @@ export async function noteRestore(
 
 const textOfServer = ({ cluster, timeline }: ServerPlace) => JSON.stringify({ cluster, timeline });
 
-/** What a server may refuse: it does not have the function, or not for this account, or not in its state. */
+/**
+ * SQLSTATEs with which a server may refuse: it lacks the function, or this account may not call it, or its state does not allow
+ * it.
+ */
 const REFUSED = /^(42501|42883|0A|55000)/;
-/** Servers that have refused, so that their logs do not fill with it. */
+/** Servers that have refused. They are not asked again, so that their logs do not fill with refusals. */
 const silent = new WeakSet<pg.Pool>();
 
-/** Null if the server does not say it, or if it is a standby, whose record somebody else keeps. */
+/**
+ * Returns the position of the server's log; null if the server does not report it, or is a standby, whose record another server
+ * keeps.
+ */
 async function logPlace(pool: pg.Pool): Promise<LogPlace | null> {
   if (silent.has(pool)) return null;
   try {
     return (await row<LogPlace>(pool, sql.readLogPlace())) ?? null;
   } catch (error) {
-    // The pool takes it for a server that cannot serve, which this one can.
+    // The pool reports a refusal as an outage, although this server works.
     const { code } = (error instanceof OutageError ? error.cause : error) as pg.DatabaseError;
     if (!REFUSED.test(code ?? '')) throw error;
     silent.add(pool);

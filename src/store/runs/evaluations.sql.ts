@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts';
 
-/** Tool calls of a run whose results a tool returned, in order: no stubs, refusals or unknown outcomes. */
+/** Returns the tool calls of a run whose results a tool returned, in order, without stubs, refusals and unknown outcomes. */
 export const recordedCallsOfTask = statement(
   'recorded_calls_of_task',
   ['task_id', 'outcome_unknown'],
@@ -11,7 +11,7 @@ export const recordedCallsOfTask = statement(
     ORDER BY c.step, c.position`,
 );
 
-/** Recorded calls of the item that a run evaluates. */
+/** Returns the recorded calls of the item that a run evaluates. */
 export const recordedCallsOfItem = statement(
   'recorded_calls_of_item',
   ['task_id', 'name'],
@@ -22,14 +22,14 @@ export const recordedCallsOfItem = statement(
     WHERE r.task_id = :task_id AND recorded.call ->> 'name' = :name ORDER BY recorded.place`,
 );
 
-/** Makes a new task one whose tool calls are answered as its evaluation wants. */
+/** Marks a new task so that its tool calls are answered as its evaluation requires. */
 export const markEvaluated = statement(
   'mark_evaluated',
   ['task_id', 'effects'],
   `UPDATE tasks SET fork_step = 1, fork_effects = :effects WHERE id = :task_id`,
 );
 
-/** Locks the dataset, so that two evaluations, or an evaluation and the deletion of an item, come one after the other. */
+/** Locks the dataset, which serializes evaluations and the deletion of items. */
 export const lockDataset = statement(
   'lock_dataset',
   ['dataset_id'],
@@ -70,7 +70,7 @@ export const createEvaluation = statement(
     SELECT id FROM made`,
 );
 
-/** Takes an item for its run. The run's id is chosen once, so that another attempt creates no second run. */
+/** Claims an item for its run. The run's id is chosen once, so that another attempt creates no second run. */
 export const claimResult = statement(
   'claim_result',
   ['evaluation_id', 'item_id', 'task_id'],
@@ -91,7 +91,7 @@ export const openResult = statement(
     WHERE r.evaluation_id = :evaluation_id AND r.item_id = :item_id AND r.status = 'running'`,
 );
 
-/** Writes what a grader has done for an item, once. Returns what is on record. No row: the item has a result. */
+/** Writes a grader's work on an item, once, and returns what is on record. Returns no row if the item has a result. */
 export const noteGrading = statement(
   'note_grading',
   ['evaluation_id', 'item_id', 'grader', 'work'],
@@ -99,7 +99,7 @@ export const noteGrading = statement(
     WHERE evaluation_id = :evaluation_id AND item_id = :item_id AND status = 'running' RETURNING grading -> :grader::text AS work`,
 );
 
-/** Writes a result once, with the evaluation's count of such results. */
+/** Writes a result once, and updates the evaluation's count of such results. */
 export const settleResult = statement(
   'settle_result',
   ['evaluation_id', 'item_id', 'status', 'grades', 'error'],
@@ -111,7 +111,7 @@ export const settleResult = statement(
     FROM settled WHERE id = :evaluation_id`,
 );
 
-/** Ends an evaluation once: halted if a result is open. Returns the runs of open results and of their judges. */
+/** Ends an evaluation once; it is halted if a result is open. Returns the runs of open results and of their judges. */
 export const endEvaluation = statement(
   'end_evaluation',
   ['evaluation_id'],
@@ -135,7 +135,7 @@ export const regressions = statement(
     WHERE r.evaluation_id = :evaluation_id AND b.status = 'passed' AND r.status IN ('failed', 'error') ORDER BY r.item_id`,
 );
 
-/** Deletes an item unless an evaluation of its dataset is running. No row: there is no such item. */
+/** Deletes an item unless an evaluation of its dataset is running. Returns no row if there is no such item. */
 export const removeDatasetItem = statement(
   'remove_dataset_item',
   ['dataset_id', 'id'],
@@ -146,7 +146,7 @@ export const removeDatasetItem = statement(
     SELECT running FROM found`,
 );
 
-/** A recorded version of a workflow, or one that its runs or evaluations were pinned with. */
+/** Returns a recorded version of a workflow, or one that its runs or evaluations were pinned with. */
 export const versionOfWorkflow = statement(
   'version_of_workflow',
   ['workflow_id', 'definition_hash'],

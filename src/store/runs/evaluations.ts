@@ -32,7 +32,7 @@ interface NewEvaluation extends Omit<EvaluationValues, 'definition_hash'> {
   service_key_id: string | null;
 }
 
-/** An item whose run is to begin. */
+/** An item whose run is about to begin. */
 interface ClaimedResult {
   task_id: string;
   prompt: string;
@@ -44,7 +44,7 @@ interface ClaimedResult {
   owner_login: string;
 }
 
-/** The outcome so far of a grader that takes long, for one item. */
+/** The work of a slow grader on one item: its task, or its outcome. */
 type GradingWork = { task_id: string } | GradingOutcome;
 
 /** An item that has a run and no result. */
@@ -52,7 +52,7 @@ export interface OpenResult {
   prompt: string;
   expected: unknown;
   graders: Grader[];
-  /** The work of each grader, by its position. */
+  /** The work of each grader, by the grader's position. */
   grading: Record<string, GradingWork>;
   definition_hash: string;
   workflow_id: string;
@@ -99,7 +99,7 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
   snapshot(workflow_id: string): Promise<Snapshot | undefined>;
 }
 
-/** Evaluations of datasets. Results are written once, so every step of an evaluation may be repeated. */
+/** Stores evaluations of datasets. Results are written once, so every step of an evaluation may be repeated. */
 export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
   const table = prisma.evaluation;
   return {

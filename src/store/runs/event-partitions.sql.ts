@@ -6,10 +6,10 @@ export const makeEventPartitions = statement(
   `SELECT make_event_partitions(now(), now() + make_interval(days => :days)) AS made`,
 );
 
-/** Drops a partition whose tasks need it no longer. `branch`: events_deltas or events_lasting. */
+/** Drops a partition that its tasks no longer need. `branch` is events_deltas or events_lasting. */
 export const dropEvents = statement('drop_events', ['branch', 'before'], `SELECT drop_events(:branch, :before) AS dropped`);
 
-/** Tables of events that are not dropped: those of tasks that have no partition. */
+/** The tables of events that are not dropped: they hold events of tasks that have no partition. */
 const DELTAS = ['events_deltas_rest'];
 const ALL = [...DELTAS, 'events_lasting_rest'];
 
@@ -17,7 +17,7 @@ const deletion = (tables: string[], which: string) =>
   `WITH ${tables.map((table) => `of_${table} AS (DELETE FROM ${table} WHERE ${which} RETURNING 1)`).join(', ')}
     SELECT (${tables.map((table) => `(SELECT count(*) FROM of_${table})`).join(' + ')})::int AS removed`;
 
-/** How many events of a task are deleted one by one, and not dropped with a partition. */
+/** Counts the events of a task that are deleted one by one, instead of being dropped with a partition. */
 export const buildDeletedCount = (task_id: string) =>
   `(${ALL.map((table) => `(SELECT count(*) FROM ${table} e WHERE e.task_id = ${task_id})`).join(' + ')})`;
 
@@ -30,7 +30,7 @@ export const removeDeltas = statement(
 
 export const removeEvents = statement('remove_events', ['task_ids'], deletion(ALL, `task_id = ANY (:task_ids::uuid[])`));
 
-/** All events of a workflow that was deleted, whose tasks no longer say in which partitions they are. */
+/** Deletes all events of a deleted workflow. Its tasks no longer show in which partitions they are. */
 export const removeEventsOfWorkflow = statement(
   'remove_events_of_workflow',
   ['workflow_id'],

@@ -1,8 +1,9 @@
 import { statement } from '../database/statement.ts';
 
 /**
- * As many of these events as fit into :bytes, at least one; `found` is the number of all. One above :large comes without its data, so
- * that a page is small whatever it holds. The stored size is known without reading the data, and is never above its size as text by much.
+ * Returns as many of these events as fit into :bytes, at least one; `found` is the number of all. An event above :large comes
+ * without its data, so that a page is small whatever it holds. The stored size is known without reading the data, and is never
+ * much above its size as text.
  */
 const buildPage = (
   events: string,
@@ -14,11 +15,14 @@ const buildPage = (
         FROM events WHERE ${events} ORDER BY seq LIMIT :limit) AS sized) AS page
   WHERE before < :bytes ORDER BY seq`;
 
-/** The workflow's tasks say in which partitions its events are. */
+/** The range of the workflow's task ids, which determines the partitions of its events. */
 const PARTITIONS = `task_id BETWEEN (SELECT t.id FROM tasks t WHERE t.workflow_id = :workflow_id ORDER BY t.id LIMIT 1)
   AND (SELECT t.id FROM tasks t WHERE t.workflow_id = :workflow_id ORDER BY t.id DESC LIMIT 1)`;
 
-/** Events of a task that was removed can still be there, until their partition is dropped. Not EXISTS: that may become a join with all tasks. */
+/**
+ * True if the event's task exists: events of a removed task stay until their partition is dropped. This is not EXISTS, which may
+ * become a join with all tasks.
+ */
 const WITH_TASK = `(SELECT true FROM tasks t WHERE t.id = events.task_id)`;
 
 export const readEvents = statement(
@@ -41,9 +45,9 @@ export const readEvent = statement(
 );
 
 /**
- * The end of the record, and from where on it lacks the numbers of a reader who has a number that is not from it (`void_from`): beyond
- * its end, or void since an epoch after the reader's. It names no table of events: a plan with all their partitions takes a millisecond
- * to set up, and every open stream asks this every few seconds.
+ * Returns the end of the record, and where the reader's numbers stop being valid (`void_from`) if the reader has a number that is
+ * not from this record: it is beyond the record's end, or void since an epoch after the reader's. The statement names no table of
+ * events: a plan with all their partitions takes a millisecond to set up, and every open stream runs this every few seconds.
  */
 const EXTENT = `WITH record AS (
       SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = w.id), 0) AS last FROM workflows w WHERE w.id = :workflow_id)
@@ -55,7 +59,7 @@ const EXTENT = `WITH record AS (
         FROM record r) AS void_from`;
 export const extentOfEvents = statement('extent_of_events', ['workflow_id', 'task_id', 'after', 'epoch'], EXTENT);
 
-/** The same for a reader who is not known yet, with what says whether they may read it. */
+/** Returns the same for a new reader, with the facts that decide if the reader may read the events. */
 export const watchedEvents = statement(
   'watched_events',
   ['workflow_id', 'task_id', 'after', 'epoch'],
@@ -64,7 +68,10 @@ export const watchedEvents = statement(
     FROM workflows w, (${EXTENT}) extent WHERE w.id = :workflow_id`,
 );
 
-/** Where a reader begins again whose numbers are void from :seq on: at the start of the task it follows, or of the run that was current then. */
+/**
+ * Returns the number from which a reader whose numbers are void from :seq on begins again: the start of the task that it follows,
+ * or of the run that was current at that number.
+ */
 export const beginningBefore = statement(
   'beginning_before',
   ['workflow_id', 'task_id', 'seq'],
@@ -75,7 +82,10 @@ export const beginningBefore = statement(
     END AS after`,
 );
 
-/** The end of the record if the last task has no event, because it was removed. */
+/**
+ * Returns the number before the first event of the last task; the end of the record if that task has no event, because it was
+ * removed.
+ */
 export const firstEventOfLastTask = statement(
   'first_event_of_last_task',
   ['workflow_id'],

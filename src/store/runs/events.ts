@@ -29,8 +29,8 @@ export function eventStore(pool: pg.Pool) {
   const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
   return {
     /**
-     * Reads events after a number, oldest first; only of `task_id` if given. Returns at most `limit`, and as many as fit into
-     * `bytes`.
+     * Reads events after a number, oldest first; with `task_id`, only those of that task. Returns at most `limit` events, and no
+     * more than fit into `bytes`.
      */
     async read(
       workflow_id: string,
@@ -49,8 +49,8 @@ export function eventStore(pool: pg.Pool) {
       return event ? { ...event, ...formatTimestamp(event) } : null;
     },
     /**
-     * Returns the end of the record for a reader who has seen the number `after`. `epoch`: the last restore that the reader knows
-     * of; 0 if it may have missed any.
+     * Returns the end of the record for a reader who has seen the number `after`. `epoch` is the last restore that the reader
+     * knows of; 0 if it may have missed any.
      */
     async extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent> {
       const [extent] = await rows<ExtentRow>(quick, sql.extentOfEvents({ workflow_id, ...clampPlace(place) }));
@@ -64,7 +64,7 @@ export function eventStore(pool: pg.Pool) {
     },
     /**
      * Returns the facts that a stream needs before it begins; undefined if there is no such workflow. `extent` is null if the
-     * reader has to begin again, so that the record has to be asked from which number.
+     * reader has to begin again, so that the first number has to be read from the record.
      */
     async watched(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
       const extent_row = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...clampPlace(place) }));

@@ -8,7 +8,7 @@ export const stepsOfSource = statement(
     FROM task_steps s WHERE s.task_id = :source_id ORDER BY s.step`,
 );
 
-/** Keeps the source from being removed, now or while the fork is there; writers of the source do not wait. */
+/** Keeps the source from being removed, now and as long as the fork exists. Writers of the source do not wait. */
 export const holdSource = statement(
   'hold_source',
   ['source_id'],
@@ -16,8 +16,8 @@ export const holdSource = statement(
 );
 
 /*
- * Copies cost nothing: the source has paid for them. A summary is stored at the last step it covers, but belongs to the step
- * that created it.
+ * Copied steps have no cost: the source has paid for them. A summary is stored at the last step it covers, but belongs to the
+ * step that created it.
  */
 export const markFork = statement(
   'mark_fork',
@@ -43,11 +43,11 @@ export const copyCalls = statement(
     FROM tool_calls WHERE task_id = :source_id AND step < :step`,
 );
 
-/** A summary made by the step or later is not among them. */
+/** The messages before the step. A summary created by the step or later is not among them. */
 const BEFORE = `task_id = :source_id AND step < :step AND (kind <> 'summary'
       OR created_at < (SELECT started_at FROM task_steps WHERE task_id = :source_id AND step = :step))`;
 
-/** `extra` is what a provider wants back with its reply; another provider would refuse it. */
+/** Copies messages. `extra` is data that only its provider accepts with the reply; another provider would reject it. */
 export const copyMessages = statement(
   'copy_messages',
   ['fork_id', 'source_id', 'step', 'keeps_extra'],
@@ -80,7 +80,7 @@ export const addForkMessage = statement(
     WHERE task_id = :fork_id AND step = :step::int AND position BETWEEN :first_position::int AND :first_position::int + 1000`,
 );
 
-/** Only results that a tool returned in the source: no stubs, refusals or unknown outcomes. */
+/** Returns results that a tool returned in the source, without stubs, refusals and unknown outcomes. */
 export const recordedResults = statement(
   'recorded_results',
   ['source_id', 'from_step', 'name', 'outcome_unknown'],

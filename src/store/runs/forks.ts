@@ -11,7 +11,7 @@ import * as sql from './forks.sql.ts';
 import { pinForkParts } from './pin.ts';
 import type { OpenCall } from './tool-ledger.ts';
 
-/** What a forked task starts with. */
+/** The data that a forked task starts with. */
 export interface Seed {
   /** The run that the task is forked from. */
   task_id: string;
@@ -68,7 +68,7 @@ export interface CopiedMessage {
 
 export type ForkStore = ReturnType<typeof forkStore>;
 
-/** Runs as sources of forks. */
+/** Reads runs as sources of forks. */
 export function forkStore(pool: pg.Pool) {
   return {
     /** Lists the started steps, each with its calls. */

@@ -9,7 +9,10 @@ interface RunText {
   workflow_id: string;
   step: number;
   attempt: number;
-  /** The number of an event before it, and after all earlier texts of the attempt: whatever of its text is above is this text. */
+  /**
+   * The number of an event that comes before this text and after all earlier texts of the attempt. Any text of the attempt above
+   * it is this one.
+   */
   after: number;
   event: NewEvent;
 }
@@ -20,29 +23,34 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** A longer batch makes Postgres plan for many rows, and one that grew in a stall would take long. */
+/**
+ * The largest batch. For a longer one Postgres would plan for many rows, and a batch that grew during a stall would take long.
+ */
 const MOST = 256;
-/** So that a statement that waits for a connection or a lock does not hold up all others. */
+/** The number of statements at a time. A statement that waits for a connection or a lock must not hold up all others. */
 const MOST_STATEMENTS = 4;
 
 interface Writers {
   /** Called with each text that a batch has written. */
   onWritten(text: RunText, last: number): void;
-  /** Writes a text in a separate statement, which waits for locks; null if its attempt does not own the step. */
+  /**
+   * Writes a text in a separate statement, which waits for locks. Returns its number; null if its attempt does not own the step.
+   */
   alone(text: RunText): Promise<number | null>;
 }
 
 /**
- * Writes the texts of all runs of this process: while statements are in progress the next batch collects, so a busy process needs few.
- * Each text is written or refused separately. The texts of one run keep their order if it waits for each. Returns the number of the
- * text; null if it was refused. If the database failed, the text may have been written: sent again, it is written at most once.
+ * Writes the texts of all runs of this process. The next batch collects while statements are in progress, so a busy process needs
+ * few of them. Each text is written or refused separately. The texts of a run keep their order if the run waits for each. Returns
+ * the number of the text; null if it was refused. If the database failed, the text may have been written: sent again, it is
+ * written at most once.
  */
 export function createTextWriter(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<number | null> {
   let waiting: Waiting[] = [];
   let writing = 0;
 
   async function writeAll(): Promise<void> {
-    // Everything that comes in the same turn of the event loop shares the first batch.
+    // All texts of the same turn of the event loop share the first batch.
     await new Promise(setImmediate);
     while (waiting.length > 0) {
       const batch = waiting.slice(0, MOST);
@@ -55,7 +63,8 @@ export function createTextWriter(pool: Queryable, { onWritten, alone }: Writers)
   async function writeBatch(batch: Waiting[]): Promise<void> {
     const texts = JSON.stringify(batch.map(({ text }, ord) => ({ ...text, ord })));
     const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts })).catch((error: unknown) => {
-      // Whether they were written is unknown. Another error wrote nothing, and concerns one of them: each is tried by itself.
+      // After an outage, nobody knows if they were written. Any other error wrote nothing and concerns one of them, so each is
+      // tried separately.
       for (const one of batch) findOutage(error) ? one.reject(error) : void writeAlone(one);
     });
     if (!written) return;

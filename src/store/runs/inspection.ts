@@ -10,7 +10,7 @@ const TIMED = [{ type: 'status' }, { type: 'log', OR: TIMED_LOGS.map(matchEvent)
 
 const MOST_FORKS = 100;
 
-/** What a person is asked and answers while a call is in progress. */
+/** The question to a person and their answers while a call is in progress. */
 const QUESTIONS = { question: true, answers: true } as const;
 
 type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -21,7 +21,7 @@ type InspectionStore = ReturnType<typeof inspectionStore>;
 /** Reads runs for inspection, during or after the run. */
 export function inspectionStore(prisma: PrismaClient) {
   return {
-    /** Everything stored about a run's steps, with the events about guardrails, budgets and its fork. */
+    /** Returns everything stored about a run's steps, with the events about guardrails, budgets and its fork. */
     async record(task_id: string) {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
       const [task, steps, messages, calls, events] = await Promise.all([
@@ -33,7 +33,7 @@ export function inspectionStore(prisma: PrismaClient) {
       ]);
       return { task, steps, messages, calls, events };
     },
-    /** Each step with its input to the model, the reply, and the calls of that reply; or only one of them. */
+    /** Returns each step, or only one, with its input to the model, the reply, and the calls of that reply. */
     async steps(task_id: string, only?: number) {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
       const of = (...steps: number[]) => ({ task_id, ...(only === undefined ? {} : { step: { in: steps } }) });
@@ -73,7 +73,9 @@ export function inspectionStore(prisma: PrismaClient) {
       ]);
       return buildTimeline({ task, steps, calls, events: events as unknown as TimedEvent[] });
     },
-    /** How long the run has waited until then, the models that have answered it, and the runs that were forked from it. */
+    /**
+     * Returns how long the run has waited until a time, the models that have answered it, and the runs that were forked from it.
+     */
     async figures(task_id: string, until: Date) {
       const [changes, models, forks] = await Promise.all([
         prisma.event.findMany({ where: { task_id, type: 'status' }, orderBy: { seq: 'asc' } }),
@@ -99,12 +101,12 @@ export function inspectionStore(prisma: PrismaClient) {
   };
 }
 
-/** A question of a lost attempt is not asked any more. */
+/** Hides the question of a lost attempt, which nobody has to answer any more. */
 const openQuestion = ({ status }: Pick<ToolCall, 'status'>) => (status === 'waiting_answer' ? {} : { question: null });
 
 interface StepParts {
   copied: boolean;
-  /** The messages of the step before. */
+  /** The messages of the previous step. */
   before: TaskMessage[];
   messages: TaskMessage[];
   calls: Omit<ToolCall, 'answers'>[];

@@ -18,11 +18,11 @@ export interface NewTask {
   turn?: NewItems | undefined;
   definition: Definition;
   /**
-   * The settings of the workflow and its agent; null: unknown, as for a fork. They are kept with the version that the definition
-   * is.
+   * The settings of the workflow and its agent; null: unknown, as for a fork. They are stored with the version that belongs to
+   * the definition.
    */
   config?: VersionConfig | null;
-  /** True if the definition does not become a version of the workflow, because the request asked for a part of it. */
+  /** True if the definition does not become a version of the workflow, because the request set a part of it. */
   is_trial?: boolean;
   on_busy: string;
   trigger: string;

@@ -4,7 +4,7 @@ import type { NewTask } from './new-task.ts';
 
 const EXCERPT = 200;
 
-/** The first events of a task. */
+/** Returns the first events of a task. */
 export function openingEvents({ task_id, prompt, attachments = [], seed: from }: NewTask, at: string): NewEvent[] {
   const { log } = createTaskEvents(task_id, () => at);
   const received = log('prompt_received', excerpt(prompt), { task_id, ...(attachments.length > 0 ? { attachments } : {}) });

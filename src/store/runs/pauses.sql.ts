@@ -1,7 +1,7 @@
 import { hasRun, statement } from '../database/statement.ts';
 import { buildMessageRows, LIVE, MESSAGES, SPENT } from './runs.sql.ts';
 
-/** Written only by the attempt that owns the step. */
+/** Holds one row if this attempt owns the step: only the owner writes. */
 const MINE = `mine AS (
       SELECT 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
       WHERE t.id = :task_id AND t.status IN (${LIVE}) AND s.step = :step AND s.attempts = :attempt AND s.ended_at IS NULL)`;
@@ -29,7 +29,7 @@ export const compactTranscript = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE ${hasRun('step')}`,
 );
 
-/** The run waits for its budget to be raised. */
+/** Makes the run wait until its budget is raised. */
 export const waitForBudget = statement(
   'wait_for_budget',
   ['task_id', 'workflow_id', 'step', 'attempt', 'events'],

@@ -87,11 +87,11 @@ export interface Snapshot {
   tools_left_out: { name: string; reason: string }[];
 }
 
-/** Everything that a task of this workflow would use, read in one statement. */
+/** Reads everything that a task of this workflow would use, in one statement. */
 export const findSnapshot = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
   row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
-/** What a prompt asks for instead of the workflow's own setting. */
+/** The settings that a prompt overrides for its run. */
 export interface AskedOfRun extends ToolChoices {
   reasoning_effort?: string | null | undefined;
   output_schema?: Record<string, unknown> | undefined;
@@ -149,14 +149,14 @@ export function pinDefinition(
   };
 }
 
-/** An imported agent may require a server that is not here. */
+/** Throws if a required server does not exist: an imported agent may require one that is not here. */
 function refuseMissingServer({ name, required_mcp_servers }: AgentRow, mcp_servers: readonly PinnedMcpServer[]): void {
   if (required_mcp_servers.every((id) => mcp_servers.some((server) => server.id === id))) return;
   const message = `An MCP server that the agent ${name} requires does not exist; change its required_mcp_servers`;
   throw conflict(message, 'required_mcp_server_missing');
 }
 
-/** The provider and the guards of an agent may have changed since it was saved. */
+/** Throws if the agent's hosted tools cannot run: its provider and guards may have changed since it was saved. */
 function refuseHosted(agent: AgentRow, provider: PinnedProvider | null): void {
   const hosted = agent.tool_definitions.filter(isHosted);
   if (hosted[0] && !runsHosted(provider))
@@ -209,7 +209,7 @@ interface PartsRow {
   tools: (ToolRow & { is_enabled: boolean })[];
 }
 
-/** What the changes of a fork refer to, as a task of the workflow would be pinned with it now. */
+/** Returns the resources that the changes of a fork refer to, as a new task of the workflow would be pinned with them. */
 export async function pinForkParts(
   pool: pg.Pool,
   selection: { workflow_id: string; provider_id: string | null; custom_tool_ids: string[] },
@@ -225,7 +225,7 @@ export async function pinForkParts(
   };
 }
 
-/** Only the provider fields that a run needs: timestamps would change the hash of equal content. */
+/** Returns only the provider fields that a run needs: timestamps would change the hash of equal content. */
 export function pinProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
   const { default_model, requests_per_minute, price_table, context_window } = row;

@@ -6,7 +6,10 @@ import type { NewTask } from './new-task.ts';
 
 type Prepare = (on: Queryable) => Promise<void>;
 
-/** What is written with a task that starts from something, is given files, or continues a conversation. */
+/**
+ * Returns the write that accompanies a task which starts from another run, is given files, or continues a conversation; null if
+ * there is none.
+ */
 export function buildPrepare({ task_id, seed: from, evaluated, attachments = [], turn }: NewTask): Prepare | null {
   if (!from && !evaluated && attachments.length === 0 && !turn) return null;
   return async (on) => {
@@ -17,12 +20,12 @@ export function buildPrepare({ task_id, seed: from, evaluated, attachments = [],
   };
 }
 
-/** What creating a task answers. Without a holder nothing was written: its owner has too many tasks. */
+/** The result of creating a task. If `holder` is null, nothing was written: its owner has too many tasks. */
 export type WrittenTask = { holder: string; last: number } | { holder: null; last: null };
 
 interface Written {
   prepare: Prepare;
-  /** Resolves with nothing if the workflow refuses the task. */
+  /** Writes the task. Resolves with undefined if the workflow refuses it. */
   write(on: Queryable): Promise<WrittenTask | undefined>;
 }
 

@@ -1,13 +1,13 @@
 import { statement } from '../database/statement.ts';
 
 const FREE = 'p.next_at <= clock_timestamp() + (SELECT slack FROM rate)';
-/** Later than any admitted request can set it: the clock was set back, or the provider's rate was raised. */
+/** True if the time is later than any admitted request can set it: the clock was set back, or the provider's rate was raised. */
 const OUT_OF_TIME = 'p.next_at > clock_timestamp() + (SELECT slack + each FROM rate)';
 
 /**
- * One row per provider stores the time up to which its request slots are taken; each admitted request advances it by one
- * interval. All workers use this row, so they share one rate. Concurrent requests may make the returned wait too short, so
- * a caller that has waited asks again.
+ * Admits a request. One row per provider stores the time up to which its request slots are taken; each admitted request advances
+ * it by one interval. All workers use this row, so they share one rate. Concurrent requests may make the returned wait too short,
+ * so a caller that has waited asks again.
  */
 export const admitRequest = statement(
   'admit_request',

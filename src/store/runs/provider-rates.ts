@@ -2,12 +2,14 @@ import type pg from 'pg';
 import { row } from '../database/database.ts';
 import { admitRequest } from './provider-rates.sql.ts';
 
-/** Requests allowed in a burst: a tenth of the rate per minute, at least one. */
+/** The divisor for the requests allowed in a burst: a tenth of the rate per minute, at least one. */
 const BURST_SHARE = 10;
 const MINUTE_MS = 60_000;
 
 export const providerRates = (pool: pg.Pool) => ({
-  /** Reserves a request slot of the provider: 0 if granted, otherwise the milliseconds to wait before asking again. */
+  /**
+   * Reserves a request slot of the provider. Returns 0 if it is granted, otherwise the milliseconds to wait before asking again.
+   */
   async admit(provider_id: string, requests_per_minute: number): Promise<number> {
     const each = MINUTE_MS / requests_per_minute;
     const burst = Math.max(1, Math.floor(requests_per_minute / BURST_SHARE));

@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts';
 
-/** How the runs of each version of a workflow were scored; the version that ran last comes first. */
+/** Returns the scores of the runs of each version of a workflow. The version that ran last comes first. */
 export const scoresByVersion = statement(
   'scores_by_version',
   ['workflow_id'],

@@ -12,7 +12,7 @@ interface NewScore extends Pick<Score, 'thumb' | 'value' | 'note'> {
   created_by: string;
 }
 
-/** What people think of runs. */
+/** Stores people's scores of runs. */
 export function scoreStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   const toScore = (row: Row) => wireAs<Score>()(row);
   return {

@@ -36,7 +36,10 @@ const json = (fields: Fields): string => {
   return `jsonb_build_object(${pairs.join(', ')})`;
 };
 
-/** Locks in the order of prisma/functions/end_task.sql; then the delivery, whose foreign key finds the task already locked. */
+/**
+ * Ends a task. Takes locks in the order of prisma/functions/end_task.sql, then locks the delivery, whose foreign key finds the
+ * task already locked.
+ */
 export const settleTask = statement(
   'settle_task',
   [

@@ -1,9 +1,9 @@
 import { statement } from '../database/statement.ts';
 
-/** Whether a tagged row joins: its creator is `owner` or an administrator (in `:admins`). */
+/** True if a tagged row joins: its creator is `owner` or an administrator (in `:admins`). */
 const joins = (row: string, owner: string) => `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))`;
 
-/** Rows that have a tag of agent `a`, were created by someone else, and are not named by id. */
+/** Resources that have a tag of agent `a`, were created by someone else, and are not named by id. */
 const NOT_JOINED_AGENT = `
     SELECT 'mcp_server_tags' AS path, 'mcp_server_ids' AS ids, 'MCP server ' || m.name AS sentence FROM mcp_servers m
       WHERE m.tags && a.mcp_server_tags AND NOT m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers)
@@ -11,7 +11,7 @@ const NOT_JOINED_AGENT = `
     UNION ALL SELECT 'knowledge_tags', 'knowledge_source_ids', 'knowledge source ' || k.name FROM knowledge_sources k
       WHERE k.tags && a.knowledge_tags AND NOT k.id::text = ANY (a.knowledge_source_ids) AND NOT ${joins('k', 'a.created_by')}`;
 
-/** The same of workflow `w`. */
+/** Resources that have a tag of workflow `w`, were created by someone else, and are not named by id. */
 const NOT_JOINED_WORKFLOW = `
     SELECT 'skill_tags' AS path, 'skill_ids' AS ids, 'skill ' || s.name AS sentence FROM skills s
       WHERE s.tags && w.skill_tags AND NOT s.id::text = ANY (w.skill_ids) AND NOT ${joins('s', 'w.owner')}
@@ -20,7 +20,7 @@ const NOT_JOINED_WORKFLOW = `
 
 const NOT_JOINED = `${NOT_JOINED_AGENT} UNION ALL ${NOT_JOINED_WORKFLOW}`;
 
-/** What would not join an agent with these values, in the columns of its table. */
+/** Lists the resources that would not join an agent with these values, which are given as the columns of its table. */
 export const unjoinedOfAgent = statement(
   'unjoined_of_agent',
   ['created_by', 'mcp_server_tags', 'mcp_server_ids', 'required_mcp_servers', 'knowledge_tags', 'knowledge_source_ids', 'admins'],
@@ -46,7 +46,10 @@ export const notJoinedByTag = statement(
     FROM workflows w JOIN agents a ON a.id = w.agent_id, LATERAL (${NOT_JOINED}) n ORDER BY 1`,
 );
 
-/** Anyone could create a resource with a tag, so a tag joins only those of the owner or an administrator. */
+/**
+ * Returns everything that a run of a workflow uses. Anyone could create a resource with a tag, so a tag joins only those of the
+ * owner or an administrator.
+ */
 export const snapshotWorkflow = statement(
   'snapshot_workflow',
   ['workflow_id', 'admins'],

@@ -27,7 +27,7 @@ export interface TaskFilter {
 
 export interface TaskListQuery extends TaskFilter, Paging {
   sort?: TaskSort | undefined;
-  /** Count at most this many. */
+  /** The limit up to which tasks are counted. */
   count_to?: number | undefined;
 }
 
@@ -36,8 +36,8 @@ const BY_TIME = { newest: Prisma.raw('id DESC'), oldest: Prisma.raw('id ASC') } 
 const LARGEST_FIRST = Prisma.raw('sorted_by DESC, id DESC');
 
 /**
- * What a list is ordered by, largest first; the id decides between equal ones. The figures of ended tasks are in an index; there
- * are few others.
+ * The columns that a list can be ordered by, largest first; the id decides between equal ones. The figures of ended tasks are in
+ * an index; there are few other tasks.
  */
 const FIGURES = {
   cost: { ended: Prisma.raw('final_cost'), open: Prisma.raw('cost') },
@@ -51,17 +51,17 @@ interface Wanted {
   matching: Prisma.Sql;
   sort: TaskSort;
   cursor: string | undefined;
-  /** One more than the limit. */
+  /** The number of rows to read: one more than the limit. */
   most: number;
 }
 
-/** Tasks that match, without those before the cursor. Counts no more than `count_to`. */
+/** Returns the matching tasks after the cursor. Counts no more than `count_to`. */
 export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<RowPage<Row>> {
   const { limit, cursor, sort = 'newest', count_to } = query;
   const matching = Prisma.join(conditions(query), ' AND ');
   const wanted = { matching, sort, cursor, most: limit + 1 };
   const page = isFigure(sort) ? pageByFigure({ ...wanted, sort }) : pageByTime({ ...wanted, sort });
-  // Without an order it may read the whole table, in which the rows of this owner may come last.
+  // Without an order, the count may read the whole table, in which the rows of this owner may come last.
   const bound = count_to === undefined ? Prisma.empty : Prisma.sql`ORDER BY id DESC LIMIT ${count_to}`;
   const order = isFigure(sort) ? LARGEST_FIRST : BY_TIME[sort];
   const [tasks, counted] = await withCustomPlans(pool, async (on) => [
@@ -110,7 +110,7 @@ interface CountedError {
   last_at: Date;
 }
 
-/** Failed tasks that match, by their error code, the most frequent first. */
+/** Returns matching failed tasks grouped by error code, the most frequent first. */
 export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedError[]> =>
   withCustomPlans(pool, (on) =>
     rows<CountedError>(
@@ -148,7 +148,7 @@ const isOfVersion = (workflow_id: string | undefined, version: number): Prisma.S
 
 interface Place {
   id: string;
-  /** The value of the sort order. */
+  /** The value that the list is ordered by. */
   value: number;
 }
 

@@ -25,7 +25,7 @@ export const pendingWebhooks = statement(
     WHERE d.status = 'pending' ORDER BY d.id LIMIT 1000`,
 );
 
-/** One statement: of two concurrent rotations, the second makes the first one's secret the previous one. */
+/** Rotates a secret in one statement: of two concurrent rotations, the second makes the first one's secret the previous one. */
 export const rotateWebhookSecret = statement(
   'rotate_webhook_secret',
   ['owner', 'sealed', 'key_id', 'fingerprint', 'previous_hours'],

@@ -45,7 +45,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
     async giveUp(id: string): Promise<void> {
       await row(pool, sql.giveUpWebhook({ delivery_id: id }));
     },
-    /** Messages that should have a delivery in progress. */
+    /** Returns the messages that should have a delivery in progress. */
     pending: () => rows<DueDelivery>(pool, sql.pendingWebhooks()),
     async ofTask(task_id: string) {
       const deliveries = await prisma.webhookDelivery.findMany({
@@ -62,7 +62,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
     async restore(id: string, status: string): Promise<void> {
       await prisma.webhookDelivery.updateMany({ where: { id }, data: { status } });
     },
-    /** Queues a message for delivery again. False if its delivery is in progress. */
+    /** Queues a message for delivery again. Returns false if its delivery is in progress. */
     async reopen(id: string): Promise<boolean> {
       const { count } = await prisma.webhookDelivery.updateMany({
         where: { id, status: { not: 'pending' } },

@@ -2,7 +2,7 @@ import { statement } from '../database/statement.ts';
 import { LIVE } from './runs.sql.ts';
 import { LIVE_TASK, SEEN } from './tool-ledger.sql.ts';
 
-/* Locks in the order of runs.ts. */
+/* All statements take locks in the order of runs.sql.ts. */
 
 export const layersOfTask = statement(
   'layers_of_task',
@@ -10,7 +10,7 @@ export const layersOfTask = statement(
   `SELECT number, chunks, bytes::float8 AS bytes FROM workspace_layers WHERE task_id = :task_id ORDER BY number`,
 );
 
-/** The layer of a call, if this attempt still owns the call. */
+/** Adds the layer of a call, if this attempt still owns the call. */
 export const addLayer = statement(
   'add_layer',
   ['task_id', 'call_id', 'seen_status', 'seen_attempts', 'chunks', 'bytes'],
@@ -19,7 +19,7 @@ export const addLayer = statement(
     INSERT INTO workspace_layers (task_id, chunks, bytes) SELECT :task_id, :chunks::text[], :bytes FROM call RETURNING number`,
 );
 
-/** The layer that a run starts with; nothing if it has one. */
+/** Adds the layer that a run starts with, unless it has one. */
 export const firstLayer = statement(
   'first_layer',
   ['task_id', 'chunks', 'bytes'],

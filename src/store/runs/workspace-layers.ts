@@ -11,18 +11,21 @@ interface NumberedLayer extends Layer {
   number: string;
 }
 
-/** Which objects make up the workspaces of runs. */
+/** Stores the references to the objects that make up the workspaces of runs. */
 export function workspaceLayers(pool: Queryable) {
   const getNumber = (layer: { number: string } | undefined) => layer?.number ?? null;
   return {
-    /** The layers of a run, in their order. */
+    /** Returns the layers of a run, in their order. */
     of: (task_id: string) => rows<NumberedLayer>(pool, sql.layersOfTask({ task_id })),
-    /** Adds what a call has changed. Null if another attempt has taken the call over, or its task has ended. */
+    /**
+     * Adds the changes of a call as a layer. Returns its number; null if another attempt has taken the call over, or its task has
+     * ended.
+     */
     async add({ task_id, call_id, status, attempts }: OpenCall, { chunks, bytes }: Layer): Promise<string | null> {
       const seen = { seen_status: status, seen_attempts: attempts };
       return getNumber(await row(pool, sql.addLayer({ task_id, call_id, ...seen, chunks, bytes })));
     },
-    /** Adds the layer that a run starts with. Null if it has one, or its task has ended. */
+    /** Adds the layer that a run starts with. Returns its number; null if it has one, or its task has ended. */
     async first(task_id: string, layer: Layer): Promise<string | null> {
       return getNumber(await row(pool, sql.firstLayer({ task_id, chunks: layer.chunks, bytes: layer.bytes })));
     },

@@ -16,7 +16,7 @@ interface Asking {
   wanted: Asked[];
 }
 
-/** The current resources, with the tokens that they name. */
+/** Lists the current resources with the tokens that they name. */
 export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing) {
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
 
@@ -69,7 +69,7 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
   return {
     all: () => all(),
     of: (kind: SecretHolder, ids: readonly string[]): Promise<Asking[]> => readers[kind]({ id: { in: [...ids] } }),
-    /** The resources that name a token. Workflows are private, so other users' are left out. */
+    /** Lists the requests of resources for a token. Workflows are private, so those of other users are left out. */
     asking: async (token: string, owner: string): Promise<Asked[]> =>
       (await all({ workflow: { owner }, provider: { api_key_token_name: token } }))
         .flatMap(({ wanted }) => wanted)

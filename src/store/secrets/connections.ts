@@ -15,7 +15,7 @@ const SENT_TO_SOURCE = ['collection', 'table', 'text_field', 'text_column', 'emb
 const without = (config: unknown, names: readonly string[]) =>
   Object.fromEntries(Object.entries(config as object).filter(([name]) => !names.includes(name)));
 
-/** Resources that connect to other services, with their secrets. */
+/** Creates the stores of resources that connect to other services, with their secrets. */
 export const connectionStores = (prisma: Prisma.TransactionClient, keys: KeyRing) => ({
   mcpServers: createSealedResource<McpServer>(prisma.mcpServer, {
     noun: 'MCP server',

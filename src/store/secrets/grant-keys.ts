@@ -10,7 +10,9 @@ const CONTEXT = 'grant-key';
 const KEY_BYTES = 32;
 const FINGERPRINT_DIGITS = 32;
 
-/** Fingerprints destinations with the installation's secret key: they include sealed values, which nobody may guess by hashing. */
+/**
+ * Fingerprints destinations with the installation's secret key: they include sealed values, which nobody may guess by hashing.
+ */
 export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   const sealRow = (key: string) => {
     const { sealed, key_id } = keys.seal(key, CONTEXT);
@@ -36,7 +38,7 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   return {
     /** Resolves once fingerprints need no database access. */
     ready: async (): Promise<void> => void (await key()),
-    /** Equal for equal destinations, also after the key ring has changed. */
+    /** Returns a fingerprint that is equal for equal destinations, even after the key ring has changed. */
     async fingerprint({ kind, facts }: Pick<Destination, 'kind' | 'facts'>): Promise<string> {
       const mac = createHmac('sha256', await key()).update(`${kind}\n${canonicalJson(facts)}`);
       return mac.digest('hex').slice(0, FINGERPRINT_DIGITS);
@@ -48,7 +50,7 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
       await row(pool, sql.resealGrantKey(sealRow(keys.open(grant_key, CONTEXT))));
       return 1;
     },
-    /** Whether resources older than grants have been granted their tokens. */
+    /** Returns true if resources older than grants have been granted their tokens. */
     existingGranted: async () => (await row<{ done: boolean }>(pool, sql.existingGrantsGiven({ id })))?.done ?? false,
     async noteExistingGranted(): Promise<void> {
       await key();

@@ -1,8 +1,9 @@
 import { statement } from '../database/statement.ts';
 
 /**
- * One process at a time renews the tokens of a sign-in. A lease that its process did not end is free after a while, also if the clock was
- * set back. Twice the time: a statement that waits for a lease to be written began before it.
+ * Leases a sign-in, so that one process at a time renews its tokens. A lease that its process did not end expires. One that ends
+ * more than two lease times ahead is free as well, because the clock was set back; two, because a statement that waited for the
+ * lease to be written began before it.
  */
 export const leaseMcpSignIn = statement(
   'lease_mcp_sign_in',
@@ -19,7 +20,7 @@ export const releaseMcpSignIn = statement(
     WHERE server_id = :server_id AND principal = :principal AND lease = :lease`,
 );
 
-/** Writes nothing if the person has signed in again or disconnected in the meantime. */
+/** Writes renewed tokens. Writes nothing if the person has signed in again or disconnected in the meantime. */
 export const renewMcpSignIn = statement(
   'renew_mcp_sign_in',
   ['server_id', 'principal', 'lease', 'sealed', 'key_id', 'expires_at', 'renews'],
@@ -28,14 +29,14 @@ export const renewMcpSignIn = statement(
     WHERE server_id = :server_id AND principal = :principal AND lease = :lease RETURNING server_id`,
 );
 
-/** The server refused to renew it. */
+/** Ends a sign-in whose renewal the server refused. */
 export const endMcpSignIn = statement(
   'end_mcp_sign_in',
   ['server_id', 'principal', 'lease'],
   `DELETE FROM mcp_sign_ins WHERE server_id = :server_id AND principal = :principal AND lease = :lease`,
 );
 
-/** A state is taken once. */
+/** Takes the attempt with a state, which is possible once. */
 export const takeMcpSignInAttempt = statement(
   'take_mcp_sign_in_attempt',
   ['hash'],

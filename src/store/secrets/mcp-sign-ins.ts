@@ -7,16 +7,16 @@ import { type Database, type Queryable, row, rows } from '../database/database.t
 import type { KeyRing, Sealed } from './key-ring.ts';
 import * as sql from './mcp-sign-ins.sql.ts';
 
-/** A person's sign-in at an MCP server. Sealed as a whole. */
+/** A person's sign-in at an MCP server, sealed as a whole. */
 export interface McpSignInSecrets {
-  /** The address that the tokens are for. A server at another address does not get them. */
+  /** The address that the tokens are for. They are not sent to a server at another address. */
   url: string;
   tokens: OAuthTokens;
   client: OAuthClientInformationMixed;
   discovery: OAuthDiscoveryState;
 }
 
-/** What a sign-in in progress needs to end. Sealed as a whole. */
+/** The data needed to complete a sign-in in progress, sealed as a whole. */
 export interface McpAttemptSecrets extends Omit<McpSignInSecrets, 'tokens'> {
   verifier: string;
 }
@@ -29,7 +29,7 @@ interface McpSignInPlace {
 
 interface NewAttempt extends McpSignInPlace {
   state: string;
-  /** The access token of the request that begins the attempt. The same one has to end it. */
+  /** The access token of the request that begins the attempt. The same one has to complete it. */
   session: string;
   secrets: McpAttemptSecrets;
   expires_at: Date;
@@ -42,7 +42,7 @@ interface AttemptRow extends McpSignInPlace, Sealed {
 
 export type McpSignInStore = ReturnType<typeof mcpSignInStore>;
 
-/** The time that a process may take to renew tokens: to ask for them, and to write them through an outage. */
+/** The time that a process may take to renew tokens, which includes requesting them and writing them through an outage. */
 const LEASE_SECONDS = 60;
 const WRITTEN_WITHIN_MS = 40_000;
 const PAUSE_MS = 500;
@@ -51,7 +51,7 @@ const toContext = ({ server_id, principal }: McpSignInPlace) => `mcp-sign-in:${s
 const attemptContext = (hash: Uint8Array) => `mcp-sign-in-attempt:${Buffer.from(hash).toString('hex')}`;
 const hashText = (text: string) => new Uint8Array(createHash('sha256').update(text).digest());
 
-/** A server may send any number; this one is a date that Postgres can store. */
+/** The longest lifetime that is accepted. A server may send any number; this one gives a date that Postgres can store. */
 const LONGEST_SECONDS = 10 * 365 * 86_400;
 const toLifetimeMs = (expires_in: number) => Math.max(0, Math.min(expires_in, LONGEST_SECONDS)) * 1_000;
 

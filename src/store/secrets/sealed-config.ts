@@ -5,7 +5,10 @@ import type { KeyRing, Sealed } from './key-ring.ts';
 
 const SEAL = /^\{\{sealed:([^:}]+):([^}]+)\}\}$/;
 
-/** All values of `env` and `headers` are sealed, including harmless ones such as a content type; a run may show those. */
+/**
+ * True if a text is a secret. All values of `env` and `headers` are sealed, even harmless ones such as a content type, which a
+ * run may show.
+ */
 const isSecret = (text: string, path: string) =>
   !/(?:^|\.)(?:env|headers)\.[^.]+$/.test(path) || namesSecret(path) || MORE_NAMES.test(path) || !isOrdinary(text);
 const MORE_NAMES = /pass|pwd|auth|cred|private/i;

@@ -27,9 +27,9 @@ export const openToken = statement(
 );
 
 /**
- * The stored tokens whose values a run may see: those that it and the runs it was forked from have used (`met`), and those of these
- * names that its owner may use. A token that somebody stored later under the name of a used one is not among the former. One statement,
- * because every run executes it.
+ * Returns the stored tokens whose values a run may see: those that it and the runs it was forked from have used (`met`), and
+ * those of the given names that its owner may use. A token that was stored later under the name of a used one is not `met`. It is
+ * one statement, because every run executes it.
  */
 export const tokensOfRun = statement(
   'tokens_of_run',

@@ -80,7 +80,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       const users = await listTokenHolders(prisma, names, viewer);
       return { ...page, items: page.items.map((token) => ({ ...token, used_by: users.get(token.name) ?? [] })) };
     },
-    /** Finds a token. `used_by` lists what the viewer may see; without a viewer, what the owner may see. */
+    /** Finds a token. `used_by` lists the users that the viewer may see; without a viewer, those that the owner may see. */
     async find(id: string, viewer?: string) {
       const token = await table.find(id);
       return token && { ...token, used_by: (await listTokenHolders(prisma, [token.name], viewer)).get(token.name) ?? [] };
@@ -93,7 +93,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       return { ...token, used_by: (await listTokenHolders(prisma, [name])).get(name) ?? [] };
     },
     remove: (id: string) => table.remove(id),
-    /** Lists what refers to a token, limited to what the viewer may see. */
+    /** Lists the resources that refer to a token, limited to those that the viewer may see. */
     listHolders: async (name: string, viewer: string) => (await listTokenHolders(prisma, [name], viewer)).get(name) ?? [],
     /** Lists the names of a principal's tokens. */
     async listNames(principal: string): Promise<string[]> {
@@ -165,8 +165,8 @@ interface TokenHolder {
 
 /**
  * Lists the resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the
- * token owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its
- * deletion.
+ * token owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent the
+ * token's deletion.
  */
 async function listTokenHolders(
   prisma: PrismaClient,

@@ -8,7 +8,7 @@ import type { KeyRing, Sealed } from './key-ring.ts';
 const SECRET_BYTES = 32;
 const context = (owner: string) => `webhook-secret:${owner}`;
 
-/** The secrets that sign each owner's webhooks. An owner who never rotated uses the installation's secret. */
+/** Stores the secrets that sign each owner's webhooks. An owner who never rotated uses the installation's secret. */
 export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
   const findPrevious = ({ previous_sealed: sealed, previous_key_id: key_id }: WebhookSecret) =>
     sealed && key_id ? { sealed, key_id } : null;
@@ -27,7 +27,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
       const query = rotateWebhookSecret({ ...values, previous_hours: PREVIOUS_HOURS });
       return { ...secretSummary((await row<WebhookSecret>(pool, query)) as WebhookSecret), secret };
     },
-    /** The secrets that sign this owner's messages now, newest first. */
+    /** Returns the secrets that sign this owner's messages now, newest first. */
     async valid(owner: string, installation: string): Promise<string[]> {
       const secret = await prisma.webhookSecret.findUnique({ where: { owner } });
       if (!secret) return [installation];

@@ -2,20 +2,23 @@ import { statement } from '../database/statement.ts';
 import { buildDeletedCount } from '../runs/event-partitions.sql.ts';
 import { LIVE } from '../runs/runs.sql.ts';
 
-/** Rows that a statement looks at. A constant: for a value that is yet unknown, the planner assumes a tenth of the table. */
+/**
+ * The number of rows that a statement reads. A constant: for a value that is not known yet, the planner assumes a tenth of the
+ * table.
+ */
 export const BATCH = 200;
 
 /*
- * Each statement handles a bounded number of rows, which it finds by an index; test/api/retention-plans.test.ts holds all of them to that.
- * Those that walk along an index return the last row that they looked at, and delete by place (ctid): a join could read the whole
- * table, and a row that was changed meanwhile has another place and stays.
+ * Each statement handles a bounded number of rows, which it finds by an index; test/api/retention-plans.test.ts checks all of
+ * them. Statements that walk along an index return the last row that they read, and delete by place (ctid): a join could read the
+ * whole table, and a row that was changed in the meantime has another place and stays.
  */
 
 export const databaseTime = statement('database_time', [], `SELECT now() AS now`);
 
 /**
- * Moves the time that ages are counted up to: to now, but by no more than a day. The first time it is at most a day after the newest
- * end of a task. So a clock that is far ahead does not make everything old at once.
+ * Moves the time up to which ages are counted: to now, but by no more than a day. The first time, it is at most a day after the
+ * newest end of a task. So a clock that is far ahead does not make everything old at once.
  */
 export const advanceAgingClock = statement(
   'advance_aging_clock',
@@ -34,10 +37,15 @@ export const readAgingClock = statement(
   `SELECT value::timestamptz AS at, now() AS now FROM installation_facts WHERE name = 'aging_clock'`,
 );
 
-/** Until the end of the transaction only its holder removes old records: two would delete the same rows, in different orders. */
+/**
+ * Takes the turn until the end of the transaction: only its holder removes old records, because two would delete the same rows in
+ * different orders.
+ */
 export const takeTurn = statement('take_turn', [], `SELECT pg_try_advisory_xact_lock(7215011840) AS taken`);
 
-/** The next tasks in the order of their end, with at most `rows` events to delete together, unless the first one has more. */
+/**
+ * Returns the next tasks in the order of their end, with at most `rows` events to delete together, unless the first one has more.
+ */
 export const endedTasks = statement(
   'ended_tasks',
   ['before', 'after_at', 'after_id', 'rows'],
@@ -52,14 +60,17 @@ export const endedTasks = statement(
     SELECT id, completed_at AS at FROM sized WHERE rows <= :rows OR number = 1 ORDER BY number`,
 );
 
-/** A task that is being forked right now is left out: the fork holds it FOR KEY SHARE. */
+/** Locks tasks. Leaves out a task that is being forked right now: the fork holds it FOR KEY SHARE. */
 export const lockTasks = statement(
   'lock_tasks',
   ['task_ids'],
   `SELECT id FROM tasks WHERE id = ANY (:task_ids::uuid[]) ORDER BY id FOR UPDATE SKIP LOCKED`,
 );
 
-/** Deletes ended tasks with everything that belongs to them, except their events; not those that a fork or a delivery still needs. */
+/**
+ * Deletes ended tasks with everything that belongs to them, except their events. Keeps tasks that a fork or a delivery still
+ * needs.
+ */
 export const removeTasks = statement(
   'remove_tasks',
   ['task_ids'],
@@ -70,8 +81,8 @@ export const removeTasks = statement(
 );
 
 /**
- * Due times that a schedule may still catch up on are kept: a due time without a record would be served again. Notes up to when due
- * times may be missing, in the same statement, so that none of them is taken for a missed one.
+ * Removes due times. Keeps those that a schedule may still catch up on: a due time without a record would be served again.
+ * Records up to when due times may be missing in the same statement, so that none of them is mistaken for a missed one.
  */
 export const removeFires = statement(
   'remove_fires',
@@ -93,7 +104,10 @@ export const removeFires = statement(
       (SELECT scheduled_agent_id FROM looked ORDER BY due_at DESC, scheduled_agent_id DESC LIMIT 1) AS id FROM looked`,
 );
 
-/** Uses by a task stay as long as the task: they name the secrets that are redacted in what it still writes. */
+/**
+ * Removes uses of tokens. A use by a task stays as long as the task: it names a secret that is redacted in what the task still
+ * writes.
+ */
 export const removeTokenUses = statement(
   'remove_token_uses',
   ['before_id', 'after_id'],
@@ -106,7 +120,7 @@ export const removeTokenUses = statement(
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );
 
-/** A superseded grant still applies to unfinished tasks that are older. */
+/** Removes superseded grants, except those that still apply to older tasks in progress. */
 export const removeGrants = statement(
   'remove_grants',
   ['before', 'after_at', 'after_id'],
@@ -123,7 +137,10 @@ export const removeGrants = statement(
       (SELECT id FROM looked ORDER BY superseded_at DESC, id DESC LIMIT 1) AS id FROM looked`,
 );
 
-/** Workflows that were created for one request and have no task any more. The memories of such a workflow cannot be reached. */
+/**
+ * Removes workflows that were created for one request and have no task any more. The memories of such a workflow cannot be
+ * reached.
+ */
 export const removeSingleUse = statement(
   'remove_single_use',
   ['before_id', 'after_id'],
@@ -138,7 +155,7 @@ export const removeSingleUse = statement(
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );
 
-/** Conversations to which nothing was added for that long. The items of runs go with their runs before. */
+/** Removes conversations to which nothing was added for that long. The items of runs are removed earlier, with their runs. */
 export const removeConversations = statement(
   'remove_conversations',
   ['before', 'before_id', 'after_id'],
@@ -150,7 +167,7 @@ export const removeConversations = statement(
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );
 
-/** Definitions that no task and no evaluation refers to. */
+/** Removes definitions that no task and no evaluation refers to. */
 export const removeDefinitions = statement(
   'remove_definitions',
   ['before', 'after_hash'],

@@ -7,20 +7,20 @@ import { lockAttachments, removeUnusedAttachments } from '../runs/attachments.sq
 import * as events from '../runs/event-partitions.sql.ts';
 import * as sql from './retention.sql.ts';
 
-/** Where a sweep continues: the last row that it looked at. */
+/** The position where a sweep continues: the last row that it read. */
 export interface SweepPlace {
   at: Date;
   id: string;
 }
 
-/** One batch of a sweep. */
+/** The result of one batch of a sweep. */
 interface Swept {
   removed: number;
-  /** The place of the next batch; null: nothing is left, or another process is removing. */
+  /** The start of the next batch; null: nothing is left, or another process is removing records. */
   next: SweepPlace | null;
 }
 
-/** Removes one batch of old records, found after a place in the order of an index; without one, the first batch. */
+/** Removes one batch of old records, found after a place in the order of an index. Without a place, removes the first batch. */
 export type Sweep = (after?: SweepPlace) => Promise<Swept>;
 
 const START: SweepPlace = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
@@ -29,15 +29,20 @@ const START: SweepPlace = { at: new Date(0), id: '00000000-0000-0000-0000-000000
 const EVENTS = 5_000;
 /** Deltas are only needed while their text is being streamed, and by readers who return soon. */
 const DELTAS_KEPT_MS = 24 * 3_600_000;
-/** A file that no task refers to may be that of a prompt which is being written. */
+/** The time that a file without a task is kept: its prompt may be on its way. */
 const UNUSED_ATTACHMENTS_KEPT_MS = 24 * 3_600_000;
 const DELTAS_PLACE = 'deltas_removed_until';
-/** Partitions are made so early that events have theirs although no worker runs for some days. */
+/**
+ * The number of days for which partitions are made in advance, so that events have theirs even if no worker runs for some days.
+ */
 const PARTITIONS_AHEAD_DAYS = 8;
 
 const NOTHING: Swept = { removed: 0, next: null };
 
-/** Removes what is no longer needed. Every batch is one transaction; any number of processes may do this at the same time. */
+/**
+ * Removes records that are no longer needed. Every batch is one transaction; any number of processes may do this at the same
+ * time.
+ */
 export function retentionStore({ pool }: Pick<Database, 'pool'>) {
   const taking = (work: (on: Queryable) => Promise<Swept>): Promise<Swept> =>
     inTransaction(pool, async (on) => {
@@ -46,26 +51,29 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
     });
   return {
     /**
-     * Returns the time of the clock that the ends of tasks were written with: a worker with a wrong clock must not remove recent
+     * Returns the time of the clock that the ends of tasks were recorded with: a worker with a wrong clock must not remove recent
      * records.
      */
     now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))?.now ?? new Date(0),
-    /** Moves the time up to which ages are counted: to `now`, but by a day at most, so that a wrong clock is noticed before it removes much. */
+    /**
+     * Moves the time up to which ages are counted to now, but by a day at most, so that a wrong clock is noticed before it
+     * removes much.
+     */
     async advanceAgingClock(): Promise<Date> {
       return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))?.at ?? new Date(0);
     },
-    /** Returns the time up to which ages are counted, and that of the database; null before it was first moved. */
+    /** Returns the time up to which ages are counted, and that of the database; null if it was never moved. */
     async agingClock(): Promise<{ at: Date; now: Date } | null> {
       return (await row<{ at: Date; now: Date }>(pool, sql.readAgingClock())) ?? null;
     },
-    /** Makes the partitions of events for the next days. */
+    /** Creates the partitions of events for the next days. */
     async makePartitions(): Promise<void> {
       await taking(async (on) => {
         await rows(on, events.makeEventPartitions({ days: PARTITIONS_AHEAD_DAYS }));
         return NOTHING;
       });
     },
-    /** Returns the sweeps that run in every installation, whatever the operator wants to keep. */
+    /** Returns the sweeps that run in every installation, regardless of the operator's retention settings. */
     transient: (now: Date): Record<string, Sweep> => ({
       deltas: () => taking((on) => deltas(on, deltasBefore(now))),
       delta_partitions: () => taking((on) => partition(on, 'events_deltas', deltasBefore(now))),
@@ -77,7 +85,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       mcp_sign_in_attempts: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeMcpSignInAttempts({ now })))),
       browser_sessions: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeBrowserSessions({ now })))),
     }),
-    /** Entries of the audit from before a time. */
+    /** Returns the sweep of audit entries from before a time. */
     audit: (before: Date): Record<string, Sweep> => ({
       audit_entries: () =>
         taking(async (on) => {
@@ -135,7 +143,7 @@ async function partition(on: Queryable, branch: string, before: Date): Promise<S
 const listEndedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
   rows<SweepPlace>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
 
-/** Each ended task is visited once: the place of the last one is on record. */
+/** Removes deltas. Each ended task is visited once: the place of the last one is on record. */
 async function deltas(on: Queryable, before: Date): Promise<Swept> {
   const noted = (await row<{ value: string }>(on, findFact({ name: DELTAS_PLACE })))?.value;
   const ended = await listEndedTasks(on, before, parsePlace(noted));
@@ -151,25 +159,28 @@ function parsePlace(text: string | undefined): SweepPlace {
   return at && id ? { at: new Date(at), id } : START;
 }
 
-/** A task goes with everything that belongs to it, in one transaction: nobody sees a part of it. Nobody finds events without their task. */
+/**
+ * Removes tasks. A task is removed with everything that belongs to it in one transaction, so nobody sees a part of it. Events
+ * without their task are never found.
+ */
 async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Swept> {
   const ended = await listEndedTasks(on, before, after);
   const last = ended.at(-1);
   if (!last) return NOTHING;
   const ids = (task_rows: { id: string }[]) => ({ task_ids: task_rows.map(({ id }) => id) });
   const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
-  // A separate statement, which sees the forks that were made until the lock was granted.
+  // A separate statement, so that it sees the forks made until the lock was granted.
   const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
   await rows(on, events.removeEvents(ids(gone)));
   return { removed: gone.length, next: last };
 }
 
-/** Files without a task. Looks at all old ones again each time: a task may have been removed since. */
+/** Removes files without a task. Reads all old ones each time, because a task may have been removed since. */
 async function attachments(on: Queryable, now: Date, { id: after_id }: SweepPlace): Promise<Swept> {
   const before_id = toFirstUuid(now.getTime() - UNUSED_ATTACHMENTS_KEPT_MS);
   const locked = await rows<{ id: string }>(on, lockAttachments({ before_id, after_id }));
   const ids = locked.map(({ id }) => id);
-  // A separate statement, which sees the tasks that were made until the lock was granted.
+  // A separate statement, so that it sees the tasks made until the lock was granted.
   const gone = ids.length > 0 ? await rows<{ id: string }>(on, removeUnusedAttachments({ ids })) : [];
   return { removed: gone.length, next: ids.length === sql.BATCH ? { at: START.at, id: ids.at(-1) as string } : null };
 }

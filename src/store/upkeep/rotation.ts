@@ -12,7 +12,7 @@ import { tokenStore } from '../secrets/tokens.ts';
 import { webhookSecretStore } from '../secrets/webhook-secrets.ts';
 import * as sql from './rotation.sql.ts';
 
-/** How many of each kind were sealed with another key. */
+/** The number of values of each kind that were sealed with another key. */
 interface Rotated {
   tokens: number;
   schedules: number;
@@ -46,7 +46,7 @@ export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'pris
 
 type Pool = Database['pool'];
 
-/** A pinned definition keeps its hash, which is its id: its secrets have not changed. */
+/** Seals the secrets of pinned definitions again. A definition keeps its hash, which is its id: its secrets have not changed. */
 async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<number> {
   let renewed = 0;
   for (const { hash, servers } of await rows<{ hash: string; servers: { connection_config: unknown }[] }>(
@@ -62,7 +62,10 @@ async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<numbe
   return renewed;
 }
 
-/** Access tokens that runs in progress send to the default runtime; a task that ends in the meantime drops its token. */
+/**
+ * Seals again the access tokens that runs in progress send to the default runtime. A task that ends in the meantime drops its
+ * token.
+ */
 async function renewCallers(pool: Pool, keys: KeyRing): Promise<number> {
   const stale = await rows<Sealed & { id: string }>(pool, sql.sealedCallers({ active_key_id: keys.active_key_id }));
   for (const { id, ...caller } of stale) {

@@ -12,7 +12,7 @@ interface TableSize {
   bytes: number;
 }
 
-/** How large the database is, and was. */
+/** Stores the present and earlier sizes of the database. */
 export function sizeStore({ pool }: Pick<Database, 'pool'>) {
   const samples = async (): Promise<SizeSample[]> => {
     const fact = await row<{ value: string }>(pool, findFact({ name: SAMPLES }));
@@ -20,11 +20,11 @@ export function sizeStore({ pool }: Pick<Database, 'pool'>) {
   };
   return {
     database: async () => (await row<{ bytes: number }>(pool, sql.databaseBytes()))?.bytes ?? 0,
-    /** Tables with their indexes, the largest first; a partitioned one counts as a whole. */
+    /** Lists tables with their indexes, the largest first. A partitioned table counts as a whole. */
     largestTables: (limit: number): Promise<TableSize[]> => rows<TableSize>(pool, sql.largestTables({ limit })),
-    /** Oldest first. */
+    /** Returns the samples, oldest first. */
     samples,
-    /** Adds a sample; only the latest ones are kept. */
+    /** Adds a sample and keeps only the latest ones. */
     async note(sample: SizeSample): Promise<void> {
       const latest_samples = [...(await samples()), sample].slice(-KEPT);
       await rows(pool, writeFact({ name: SAMPLES, value: JSON.stringify(latest_samples) }));

@@ -4,14 +4,14 @@ import { STORED_BYTES, STORED_BYTES_OF } from '../people/quotas.sql.ts';
 import { CALL_DEFINITION } from '../resources/definitions.sql.ts';
 
 /**
- * What the calls of tools read and write, by table. Not in it: access tokens of callers and schedules, webhook secrets, chats,
- * and whatever changes agents, providers, tokens or grants.
+ * The rights of the role that calls tools, by table. It has none to access tokens of callers and schedules, webhook secrets and
+ * chats, and none to change agents, providers, tokens or grants.
  */
 const PRIVILEGES: Record<string, readonly string[]> = {
-  // At the start: the schema, the check of the keys, and whether the record was restored.
+  // Needed at the start: the schema, the check of the keys, and the mark of a restore.
   _prisma_migrations: ['SELECT'],
   installation_facts: ['SELECT'],
-  // The run of a call. Writing its status parks and resumes it.
+  // Needed for the run of a call. Writing its status parks and resumes it.
   tasks: [
     `SELECT (${[
       ...[
@@ -36,22 +36,22 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   tool_calls: ['SELECT', 'UPDATE'],
   task_messages: ['SELECT', 'INSERT'],
   workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
-  // Tools that grade answers of an evaluation.
+  // Needed for tools that grade answers of an evaluation.
   custom_tools: ['SELECT'],
   evaluations: ['SELECT (id, graders, definition_hash, workflow_id, created_by, owner_login)'],
   evaluation_results: ['SELECT', 'UPDATE (grading)'],
   dataset_items: ['SELECT'],
   event_sequences: ['SELECT', 'INSERT', 'UPDATE'],
   events: ['INSERT'],
-  // Stored tokens of tools. A policy hides the others.
+  // Needed for the stored tokens of tools. A policy hides the others.
   stored_tokens: ['SELECT'],
   secret_grants: ['SELECT'],
   grant_keys: ['SELECT'],
   token_uses: ['SELECT', 'INSERT'],
   principals: ['SELECT'],
-  // Sign-ins at the MCP servers whose tools are called; renewed tokens replace the ones before.
+  // Needed for sign-ins at the MCP servers whose tools are called. Renewed tokens replace the previous ones.
   mcp_sign_ins: ['SELECT', 'UPDATE (sealed, key_id, expires_at, renews, lease, leased_until)', 'DELETE'],
-  // The built-in tools that know something.
+  // Needed for the built-in tools that read memories and knowledge.
   memories: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   knowledge_sources: ['SELECT'],
   knowledge_items: ['SELECT'],
@@ -60,29 +60,31 @@ const PRIVILEGES: Record<string, readonly string[]> = {
 
 const SEQUENCES = ['workspace_layers_number_seq'];
 
-/** The rows that the role reads and writes; the others do not exist for it. */
+/** The rows that the role may read and write; a policy hides the others. */
 const ROWS: Record<string, string> = {
-  // Tokens that their owner granted to a tool, a connection or a workflow: anyone may write a token's name into a resource.
+  // The tokens that their owner granted to a tool, a connection or a workflow: anyone may write a token's name into a resource.
   stored_tokens: `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = stored_tokens.name
     AND g.granted_by = stored_tokens.created_by AND g.resource_kind <> 'provider')`,
-  // Results, which forks repeat. Prompts and replies of models are not for tools.
+  // The results of tools, which forks repeat. Tools must not see prompts and replies of models.
   task_messages: `role = 'tool'`,
 };
 
-/** What the role may know about what it may not read. They run with the rights of their owner, who owns the tables. */
+/** Functions that give the role a part of what it may not read. They run with the rights of the tables' owner. */
 const FUNCTIONS: Record<string, { returns: string; query: string }> = {
-  // A pinned definition without what is meant for models and for others: instructions, skills, guardrails and webhooks.
+  // A pinned definition without the parts for models and others: instructions, skills, guardrails and webhooks.
   [`${CALL_DEFINITION}(text)`]: {
     returns: 'jsonb',
     query: `SELECT d.body - '{guardrails,output_schema}'::text[] || jsonb_build_object('skills', '[]'::jsonb,
       'webhooks', '{"completed": null, "error": null}'::jsonb, 'agent', d.body -> 'agent' || '{"system_prompt": ""}'::jsonb)
       FROM definitions d WHERE d.hash = $1`,
   },
-  // How much somebody has stored, for the limit of what their tools may store.
+  // The number of bytes that a principal has stored, for the limit on what their tools may store.
   [`${STORED_BYTES_OF}(text)`]: { returns: 'float8', query: STORED_BYTES.replaceAll(':created_by', '$1') },
 };
 
-/** Statements that make the functions that workers of the role call. They refer to the tables of the current schema alone. */
+/**
+ * Returns the statements that create the functions for workers of the role. They refer only to the tables of the current schema.
+ */
 export const functionsForTools = (): string[] =>
   Object.entries(FUNCTIONS).map(
     ([signature, { returns, query }]) =>
@@ -91,8 +93,8 @@ export const functionsForTools = (): string[] =>
   );
 
 /**
- * Gives an existing role of the server what a worker with the role `tools` needs in this database, and nothing else. Throws a
- * sentence if there is no such role, or if nothing could be refused to it.
+ * Grants an existing role of the server the rights that a worker with the role `tools` needs in this database, and nothing else.
+ * Throws a sentence if there is no such role, or if nothing could be refused to it.
  */
 export async function grantToToolsRole(url: string, name: string): Promise<void> {
   const client = await openConnection(url, 'perdura migrations');
@@ -120,7 +122,10 @@ async function requireRole(client: pg.Client, name: string): Promise<void> {
     );
 }
 
-/** The owner of the schema alone can take this right from everyone, and a role may have it from another one. */
+/**
+ * Throws if the role may create objects. Only the owner of the schema can revoke this right from everyone, and the role may have
+ * it from another role.
+ */
 async function refuseCreator(client: pg.Client, name: string): Promise<void> {
   const { rows } = await client.query<{ schema: string; creates: boolean }>(
     `SELECT current_schema() AS schema, has_schema_privilege($1, current_schema(), 'CREATE') AS creates`,
@@ -139,9 +144,10 @@ async function buildStatements(client: pg.Client, name: string): Promise<string[
   const schema = client.escapeIdentifier(rows[0]!.schema);
   const policy = client.escapeIdentifier(`granted_to_tools_of_${name}`.slice(0, 63));
   return [
-    // Also what an earlier version gave and this one does not need.
+    // Also revokes rights that an earlier version granted and this one does not need.
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
-    // Up to Postgres 14, and in databases that come from there, everyone may create objects, which other roles could be made to use.
+    // Up to Postgres 14, and in databases upgraded from there, everyone may create objects, which other roles could be made to
+    // use.
     `REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${role}`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
     ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),

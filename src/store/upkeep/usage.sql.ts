@@ -1,12 +1,12 @@
 import { statement } from '../database/statement.ts';
 
-/** Tasks that one statement adds. */
+/** The number of tasks that one statement adds. */
 export const USAGE_BATCH = 500;
 
-/** One process at a time adds tasks; another one waits, so that it reads what the first one has added. */
+/** Takes the turn: one process at a time adds tasks. Another one waits, so that it reads what the first one has added. */
 export const takeUsageTurn = statement('take_usage_turn', [], `SELECT pg_advisory_xact_lock(7215011841)`);
 
-/** Adds the next ended tasks to the usage tables. One that somebody is deleting is added by its deletion. */
+/** Adds the next ended tasks to the usage tables. A task that is being deleted is added by its deletion. */
 export const countUsage = statement(
   'count_usage',
   [],
@@ -19,12 +19,12 @@ export const countUsage = statement(
 
 export const addToUsage = statement('add_to_usage', ['task_ids'], `SELECT add_usage(:task_ids::uuid[])`);
 
-/** What usage is grouped by, and the name that people know a group by. */
+/** The groups of usage: the key of each, and the label under which people know it. */
 const GROUPS = {
   none: { key: `''`, label: 'NULL::text' },
   agent: { key: 'agent_id::text', label: '(SELECT name FROM agents WHERE id::text = key)' },
   workflow: {
-    // None: those of runs without their own workflow.
+    // Null for runs without their own workflow.
     key: `nullif(workflow_id, '00000000-0000-0000-0000-000000000000')::text`,
     label: '(SELECT coalesce(w.title, a.name) FROM workflows w LEFT JOIN agents a ON a.id = w.agent_id WHERE w.id::text = key)',
   },
@@ -35,7 +35,10 @@ const GROUPS = {
 } as const;
 export type UsageGroup = keyof typeof GROUPS;
 
-/** Without `owner` of everybody; without `interval` one row a group. Groups beyond the `most` largest are one group without a key. */
+/**
+ * Returns the usage by group. Without `owner` it covers everybody; without `interval` it has one row a group. Groups beyond the
+ * `most` largest are combined into one without a key.
+ */
 const buildUsageStatement = (group: UsageGroup) =>
   statement(
     `usage_by_${group}`,
@@ -63,7 +66,7 @@ export const spentBy = Object.fromEntries(
   (Object.keys(GROUPS) as UsageGroup[]).map((group) => [group, buildUsageStatement(group)]),
 ) as Record<UsageGroup, ReturnType<typeof buildUsageStatement>>;
 
-/** A duration is known by its class, which is 10 % wide: its middle is at most 5 % off. */
+/** Returns a percentile. A duration is stored as its class, which is 10 % wide: the middle of the class is at most 5 % off. */
 const buildPercentile = (share: number) =>
   `round(power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5))::float8`;
 

@@ -4,14 +4,14 @@ import * as sql from './usage.sql.ts';
 interface Period {
   from: string;
   to: string;
-  /** Null: everybody. */
+  /** The owner whose usage is counted; null: everybody. */
   owner: string | null;
-  /** How many groups have rows; all others are one group. */
+  /** The number of groups with their own rows; all others are one group. */
   most: number;
 }
 
 interface Spent {
-  /** Null: all groups beyond the largest ones. */
+  /** The key of the group; null: all groups beyond the largest ones. */
   key: string | null;
   label: string | null;
   at: Date | null;
@@ -40,9 +40,9 @@ interface Called {
   cost: number;
 }
 
-/** What ended runs spent, and how their calls went. */
+/** Stores the usage of ended runs and the results of their calls. */
 export function usageStore({ pool }: Pick<Database, 'pool'>) {
-  /** Adds a batch of tasks that have ended. Returns how many. */
+  /** Adds a batch of ended tasks. Returns their number. */
   const count = (): Promise<number> =>
     inTransaction(pool, async (on) => {
       await row(on, sql.takeUsageTurn());
@@ -51,7 +51,7 @@ export function usageStore({ pool }: Pick<Database, 'pool'>) {
       return ids.length;
     });
   return {
-    /** Adds all tasks that have ended and are not counted yet. */
+    /** Adds all ended tasks that are not counted yet. */
     async count(): Promise<void> {
       while ((await count()) === sql.USAGE_BATCH);
     },

@@ -1,7 +1,7 @@
 import { statement } from '../database/statement.ts';
 import { LIVE } from '../runs/runs.sql.ts';
 
-/** What has not ended: runs, calls that wait for a person or a client, and webhooks. Ages in seconds. */
+/** Returns the unfinished work: runs, calls that wait for a person or a client, and webhooks. Ages are in seconds. */
 export const readWorkload = statement(
   'read_workload',
   [],

@@ -5,11 +5,17 @@ type Call = ReturnType<Interceptor>;
 
 const CANCELLED = 1;
 
-/** A connection of a client, opened with the first call. Calls that are in progress or repeated when it is closed fail as cancelled. */
+/**
+ * Creates a connection that opens with the first call. If it is closed while calls are in progress or being repeated, they fail
+ * as cancelled.
+ */
 export const lazyConnection = (options: ConnectionOptions): Connection =>
   Connection.lazy({ ...options, interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), cancelOnceClosed] });
 
-/** The SDK repeats calls from a timer. What gRPC throws there because the connection was closed meanwhile would end the process. */
+/**
+ * Turns an error of gRPC into a cancelled call. The SDK repeats calls from a timer: if the connection was closed in the meantime,
+ * an error thrown there would end the process.
+ */
 const cancelOnceClosed: Interceptor = (options, nextCall) => {
   try {
     return nextCall(options) as Call;

@@ -4,14 +4,14 @@ import { reconcilerScheduleId } from '../names.ts';
 import { withCallDeadline } from './engine.ts';
 
 /**
- * The installation's mark in the engine: the note of the reconciler's schedule. Every engine has that schedule, one for each task
- * queue, and an account that may run workers may write it, as it may not write the data of a namespace.
+ * Keeps the installation's mark in the engine, in the note of the reconciler's schedule. Every engine has that schedule, one for
+ * each task queue. An account that may run workers may write the note, but not the data of a namespace.
  */
 export function engineMark(client: Client, task_queue: string) {
   const soon = withCallDeadline(client);
   const schedule = client.schedule.getHandle(reconcilerScheduleId(task_queue));
   return {
-    /** Null if the engine has no mark, as one that is new or was emptied. */
+    /** Returns the mark; null if the engine has none, because it is new or was emptied. */
     async read(): Promise<Mark | null> {
       try {
         return parseMark((await soon(() => schedule.describe())).state.note);

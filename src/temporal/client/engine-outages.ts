@@ -5,10 +5,10 @@ const unavailable = (sentence: string): Outage => ({ code: 'engine_unavailable',
 
 const UNREACHABLE = unavailable('The workflow engine is unreachable (TEMPORAL_ADDRESS)');
 
-/** How to call an outage of the engine, by gRPC status. */
+/** The description of an outage of the engine, by gRPC status. */
 const SENTENCES: Record<number, Outage> = {
   1: UNREACHABLE,
-  /** It may be overloaded, or this process was; or the client has tried to reach it until the time was up. */
+  /** Either side may be overloaded, or the client tried to reach the engine until the deadline. */
   4: unavailable('The workflow engine did not answer in time (TEMPORAL_ADDRESS)'),
   7: unavailable('The workflow engine refuses this account (TEMPORAL_API_KEY, or the certificate of TEMPORAL_TLS_*)'),
   8: unavailable('The workflow engine has more requests than it can serve'),
@@ -18,17 +18,20 @@ const SENTENCES: Record<number, Outage> = {
 };
 
 /**
- * With these the engine has served and refused: the request is not valid, there is no such execution, or one exists already, is not in the
- * right state, or ends before the page that was asked for.
+ * The statuses with which a working engine rejects a request: it is not valid, or the execution does not exist, exists already,
+ * is not in the right state, or ends before the requested page.
  */
 const REFUSALS = new Set([3, 5, 6, 9, 11]);
 
 const LOST = unavailable('The workflow engine has lost its namespace or search attributes; a worker creates them within seconds');
-/** Of an engine that was emptied; Temporal answers as if the request were not valid. */
+/** The error of an engine that was emptied; Temporal reports it as an invalid request. */
 const NO_ATTRIBUTE = /search attribute \S+ is not defined|no mapping defined for search attribute/i;
 const TLS = /certificate|self.signed|CERT_|SSL|TLS/i;
 
-/** What an error of the client says about the engine. Null: the engine served, and refused, or the fault is ours. */
+/**
+ * Returns the outage that an error of the client reports; null if the engine works and rejected the request, or if our code
+ * failed.
+ */
 export function engineOutage(error: unknown): Outage | null {
   if (error instanceof NamespaceNotFoundError) return LOST;
   const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
 
 interface RelayOptions {
-  /** How to reach the engine; `address` as `host:port`. */
+  /** The options of the connection; `address` is `host:port`. */
   options: NativeConnectionOptions & { address: string };
   log(message: string): void;
 }
@@ -17,21 +17,22 @@ interface EngineConnection {
   close(): Promise<void>;
 }
 
-/** How often the connection is probed. */
+/** The interval at which the connection is probed. */
 const PROBE_MS = 1_000;
 /**
- * When an answer is so late that a new connection is tried. Longer than an engine with the recommended keep-alive takes to close a silent
- * connection: it would answer what is sent on a new connection with work for the requests on the old one.
+ * The time without an answer after which a new connection is tried. It is longer than an engine with the recommended keep-alive
+ * takes to close a silent connection: before that, the engine would give the work that follows from requests on the new
+ * connection to requests that still wait on the old one.
  */
 const PATIENCE_MS = 3_000;
-/** How long each of the two may take. */
+/** The time limit of the probe, and of the attempt at a new connection. */
 const DEADLINE_MS = 5_000;
 
 /**
- * A connection to the engine that is replaced within seconds if it falls silent. The client library itself notices that after 45 s, and
- * has no option for it and no way to break a connection. So its bytes pass through a relay in this process, which can: the library
- * then connects again at once and repeats what was not answered. Encryption is the library's, from end to end. Throws the
- * reason if the engine cannot be reached.
+ * Opens a connection to the engine that is replaced within seconds if it falls silent. The client library notices this only after
+ * 45 s, and has neither an option for it nor a way to break a connection. So its bytes pass through a relay in this process that
+ * can break it: the library then connects again at once and repeats unanswered requests. Encryption stays end to end, in the
+ * library. Throws the reason if the engine cannot be reached.
  */
 export async function openRelayedConnection({ options, log }: RelayOptions): Promise<EngineConnection> {
   const relay = await startRelay(options.address);
@@ -65,13 +66,13 @@ export async function openRelayedConnection({ options, log }: RelayOptions): Pro
   };
 }
 
-/** A connection that is left to the client library. */
+/** Opens a connection that the client library manages alone. */
 export async function openConnection(options: NativeConnectionOptions): Promise<EngineConnection> {
   const connection = await NativeConnection.connect(options);
   return { connection, close: () => connection.close() };
 }
 
-/** Asks the engine for a small thing. An error ends the question too: a connection that is known to be broken is not silent. */
+/** Sends the engine a small request. An error ends the probe as well: a connection that is known to be broken is not silent. */
 function ask(connection: NativeConnection) {
   const probe = { is_open: true, ended: Promise.resolve() };
   const end = () => {
@@ -83,22 +84,22 @@ function ask(connection: NativeConnection) {
   return probe;
 }
 
-/** Whether it answers over a new one: if it does not, a connection is not at fault for its silence. */
+/** Returns true if the engine answers over a new connection. If it does not, its silence is not the fault of the old one. */
 async function engineAnswers(options: NativeConnectionOptions): Promise<boolean> {
   const fresh = NativeConnection.connect(options);
-  // It may come later, and has to be closed then as well.
+  // The connection may open after the deadline, and then has to be closed as well.
   fresh.then((connection) => connection.close()).catch(() => {});
   return Promise.race([fresh.then(() => true), wait(DEADLINE_MS, false, { ref: false })]).catch(() => false);
 }
 
-/** Whether an address is on this machine, where a connection does not fall silent while both ends live. */
+/** True if an address is on this machine, where a connection does not fall silent while both ends live. */
 export const isOnThisMachine = (address: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(address);
 
-/** Passes bytes on to one address. Only who knows the password may use it. `drop` breaks every connection. */
+/** Starts a relay that passes bytes on to one address, for clients that know its password. `drop` breaks every connection. */
 export async function startRelay(address: string) {
   const password = randomBytes(24).toString('base64url');
   const expected = `Basic ${Buffer.from(`worker:${password}`).toString('base64')}`;
-  // Not `http:`, which leaves out port 80.
+  // Not `http:`, which would omit port 80.
   const { hostname, port } = new URL(`tcp://${address}`);
   const open = new Set<Duplex>();
   let failure: Error | null = null;
@@ -126,7 +127,7 @@ export async function startRelay(address: string) {
       basicAuth: { username: 'worker', password },
     },
     drop,
-    /** Why the address could not be reached, or a connection to it broke, the last time. */
+    /** Returns the last reason for which the address could not be reached, or a connection to it broke. */
     failure: () => failure,
     async close() {
       server.close();

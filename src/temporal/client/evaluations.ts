@@ -40,7 +40,7 @@ export function createEvaluations(client: Client, task_queue: string): Evaluatio
   };
 }
 
-/** Continues evaluations that are running on record and unknown to the engine: the record is authoritative. */
+/** Continues evaluations that are running on record but unknown to the engine: the record is authoritative. */
 export async function reconcileEvaluations({ evaluations }: Pick<Store, 'evaluations'>, engine: Evaluations): Promise<void> {
   for (const { id, created_by: owner } of await evaluations.running()) await engine.start({ id, owner });
 }

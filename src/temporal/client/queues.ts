@@ -6,11 +6,11 @@ import { queueOfRole, ROLES, type Role } from '../names.ts';
 export interface QueueState {
   name: string;
   role: Role;
-  /** How many workers take work from it. */
+  /** The number of workers that take work from it. */
   workers: number;
 }
 
-/** What waits in one half of a task queue. */
+/** The waiting work in one half of a task queue. */
 export interface QueueBacklog {
   queue: string;
   kind: QueueKind;
@@ -24,12 +24,16 @@ const KINDS = { workflow: 1, activity: 2 } as const;
 type QueueKind = keyof typeof KINDS;
 
 /**
- * A worker asks for work at least once a minute, and the engine names it for five minutes after the last time. So one that was lost is
- * counted until another one has asked for work so much later; no clock of this machine is needed.
+ * The age after which a worker's last request for work no longer counts. A worker asks at least once a minute, and the engine
+ * lists it for five minutes after its last request. Ages are relative to the latest request of any worker, so no clock of this
+ * machine is needed: a lost worker counts until another one has asked that much later.
  */
 const BEHIND_MS = 65_000;
 
-/** The installation's queue, and those of the other roles while runs send work there or while some is left that runs sent earlier. */
+/**
+ * Returns the installation's queue, and the queues of the other roles if runs send work there or work that runs sent earlier is
+ * left.
+ */
 export async function queueStates(
   client: Client,
   { task_queue, role_queues }: { task_queue: string; role_queues: boolean },
@@ -43,7 +47,10 @@ export async function queueStates(
     .map(({ name, role, seen }) => ({ name, role, workers: countWorkers(seen, latest) }));
 }
 
-/** What waits for workers: of the installation's queue both halves, of those of the other roles the activities if runs send work there. */
+/**
+ * Returns the work that waits for workers: both halves of the installation's queue, and the activities of the other roles' queues
+ * if runs send work there.
+ */
 export async function queueBacklogs(
   client: Client,
   { task_queue, role_queues }: { task_queue: string; role_queues: boolean },
@@ -66,7 +73,7 @@ type Seen = Map<unknown, number>;
 const findLatest = (all: readonly { seen: Seen }[]) => Math.max(...all.flatMap(({ seen }) => [...seen.values()]));
 const countWorkers = (seen: Seen, latest: number) => [...seen.values()].filter((at) => at > latest - BEHIND_MS).length;
 
-/** When each worker of a queue has last asked for work, and what waits there. */
+/** Returns when each worker of a queue last asked for work, and the work that waits there. */
 async function describeQueue({ workflowService, options: { namespace } }: Client, name: string, kind: QueueKind) {
   const request = { namespace, taskQueue: { name }, taskQueueType: KINDS[kind], reportStats: true };
   const { pollers, stats } = await workflowService.describeTaskQueue(request);
@@ -77,16 +84,16 @@ async function describeQueue({ workflowService, options: { namespace } }: Client
   return { name, seen, waiting, oldest_seconds: (optionalTsToMs(stats?.approximateBacklogAge) ?? 0) / 1_000 };
 }
 
-/** Why runs wait: the queues that nobody takes work from. Null if each has a worker. */
+/** Returns the reason why runs wait, which names the queues without a worker; null if each has one. */
 export function describeUnserved(queues: readonly QueueState[]): string | null {
   const unserved = queues.filter(({ workers }) => workers === 0);
   if (unserved.length === 0) return null;
   const names = unserved.map(({ name }) => name).join(', ');
-  // Without queues of the roles, a worker without a role is what is missing.
+  // Without queues of the roles, the missing worker is one without a role.
   const commands = queues.length === 1 ? ['perdura worker'] : unserved.map(({ role }) => `perdura worker --role ${role}`);
   return `None takes work from ${names}: runs wait until one is started (${commands.join(', ')})`;
 }
 
-/** How many workers serve each queue. */
+/** Describes how many workers serve each queue. */
 export const describeServed = (queues: readonly QueueState[]): string =>
   queues.map(({ name, workers }) => `${workers} take work from ${name}`).join(', ');

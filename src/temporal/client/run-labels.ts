@@ -2,7 +2,10 @@ import { ATTRIBUTE_BYTES, SUMMARY_BYTES, truncateToBytes } from '../../domain/en
 import type { RunInput, ShownStatus } from '../names.ts';
 import { withPageLink } from './page-links.ts';
 
-/** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
+/**
+ * The data about a run that the engine receives besides its input: for its search attributes in the Temporal UI, and for its
+ * priority.
+ */
 export interface RunLabels {
   /** The owner's login. */
   owner: string;
@@ -17,7 +20,7 @@ export interface RunLabels {
 
 const FIRST: ShownStatus = 'running';
 
-/** What the Temporal UI shows of a run. */
+/** Returns the texts that the Temporal UI shows for a run. */
 export const runTexts = (
   { task_id }: Pick<RunInput, 'task_id'>,
   { workflow, agent, owner }: RunLabels,
@@ -27,7 +30,7 @@ export const runTexts = (
   staticDetails: withPageLink(`Task ${task_id} of ${truncateToBytes(owner, SUMMARY_BYTES)}`, public_url, `tasks/${task_id}`),
 });
 
-/** A run's search attributes by name. */
+/** Returns a run's search attributes by name. */
 export function attributeValues({ owner, agent, workflow, workflow_id, model }: RunLabels): Record<string, string> {
   const values = {
     PerduraOwner: owner,

@@ -27,20 +27,20 @@ export interface Schedules {
   save(schedule: EngineSchedule, options?: { resumes?: boolean }): Promise<void>;
   /** Resolves once the engine has no schedule with this id. */
   remove(id: string): Promise<void>;
-  /** The schedules of this installation by id, each with whether it matches its row. The list may lag slightly. */
+  /** Returns the schedules of this installation by id, each with true if it matches its row. The list may lag slightly. */
   overview(rows: readonly EngineSchedule[]): Promise<Map<string, boolean>>;
-  /** Null if the engine has none, or a different one. */
+  /** Returns the time of the next run; null if the engine has no such schedule, or a different one. */
   nextRun(id: string): Promise<Date | null>;
-  /** Whether the engine's schedule equals the given one. */
+  /** Returns true if the engine's schedule equals the given one. */
   matches(schedule: EngineSchedule): Promise<boolean>;
-  /** Whether someone has paused the engine's schedule there, such as in the Temporal UI. */
+  /** Returns true if someone has paused the schedule in the engine itself, such as in the Temporal UI. */
   isPausedByHand(id: string): Promise<boolean>;
 }
 
 interface ScheduleSettings {
   client: Client;
   task_queue: string;
-  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  /** Returns the service's public address, for links to its dashboard; null: not known, or not yet. */
   public_url(): string | null;
 }
 
@@ -102,7 +102,7 @@ export function createSchedules({ client, task_queue, public_url }: ScheduleSett
   };
 }
 
-/** Versions before this note was left paused schedules without one. */
+/** True if someone paused the schedule in the engine. Versions older than this note left paused schedules without one. */
 const wasPausedByHand = ({ paused, note = '' }: { paused: boolean; note?: string }): boolean =>
   paused && note !== '' && note !== DISABLED;
 
@@ -111,7 +111,10 @@ const noneIfUnknown = (error: unknown): null => {
   throw error;
 };
 
-/** Overlap is decided when a run is due, by the state of the previous task: the engine only sees that the task was created. */
+/**
+ * Returns the engine's options for a schedule. Overlap is decided when a run is due, by the state of the previous task: the
+ * engine only knows that the task was created.
+ */
 const engineOptions =
   ({ task_queue, public_url }: Omit<ScheduleSettings, 'client'>) =>
   ({ id, owner, name, enabled, catchup_window_seconds, jitter_seconds, ...stored }: EngineSchedule) => ({
@@ -130,14 +133,14 @@ const engineOptions =
       args: [id],
       staticSummary: truncateToBytes(name, SUMMARY_BYTES),
       staticDetails: withPageLink(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
-      // Not that of the run: a due time that waits for too long is recorded as failed.
+      // Not the priority of the run: a due time that waits for too long is recorded as failed.
       priority: toOwnerPriority(owner),
     },
     policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchup_window_seconds * 1000 },
     state: { paused: !enabled, note: enabled ? '' : DISABLED },
   });
 
-/** The engine keeps the comment of an expression, and not the expression. */
+/** Returns the engine's spec for a cadence. The engine keeps the comment of an expression, but not the expression itself. */
 const engineSpec = (cadence: EngineCadence) =>
   'crons' in cadence
     ? { cronExpressions: cadence.crons.map(({ expression, comment }) => `${expression} # ${comment}`) }

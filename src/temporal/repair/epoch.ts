@@ -2,7 +2,10 @@ import { formatMark, isBehind, isMoved, isShorter, type Mark, type ServerPlace }
 import type { EpochStore, Restore } from '../../store/runs/epoch.ts';
 import type { engineMark } from '../client/engine-mark.ts';
 
-/** The mark in a home, and whether the home was copied, or `perdura restored` called on it, since the installation last ran from it. */
+/**
+ * The mark in a home. Also records whether the home was copied, or `perdura restored` called on it, since the installation last ran from
+ * it.
+ */
 export interface HomeMark {
   read(): Promise<{ mark: Mark | null; was_copied: boolean; was_restored: boolean }>;
   write(mark: Mark): Promise<void>;
@@ -21,15 +24,19 @@ const BEAT_SECONDS = 60;
 export type EpochKeeper = ReturnType<typeof epochKeeper>;
 
 /**
- * Notices that the record was restored: another place has a later mark than the record, which always advances first; its server has a
- * shorter log than before; or it is on another server, as after a failover, which may have lost what was committed last.
+ * Detects that the record was restored, in three ways: another place has a later mark than the record, which always advances
+ * first; the record's server has a shorter log than before; or the record is on another server, as after a failover, which may
+ * have lost the last commits.
  */
 export function epochKeeper({ record, engine, home, log }: EpochPorts) {
   let seen: Mark | null = null;
   let written_at_home = '';
   let home_was_read = false;
 
-  /** Reads the record last: it only advances, so a mark that is ahead of it was not written meanwhile. `why`: it was restored. */
+  /**
+   * Compares the marks. Reads the record last: it only advances, so a mark that is ahead of it was not written in the meantime.
+   * `why` is set if the record was restored.
+   */
   async function compare() {
     const in_memory = seen;
     const [in_engine, at_home] = await Promise.all([engine.read().catch(() => null), home.read()]);
@@ -39,14 +46,14 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
       .sort((one, other) => (isBehind(one.mark, other.mark) ? 1 : -1));
     const later = marks[0] ?? null;
     const is_moved = isMoved(recorded);
-    // Only at the start: later, this process is what writes there.
+    // Checked only at the start: later, this process is the one that writes there.
     const is_copy = at_home.was_copied && at_home.mark?.installation === recorded.installation;
     const why = later ? `The record is older than what its ${later.place} has seen` : is_moved ? describeMove(recorded) : null;
     return { recorded, later, why, is_restored: !home_was_read && (is_copy || at_home.was_restored) };
   }
 
   /**
-   * Begins the epoch if this process is the first to notice the difference: afterwards the record is in that epoch, on that
+   * Begins a new epoch if this process is the first to notice the difference. Afterwards the record is in that epoch, on that
    * server.
    */
   async function noteDifference({
@@ -69,7 +76,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
   async function keep(mark: Mark): Promise<void> {
     seen = mark;
     home_was_read = true;
-    // The position of the log changes all the time.
+    // The mark is compared without the position of the log, which changes all the time.
     const text = formatMark({ ...mark, log: undefined } as Mark);
     if (text === written_at_home) return;
     // A worker may run without a home that it can write to.

@@ -43,8 +43,8 @@ export function createParkedRuns({ most_asked = MOST_ASKED } = {}) {
 type Records = Pick<Store, 'tasks' | 'ledger' | 'runs'>;
 
 /**
- * What the record lacks of what a parked run waits for; null if it lacks nothing. A run's waiting is on record before it waits, so the
- * record is read after the engine, and a difference counts only if the execution did nothing meanwhile.
+ * Returns what the record lacks of what a parked run waits for; null if it lacks nothing. A run records its wait before it begins
+ * to wait, so the record is read after the engine, and a difference counts only if the execution did nothing in the meantime.
  */
 export async function missingWhileParked(
   { store, engine }: { store: Records; engine: Pick<Engine, 'execution'> },
@@ -61,7 +61,7 @@ export async function missingWhileParked(
   return null;
 }
 
-/** True: nothing more has to be read to know that the record is as far. */
+/** True if the wait is known to be on record. If false, more has to be read to find out. */
 function isOnRecord({ open_calls, steps, record_behind }: UnfinishedTask, wait: RunWait): boolean {
   switch (wait.for) {
     case 'lane':

@@ -6,17 +6,17 @@ import { around } from './reconcile-tasks.ts';
 interface ReconciledSchedules {
   saved: string[];
   removed: string[];
-  /** Paused in the engine by hand, and now disabled on record. */
+  /** The schedules that were paused in the engine by hand, and are now disabled on record. */
   disabled: string[];
-  /** Disabled because their last runs have failed. */
+  /** The schedules that were disabled because their last runs have failed. */
   failing: string[];
 }
 
 type Rows = Pick<Store, 'scheduledAgents'>;
 
 /**
- * The rows are the truth: schedules of the engine that differ are updated, and those without a row are removed. Only a pause is taken
- * over from the engine. Schedules whose runs keep failing are disabled, if their owners want that.
+ * Makes the engine's schedules match the rows, which are authoritative: updates those that differ, and removes those without a
+ * row. Only a pause is adopted from the engine. Disables schedules whose runs keep failing, if their owners want that.
  */
 export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
   const failing = await store.scheduledAgents.pauseFailing();
@@ -32,14 +32,14 @@ export async function reconcileSchedules(store: Rows, schedules: Schedules): Pro
   return done;
 }
 
-/** A schedule is not expected to change more often than this while it is compared. */
+/** The number of times that a schedule is compared again because it has changed. More often is not expected. */
 const MOST_LOOKS = 5;
 /** A row that changed this recently may be on its way to the engine. */
 const GRACE_MS = 15_000;
 
 const PAUSED = 'Paused in Temporal; enable the schedule to continue';
 
-/** Updates one schedule of the engine from its row, and again if the row has changed meanwhile. */
+/** Updates one schedule of the engine from its row, and again if the row has changed in the meantime. */
 async function alike(
   { scheduledAgents }: Rows,
   schedules: Schedules,
@@ -62,10 +62,13 @@ async function alike(
   return saved ? 'saved' : null;
 }
 
-/** A younger workspace without a task may belong to a record that is being restored, or to another one that uses the same folder. */
+/**
+ * The age from which a workspace without a task is removed. A younger one may belong to a record that is being restored, or to
+ * another record that uses the same folder.
+ */
 const UNKNOWN_MS = 24 * 3_600_000;
 
-/** Workspaces of runs that ended on another machine, or with the worker that had them, and of tasks that were removed. */
+/** Removes the workspaces of runs that ended on another machine or with their lost worker, and of tasks that were removed. */
 export async function reconcileWorkspaces(
   store: Pick<Store, 'tasks'>,
   workspaces: { kept(): Promise<string[]>; remove(task_id: string): Promise<void> },

@@ -49,7 +49,10 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
   return done;
 }
 
-/** What happened this close to now may still be in progress. A time further ahead is from before the clock was set back. */
+/**
+ * Returns the time span around now in which something may still be in progress. A time further ahead is from before the clock was
+ * set back.
+ */
 export const around = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
   from: new Date(now.getTime() - grace_ms),
   to: new Date(now.getTime() + grace_ms),
@@ -102,14 +105,17 @@ async function compareParked(ports: Comparing, task: UnfinishedTask, { run_id, p
   return null;
 }
 
-/** A task that waits for a person has been let into its lane before. */
+/**
+ * Lets a run proceed that waits for its lane, although its task has the lane: a task that waits for a person was let in before.
+ */
 async function admit(engine: Engine, { task_id, holder }: UnfinishedTask, waits: RunWait[]): Promise<void> {
   if (holder === task_id && waits.some((wait) => wait.for === 'lane')) await engine.proceed(task_id);
 }
 
 /**
- * The engine was restored older than the record: a run waits there for what, on record, it has received. Read after the engine, because
- * a run's waiting is on record before it waits.
+ * Repeats the signals of a running task. If the engine was restored to an older state than the record, a run waits there for
+ * signals that, on record, it has received. The record is read after the engine, because a run records its wait before it begins
+ * to wait.
  */
 async function wake({ store, engine }: ReconcilerPorts, { task_id, holder }: UnfinishedTask): Promise<void> {
   if ((await store.tasks.find(task_id))?.status !== 'running') return;

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Sweep, SweepPlace } from '../../store/upkeep/retention.ts';
 
 interface Removed {
-  /** By kind of record, without those of which none was removed. */
+  /** The number of removed records by kind, without kinds of which none was removed. */
   removed: Record<string, number>;
   /** True if every sweep has ended. */
   finished: boolean;
@@ -11,7 +11,10 @@ interface Removed {
 /** The longest pause between two batches. */
 const MOST_PAUSE_MS = 500;
 
-/** Carries out sweeps in turns, batch by batch. It rests as long as it works, so that others get at least half of the database. */
+/**
+ * Carries out sweeps in turns, batch by batch. Pauses for as long as each batch took, so that others get at least half of the
+ * database.
+ */
 export async function sweep(sweeps: Record<string, Sweep>, within_ms: number): Promise<Removed> {
   const end = performance.now() + within_ms;
   const removed: Record<string, number> = {};

@@ -9,7 +9,7 @@ import { ENGINE_FILE } from '../names.ts';
 const MOST_FILES = 200_000;
 const BLOCK_BYTES = 512;
 
-/** The size of the installation as this process sees it: the database, and what is in the home folder. */
+/** Measures the installation as this process sees it: the database, and the files in the home folder. */
 export async function measureSizes(
   { sizes }: Pick<Store, 'sizes'>,
   { PERDURA_HOME: home }: { PERDURA_HOME: string },
@@ -23,7 +23,7 @@ export async function measureSizes(
   return { at: new Date().toISOString(), database, engine, home: files, disk_free: disk && disk.bavail * disk.bsize };
 }
 
-/** Null: the engine is a server of the operator's. */
+/** Returns the bytes of the embedded engine's data; null if the engine is a server of the operator's. */
 async function engineBytes(home: string): Promise<number | null> {
   const file = join(home, ENGINE_FILE);
   const [main, journal] = await Promise.all([getFileBytes(file), getFileBytes(`${file}-wal`)]);

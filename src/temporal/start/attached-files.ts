@@ -4,7 +4,10 @@ import { unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import type { SaidText } from './fork.ts';
 
-/** The texts among the files of a prompt, which guardrails read. Refuses files that the runtime of the definition is not given. */
+/**
+ * Returns the texts among the files of a prompt, which guardrails read. Throws if the definition's runtime cannot be given one of
+ * the files.
+ */
 export async function textsToAdmit(
   { attachments }: Pick<Store, 'attachments'>,
   definition: Definition,
@@ -20,7 +23,7 @@ export async function textsToAdmit(
   }));
 }
 
-/** Sessions at the vendor are sent the texts of prompts only. */
+/** Throws for files other than texts if the run is a session at the vendor, which is sent only texts. */
 function refuseUnsupported({ provider }: Definition, files: readonly AttachedFile[]): void {
   if (!provider || !isVendor(provider)) return;
   const errors = files.flatMap((file, index) =>

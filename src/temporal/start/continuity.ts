@@ -14,13 +14,16 @@ interface ContinuityPorts {
   definition(hash: string): Promise<Definition>;
 }
 
-/** Carries out a person's decision about a run whose record is behind. Each part can be repeated, by several at once. */
+/**
+ * Carries out a person's decision about a run whose record is behind. Each part can be repeated, also by several processes at
+ * once.
+ */
 export async function carryOut(ports: ContinuityPorts, task: UnfinishedTask): Promise<void> {
   const { store, engine } = ports;
   const { task_id, continuity, behind_run_id } = task;
   if (continuity === 'fail') return fail(ports, task);
   if (continuity !== 'resume' || behind_run_id === null) return;
-  // By its id, so that a repetition does not end the execution that replaces it.
+  // The execution is named by its id, so that a repetition does not end the execution that replaces it.
   await engine.terminate(task_id, 'The run is resumed from its record by another execution', behind_run_id);
   await restart(ports, task);
   await store.continuity.done(task_id, behind_run_id);
@@ -37,18 +40,22 @@ async function fail(
   await engine.terminate(task_id, 'A person failed the run, because its record is behind');
 }
 
-/** The record holds every finished step and call: the loop passes over them without repeating any. */
+/**
+ * Starts a run again from the record, which holds every finished step and call: the loop passes over them without repeating any.
+ */
 export async function restart({ store, engine, definition }: ContinuityPorts, task: UnfinishedTask): Promise<void> {
   const { settings } = await definition(task.definition_hash);
   const { task_id, holder, owner, principal, trigger, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
   const labels = { owner, principal, trigger, agent, workflow, workflow_id, model };
   await engine.restart({ task_id, queued, ...toRunRules(settings) }, labels);
-  // If the task was settled while its run was being started, the run would wait for its lane forever.
+  // If the task was settled while its run was being started, the run would otherwise wait for its lane forever.
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
 
-/** Parks a task whose execution waits for what is not on record. */
+/**
+ * Parks a task whose execution waits for something that is not on record. Returns null if it was already parked, or has ended.
+ */
 export async function parkWaiting(
   { store }: Pick<ContinuityPorts, 'store'>,
   { task_id, workflow_id, turns }: UnfinishedTask,
@@ -58,7 +65,10 @@ export async function parkWaiting(
   return (await store.continuity.park({ task_id, workflow_id }, { run_id, missing, events })) ? 'behind' : null;
 }
 
-/** Parks a task whose execution ended by itself: it had recorded the end. Null if the execution was ended from outside. */
+/**
+ * Parks a task whose execution ended by itself, after it had recorded the end. Returns null if the execution was ended from
+ * outside.
+ */
 export async function parkEnded(
   { store, engine }: ContinuityPorts,
   task: UnfinishedTask,

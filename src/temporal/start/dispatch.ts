@@ -195,7 +195,7 @@ export function createDispatch({
       const { definition, prompt, said, seed, state } = await planFork(store, order);
       const { attachments } = order.source;
       const texts = [...said, ...(await textsToAdmit(store, definition, attachments))];
-      // Also refuses whatever the workflow refuses by now.
+      // The workflow's present guardrails may also refuse the texts.
       for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
         for (const text of texts) await admit(rules, text, order.owner);
       return launch({ ...order, prompt, attachments, trigger: 'fork' }, { definition, seed, state }, snapshot);

@@ -48,7 +48,7 @@ export interface Dispatch {
   fork(order: ForkOrder): Promise<Accepted>;
   /** Writes a task of an evaluation, once. Its run is started by the evaluation. */
   evaluate(order: SeparateOrder & Evaluated): Promise<Prepared>;
-  /** The same for a task that judges an answer. */
+  /** Writes a task that judges an answer, once. Its run is started by the evaluation. */
   judge(order: SeparateOrder, definition: Definition): Promise<Prepared>;
   /** Carries out the recorded decision about a task whose record is behind. The reconciler repeats what fails. */
   continueRun(task_id: string): Promise<void>;

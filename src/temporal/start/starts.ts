@@ -1,31 +1,31 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** A run that is to be started. */
+/** A run that is about to be started. */
 interface Start {
   task_id: string;
   owner: string;
-  /** Whether its steps are made in this process. */
+  /** True if its steps are executed in this process. */
   steps_here: boolean;
 }
 
 /**
- * Lets only some runs start at once in this process. Otherwise all runs of a burst get on equally slowly, and the texts of the runs that
- * speak already wait for the processor as well.
+ * Limits how many runs start at once in this process. Otherwise all runs of a burst advance equally slowly, and even the runs
+ * that are already producing text compete for the processor.
  */
 export interface Starts {
   /**
-   * Starts a run in its turn; owners take turns. Throws if too many of its owner wait already. Resolves with what the work returns.
-   * The turn ends with the work or, if the steps are made here, when the run has `begun`.
+   * Starts a run in its turn; owners take turns. Throws if too many runs of its owner already wait. Resolves with the result of
+   * `work`. The turn ends with `work` or, if the steps are executed here, with `endTurn`.
    */
   inTurn<T>(start: Start, work: () => Promise<T>): Promise<T>;
-  /** Its model is asked, or it waits for something else: the next run may start. */
+  /** Ends the turn of a run whose model has been called, or which waits for something else, so that the next run may start. */
   endTurn(task_id: string): void;
 }
 
-/** A turn that takes longer ends: the run waits for a server, or the machine is slow, and neither may hold up the others. */
+/** The longest turn. A run that takes longer waits for a server, or the machine is slow; neither may hold up the others. */
 const LONGEST_MS = 300;
 
-/** Of one owner. About twenty seconds of starts: longer than most clients wait for an answer. */
+/** The number of runs of one owner that may wait: about twenty seconds of starts, longer than most clients wait for an answer. */
 const MOST_WAITING = 500;
 const RETRY_AFTER_S = 2;
 
@@ -63,7 +63,7 @@ export function startsInTurn(most: number): Starts {
     next?.();
   }
 
-  /** Begins a turn. Returns what ends it, which may be called several times. */
+  /** Begins a turn. Returns the function that ends it, which may be called several times. */
   function turn(task_id: string): () => void {
     const end = () => {
       if (starting.get(task_id) !== end) return;

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
 const SOURCE = fileURLToPath(new URL('../../', import.meta.url));
-/** `.js` in the published package. */
+/** The ending of source files; `.js` in the published package. */
 const ENDING = extname(import.meta.url);
-/** Everything the isolate may import, by the rules of this repository. */
+/** The folders that the isolate may import from, by the rules of this repository. */
 const FOLDERS = ['temporal/workflows', 'temporal', 'domain'];
 
 /**
- * The workflow code for the engine's isolate: bundled once, then read from `cache_dir` as long as its sources are the same.
- * `interceptors` are modules that wrap it.
+ * Returns the path of the workflow code for the engine's isolate. The code is bundled once, then read from `cache_dir` as long as
+ * its sources are the same. `interceptors` are modules that wrap it.
  */
 export async function workflowBundle(cache_dir: string, interceptors: string[] = []): Promise<{ codePath: string }> {
   const codePath = join(cache_dir, `workflows-${await sourceHash(interceptors)}.cjs`);
@@ -25,7 +25,7 @@ export async function workflowBundle(cache_dir: string, interceptors: string[] =
     logger: quiet,
   });
   await mkdir(cache_dir, { recursive: true });
-  // Containers that share the folder may have the same process ids.
+  // Process ids are not unique here: containers that share the folder may have the same ones.
   const draft = `${codePath}.${randomUUID()}`;
   await writeFile(draft, code);
   await rename(draft, codePath);

@@ -28,7 +28,7 @@ interface HousekeepingOptions {
 const LOOK_MS = 10_000;
 const DEADLINE_MS = 5_000;
 const DAY_MS = 24 * 3_600_000;
-/** gRPC: there is no such thing. */
+/** The gRPC status of something that does not exist. */
 const NOT_FOUND = 5;
 
 /**
@@ -49,14 +49,14 @@ interface Keeping extends HousekeepingOptions {
 }
 
 /**
- * Prepares the engine again whenever it lacks a part, as one does that was restored or emptied while its workers live, and looks
- * whether the record was restored.
+ * Prepares the engine again whenever it lacks a part, as it does if it was restored or emptied while its workers run. Also checks
+ * if the record was restored.
  */
 export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Promise<void> } {
   const { client, task_queue } = options;
   const stopping = new AbortController();
   async function recreateMissingParts(): Promise<void> {
-    // An engine that cannot be reached is looked at again; readiness reports it.
+    // An engine that cannot be reached is checked again later; readiness reports it.
     const missing = await missingParts(client, task_queue).catch(() => []);
     if (missing.length === 0 || stopping.signal.aborted) return;
     log(`The workflow engine has lost ${missing.join(', ')}: creating it again, and comparing all tasks and schedules`);
@@ -64,10 +64,10 @@ export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Pro
   }
   async function lookForRestore(): Promise<void> {
     try {
-      // Runs that are parked do not look at their record by themselves.
+      // Parked runs do not check their record by themselves.
       if (await epoch.beat()) await client.schedule.getHandle(reconcilerScheduleId(task_queue)).trigger();
     } catch (error) {
-      // A database that cannot be reached is looked at again.
+      // A database that cannot be reached is checked again later.
       if (!findOutage(error)) log(`Looking for a restore failed: ${(error as Error).message}`);
     }
   }
@@ -113,7 +113,7 @@ export async function prepareNamespace({
   return is_new ? [`the namespace ${client.options.namespace}`, ...attributes] : attributes;
 }
 
-/** Does the work again while the engine does not know a new namespace everywhere. */
+/** Repeats the work while some part of the engine does not know a new namespace yet. */
 async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
   for (const until = performance.now() + NAMESPACE_KNOWN_MS; ; await wait(NAMESPACE_PAUSE_MS)) {
     try {
@@ -156,7 +156,7 @@ async function registerNamespace({
   });
 }
 
-/** The engine's number for an attribute that is compared as a whole. */
+/** The engine's number for the type of an attribute that is compared as a whole. */
 const KEYWORD = 2;
 
 const getOperatorService = ({ connection }: Client) => (connection as Connection | NativeConnection).operatorService;
@@ -167,7 +167,7 @@ export async function missingAttributes(client: Client): Promise<string[]> {
   return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
 }
 
-/** If the account may not add attributes, its operator has to. */
+/** Adds the missing search attributes. If the account may not add them, the engine's operator has to. */
 async function registerSearchAttributes(client: Client): Promise<void> {
   const missing = await missingAttributes(client);
   if (missing.length === 0) return;
@@ -177,7 +177,7 @@ async function registerSearchAttributes(client: Client): Promise<void> {
   });
 }
 
-/** Created by the first worker; later ones only update its interval. */
+/** Creates the reconciler's schedule. Only the first worker creates it; later ones update its interval. */
 async function keepReconciling({ client, task_queue, every_seconds }: HousekeepingOptions): Promise<void> {
   const spec = { intervals: [{ every: every_seconds * 1000 }] };
   const action = {

@@ -3,7 +3,7 @@ import { findOutage } from '../../domain/outages.ts';
 import { inOneLine } from '../../domain/reason.ts';
 import { HALTED, toRunId, toTaskId } from '../names.ts';
 
-/** An entry of the SDK's log as it is printed. With an error, its stack belongs to it. */
+/** An entry of the SDK's log in its printed form. If it has an error, the error's stack is printed as well. */
 interface ShownEntry {
   message: string;
   level: LogLevel;
@@ -21,9 +21,9 @@ interface Failure {
 const FAILED = /^(?:Activity|Workflow) failed$/;
 
 /**
- * A failure that is the result of a run, of a model, of a server or of the installation's state is one line: what failed, and why. Any other
- * is our fault, and keeps its stack. What a person has halted did not fail. The token by which the engine knows an attempt is of no use to a
- * reader.
+ * Formats an entry. A failure caused by a run, a model, a server or the state of the installation becomes one line with its
+ * subject and reason. Any other failure is our fault and keeps its stack. A run halted by a person is not a failure. The engine's
+ * token for an attempt is omitted, because readers cannot use it.
  */
 export function formatEntry({ message, meta, level }: Pick<LogEntry, 'message' | 'meta' | 'level'>): ShownEntry {
   const { error, taskToken: _, workflowId, ...rest } = (meta ?? {}) as Record<string, unknown>;
@@ -59,16 +59,16 @@ function toRunPlace(workflowId: unknown): { task_id?: string; workflowId?: unkno
   return toRunId(task_id) === workflowId ? { task_id } : { workflowId };
 }
 
-/** Our code has judged it, or the installation lacks something. */
+/** True if our code raised the error on purpose, or the installation lacks something. */
 function isForeseen(error: unknown): boolean {
   const { name, type, stack = '' } = error as Failure;
-  // From the thread of workflows an error comes without its type. Its code throws no other failure on purpose.
+  // Errors from the workflow thread come without their type. Its code throws no other failure on purpose.
   if (type === undefined && stack.startsWith('ApplicationFailure')) return true;
   if (name === 'CancelledFailure' || findOutage(error)) return true;
   return name === 'ApplicationFailure' && typeof type === 'string' && type !== 'internal' && !NATIVE.test(type);
 }
 
-/** What the SDK makes of an error that nobody has judged has its name. */
+/** The SDK gives an error that our code has not converted its class name as type. */
 const NATIVE = /Error$/;
 
 /** Adds the step or the call of an activity to what the SDK logs about it. */

@@ -9,9 +9,9 @@ import type { Activated, WorkflowThread } from './workflow-thread.ts';
 type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
 
 /**
- * A worker whose workflow thread is watched from outside. The SDK limits the time of each call into a workflow instead, for which it
- * starts and ends another thread: about 25 times a run. If a workflow does not yield, its thread is replaced by one with the SDK's limit,
- * so that only runs of that workflow stand still.
+ * A worker whose workflow thread is watched from outside. The SDK instead limits the time of each call into a workflow, for which
+ * it starts and ends another thread, about 25 times a run. If a workflow does not yield, its thread is replaced by one with the
+ * SDK's limit, so that only runs of that workflow stand still.
  */
 export class WatchedWorker extends Worker {
   protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
@@ -19,7 +19,7 @@ export class WatchedWorker extends Worker {
   }
 }
 
-/** The same, and runs can be asked for their call stacks. This takes a sixth of the processor time of a run. */
+/** A watched worker whose runs can be asked for their call stacks. This takes a sixth of the processor time of a run. */
 export class StackTracingWorker extends WatchedWorker {
   protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
     return startWatchedThread({ call_stacks: true }, parts);
@@ -35,10 +35,12 @@ function startWatchedThread(data: WorkflowThread, parts: Parts): Promise<Workflo
   });
 }
 
-/** Node limits a call into a context if this is a number. */
+/** Disables Node's time limit for a call into a context, which is set if this value is a number. */
 const UNLIMITED = { isolateExecutionTimeoutMs: undefined as unknown as number };
 
-/** For so many looks in a row, one a second, calls were open and none returned. A frozen process is not looked at meanwhile. */
+/**
+ * The number of checks in a row, one a second, at which calls were open and none had returned. A frozen process runs no checks.
+ */
 const SILENT_LOOKS = 5;
 const LOOK_MS = 1_000;
 
@@ -111,7 +113,10 @@ function wrapWorkflow(workflow: Workflow, during: During): Workflow {
   };
 }
 
-/** Calls into a thread. Those that are open when it is given up, and later ones, fail: their runs are replayed in another. */
+/**
+ * Tracks the calls into a thread. When the thread is given up, open and later calls fail: their runs are replayed in another
+ * thread.
+ */
 function callsInto({ creator, thread }: StartedThread) {
   const open = new Set<(reason: Error) => void>();
   let returned = 0;
@@ -129,7 +134,7 @@ function callsInto({ creator, thread }: StartedThread) {
   return {
     creator,
     during,
-    /** Whether calls are open and none has returned since this was asked before. */
+    /** Returns true if calls are open and none has returned since the previous check. */
     isSilent() {
       const is_silent = open.size > 0 && returned === 0;
       returned = 0;
@@ -138,7 +143,7 @@ function callsInto({ creator, thread }: StartedThread) {
     giveUp(reason: Error) {
       given_up = reason;
       for (const fail of open) fail(reason);
-      // The SDK's own way to end a thread waits until that answers.
+      // The SDK's own way to end a thread would wait for its answer.
       void thread.terminate();
     },
   };

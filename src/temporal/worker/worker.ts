@@ -8,23 +8,25 @@ import { StackTracingWorker, WatchedWorker } from './watched-worker.ts';
 interface WorkerSettings {
   connection: NativeConnection;
   namespace: string;
-  /** The installation's; those of the roles are named after it. */
+  /** The installation's task queue. The queues of the roles are named after it. */
   task_queue: string;
-  /** Whose queues it takes work from. */
+  /** The roles from whose queues it takes work. */
   roles: readonly Role[];
-  /** Where the bundled workflow code is kept. */
+  /** The folder where the bundled workflow code is kept. */
   cache_dir: string;
-  /** In each queue. */
+  /** The number of activities that run at once in each queue. */
   max_activities: number;
-  /** How many runs are kept in memory between their steps. The least recently used is evicted, and replayed when it continues. */
+  /**
+   * The number of runs kept in memory between their steps. The least recently used is evicted, and replayed when it continues.
+   */
   cached_runs: number;
-  /** How long a running step may take to end when the worker is asked to stop. */
+  /** The seconds that a running step may take to end when the worker is asked to stop. */
   shutdown_seconds: number;
-  /** Of Perdura. */
+  /** The version of Perdura. */
   version: string;
-  /** Names this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
+  /** The name of this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
   build_id: string | null;
-  /** Runs can be asked for their call stacks. */
+  /** True if runs can be asked for their call stacks. */
   call_stacks: boolean;
   /** Traces of activities and workflows; null: none. */
   tracing: WorkerTracing | null;
@@ -32,7 +34,7 @@ interface WorkerSettings {
 
 interface WorkerTracing {
   workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
-  /** Modules for the bundle of workflow code. */
+  /** The modules for the bundle of workflow code. */
   workflowModules: string[];
 }
 
@@ -41,13 +43,13 @@ export const DEPLOYMENT = 'perdura';
 
 interface SdkOutput {
   metrics_address?: string | undefined;
-  /** Instead of text on stderr. */
+  /** Receives the log instead of stderr. */
   write?: ((entry: LogEntry) => void) | undefined;
 }
 
 /**
- * How much of the SDK's own log goes to stderr. Must be set before the first connection. With `write` the log of its native part is
- * forwarded to it as well. With `metrics_address` (host:port) the SDK serves its metrics there.
+ * Sets how much of the SDK's own log goes to stderr. Must be called before the first connection. With `write`, the log of its
+ * native part is sent there as well. With `metrics_address` (host:port) the SDK serves its metrics there.
  */
 export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', { metrics_address, write }: SdkOutput = {}): void {
   const logging = write ? { forward: {}, filter: 'ERROR' } : { console: {}, filter: 'ERROR' };
@@ -58,16 +60,19 @@ export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', { metrics_address, wr
 
 const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'];
 
-/** Where a log is forwarded, the SDK buffers and sorts every trace of both parts, only to drop it: this logger drops it before. */
+/**
+ * Makes the logger drop unwanted entries first. If a log is forwarded, the SDK otherwise buffers and sorts every trace of both
+ * parts, only to drop it.
+ */
 const dropEarly = ({ logger }: Runtime, level: string) => Object.assign(logger, { severity: SEVERITIES.indexOf(level) });
 
-/** The SDK's own metrics, for Prometheus: units and kinds are in their names. */
+/** Configures the SDK's own metrics for Prometheus: units and kinds are in their names. */
 const buildMetrics = (bindAddress: string) => ({
   prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
 });
 
 export interface RunningWorker {
-  /** Whether it asks for work in all of its queues. */
+  /** Returns true if it asks for work in all of its queues. */
   polls(): boolean;
   /** Resolves when the worker has stopped; rejects if it crashed. */
   done: Promise<void>;
@@ -76,13 +81,13 @@ export interface RunningWorker {
 }
 
 /**
- * The roles whose queues a process polls. A worker of all roles polls only the queue of runs, unless runs send work to the others:
- * the engine gives a step to the worker that asked for it only within one queue.
+ * Returns the roles whose queues a process polls. A worker of all roles polls only the queue of runs, unless runs send work to
+ * the others: the engine gives a step to the worker that asked for it only within one queue.
  */
 export const selectRoles = (roles: readonly Role[], { role_queues }: { role_queues: boolean }): readonly Role[] =>
   roles.length === ROLES.length && !role_queues ? ['runs'] : roles;
 
-/** What arrives in the queue of a role. That of runs has all activities, for runs that began without the other queues. */
+/** The activities in the queue of a role. The queue of runs has all of them, for runs that began without the other queues. */
 const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> = {
   runs: (all) => all,
   models: ({ exchange, remember }) => ({ exchange, remember }),
@@ -112,7 +117,7 @@ async function buildOptions(role: Role, activities: RunActivities, settings: Wor
     activities: ACTIVITIES[role](activities),
     maxConcurrentActivityTaskExecutions: settings.max_activities,
     ...(role === 'runs' ? await workflowOptions(settings) : {}),
-    // A halt arrives with the reply to a heartbeat, and a run whose worker is lost moves to another after these seconds.
+    // A halt arrives with the reply to a heartbeat. A run whose worker is lost moves to another worker after this time.
     maxHeartbeatThrottleInterval: '2s',
     defaultHeartbeatThrottleInterval: '2s',
     shutdownGraceTime: `${settings.shutdown_seconds}s`,

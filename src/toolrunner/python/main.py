@@ -1,7 +1,7 @@
-"""Entry of every Python process the tool runner starts: `python -I main.py <command>`.
+"""The entry point of every Python process that the tool runner starts: `python -I main.py <command>`.
 
-The package's own directory is on the import path only while it loads, so a tool
-can neither import it by accident nor have one of its modules shadowed by it.
+The package's own directory is on the import path only while it loads. A tool can therefore neither import it by
+accident nor shadow one of its modules.
 """
 
 import os

@@ -32,10 +32,10 @@ interface BearerOptions {
   fetch: Fetch;
 }
 
-/** A token is renewed this long before it expires. */
+/** How long before its expiry a token is renewed. */
 const EARLY_MS = 30_000;
 const LOOK_MS = 100;
-/** Longer than the lease of a process that was lost. */
+/** How long to wait for another process's renewal: longer than the lease of a process that was lost. */
 const PATIENCE_MS = 70_000;
 
 function createMcpBearer({ id: server_id, name }: McpTarget, url: string, { principal, store, fetch }: BearerOptions): McpBearer {
@@ -51,7 +51,7 @@ function createMcpBearer({ id: server_id, name }: McpTarget, url: string, { prin
   const isSpent = ({ expires_at }: { expires_at: Date | null }, early_ms: number) =>
     expires_at !== null && expires_at.getTime() - early_ms <= Date.now();
 
-  /** One process renews; the others wait for what it writes. */
+  /** Renews the token in one process; the others wait for its result. */
   async function renewToken(spent: string): Promise<string> {
     const until = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -121,8 +121,8 @@ const PASSING = [ServerError, TemporarilyUnavailableError, TooManyRequestsError]
 const isRefusal = (error: unknown): boolean => error instanceof OAuthError && !PASSING.some((kind) => error instanceof kind);
 
 /**
- * Wraps a fetch to send the person's access token. A token that the server refuses is renewed, once. `onSent` is called with each
- * use.
+ * Wraps a fetch so that it sends the person's access token. If the server refuses a token, it is renewed once. `onSent` is
+ * called with each use.
  */
 function withSignIn(fetch: Fetch, bearer: McpBearer, onSent: () => void): Fetch {
   const send = (input: Parameters<Fetch>[0], init: RequestInit | undefined, token: string) => {
@@ -150,7 +150,7 @@ export interface PersonalFetch {
   isSignedIn(): boolean;
 }
 
-/** Creates a principal's fetch for a server: with their own sign-in, if people sign in there. */
+/** Creates a principal's fetch for a server: with their own sign-in, if the server uses sign-ins. */
 export const createPersonalFetch =
   (fetch: Fetch, store: BearerOptions['store']) =>
   ({ target, principal }: { target: McpTarget; principal: string }): PersonalFetch => {

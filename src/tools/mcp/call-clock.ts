@@ -1,5 +1,5 @@
 export interface CallClock {
-  /** The server has reported progress. */
+  /** Restarts the limit on silence, because the server has reported progress. */
   progress(): void;
   /** Stops the clock while a person is asked. */
   pause(): void;
@@ -7,13 +7,13 @@ export interface CallClock {
   end(): void;
 }
 
-/** Calls `expire` when a call is silent for too long, or takes too long altogether. */
+/** Calls `expire` if a call is silent for too long, or takes too long altogether. */
 export function callClock({ silence_ms, total_ms }: { silence_ms: number; total_ms: number }, expire: () => void): CallClock {
   let left_ms = total_ms;
   let since = 0;
   let timer: NodeJS.Timeout | undefined;
   let pauses = 0;
-  /** For good: neither progress nor an answer starts it again. */
+  /** Ends the clock for good: neither progress nor an answer starts it again. */
   const end = () => {
     clearTimeout(timer);
     pauses = Number.POSITIVE_INFINITY;

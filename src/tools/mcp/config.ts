@@ -8,20 +8,20 @@ export type OpenToken = (name: string) => Promise<string>;
 /** The configuration of a server with its sealed values opened. */
 export type OpenServerToken = (name: string, server: McpServerConfig) => Promise<string>;
 
-/** How a server's authorization server knows this installation; without an id, Perdura registers itself there. */
+/** The registration of this installation at a server's authorization server; without an id, Perdura registers itself there. */
 export interface OAuthClient {
   client_id?: string;
   client_secret?: string;
   scope?: string;
 }
 
-/** A server as it can be connected to: every template filled in. Held in memory only. */
+/** A server with every template filled in, ready for a connection. It is held only in memory. */
 export interface McpTarget {
   id: string;
   name: string;
   network: boolean;
   paths: string[];
-  /** Whether it may ask people for secrets. Absent: it may not. */
+  /** True if the server may ask people for secrets; absent: it may not. */
   allow_secret_questions?: true;
   endpoint:
     | { kind: 'stdio'; command: string; args: string[]; env: Record<string, string>; launch?: PackageLaunch }

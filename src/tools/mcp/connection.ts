@@ -30,18 +30,18 @@ interface McpCall {
   arguments: Record<string, unknown>;
   call_key: string;
   onprogress?: ((progress: Progress) => void) | undefined;
-  /** The run of the call. */
+  /** The run that makes the call. */
   task_id: string;
-  /** Puts the server's questions to a person. */
+  /** Asks a person the server's questions. */
   ask?: AskPerson | undefined;
 }
 
 export interface McpConnection {
   /** True if the connection was lost or closed. */
   isClosed(): boolean;
-  /** Returns all tools, over all pages; lists them again after the server announced a change. */
+  /** Returns all tools from all pages; lists them again after the server announced a change. */
   list(signal: AbortSignal): Promise<Listing>;
-  /** True if the person's sign-in was sent, so that the server's list may be for this person only. */
+  /** True if the person's sign-in was sent, so that the server's list may apply to this person only. */
   isSignedIn(): boolean;
   /** True if the server has asked a person a question. */
   hasAsked(): boolean;
@@ -58,12 +58,12 @@ const CONNECT_MS = 15_000;
 const CALL_MS = 120_000;
 const LONGEST_CALL_MS = 25 * 60_000;
 const PING_MS = 5_000;
-/** The longest time of a timer: calls have a clock that stops while a person is asked. */
+/** The longest possible timer: calls have their own clock, which stops while a person is asked. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Connects and initialises. Rejects with a sentence that names the server and the cause. A server that does not know streamable HTTP is
- * reached by the older transport with server-sent events.
+ * Connects and initialises. Rejects with a sentence that names the server and the cause. A server that does not support
+ * streamable HTTP is reached by the older transport with server-sent events.
  */
 export async function connect(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
   const { endpoint } = target;
@@ -98,13 +98,14 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
   client.onclose = () => {
     closed = true;
   };
-  // An invalid line or a broken stream does not end the connection; onclose reports its end.
+  // An invalid line or a broken stream does not end the connection; `onclose` reports its end.
   client.onerror = (error) => {
     if (findOutsideRefusal(error)) refusal.report(error);
   };
   try {
     const { connect_ms = CONNECT_MS } = ports;
-    // The client limits only its wait for the reply to `initialize`: not that for an event stream, nor for what it sends after that.
+    // The client limits only its wait for the reply to `initialize`, not the wait for an event stream, nor that of later
+    // requests.
     await withTimeLimit(refusal.orElse(client.connect(transport, { timeout: connect_ms })), connect_ms);
   } catch (error) {
     await client.close().catch(() => {});
@@ -201,7 +202,7 @@ function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unkn
   };
 }
 
-/** Ends every wait on a server when one of its answers was refused. */
+/** Ends every wait for a server when one of its answers was refused. */
 function watchRefusals() {
   const refused = Promise.withResolvers<never>();
   let happened = false;
@@ -217,13 +218,13 @@ function watchRefusals() {
   };
 }
 
-/** Names a refusal as one of an MCP server. */
+/** Gives a refusal the error code of an MCP server. */
 function toRefusal(error: unknown): unknown {
   const refused = findOutsideRefusal(error);
   return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
 }
 
-/** Caches the list of tools if the server announces changes, until it announces one. */
+/** Caches the list of tools, if the server announces changes, until it announces one. */
 function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
   const promised = client.getServerCapabilities()?.tools?.listChanged === true;
   let known: Listing | null = null;
@@ -238,7 +239,7 @@ function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: Abor
   };
 }
 
-/** Returns the innermost reason, and the last output of a process. */
+/** Returns the innermost reason and the last output of a process. */
 function describeCause(error: unknown, transport: Transport): string {
   const reason = getReason(error);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';

@@ -10,7 +10,7 @@ import type { McpPool } from './pool.ts';
 
 export interface McpPorts {
   pool: McpPool;
-  /** A server's configuration with sealed values opened; templates are filled in later. */
+  /** Returns a server's configuration with sealed values opened; templates are filled in later. */
   openConfig(server: PinnedMcpServer): Promise<McpServerConfig>;
 }
 
@@ -64,7 +64,7 @@ export async function discover(
     }),
   );
   signal.throwIfAborted();
-  // A lack of this installation is not the fault of a server: the step is tried again.
+  // A failure of this installation is not the fault of a server, so the step is retried.
   for (const outcome of found) if (outcome.status === 'rejected' && findOutage(outcome.reason)) throw outcome.reason;
   for (const [index, outcome] of found.entries()) {
     const server = servers[index] as PinnedMcpServer;
@@ -81,7 +81,7 @@ export async function discover(
   return discovery;
 }
 
-/** Names the server in an error about its answer. */
+/** Adds the server's name to an error about its answer. */
 const withServerName = (error: Error, { name }: PinnedMcpServer) =>
   new Error(`The MCP server ${name} cannot be used: ${outsideSentence(error)}`, { cause: error });
 

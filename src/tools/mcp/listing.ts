@@ -22,7 +22,7 @@ export interface Listing {
   refused: { tool: string; reason: string }[];
 }
 
-/** Returns a listed tool as it is stored with the server. */
+/** Converts a listed tool to the record that is stored with the server. */
 export function toMcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool {
   const { description, parameters, effect } = spec;
   return { name, description, parameters, effect };
@@ -30,7 +30,7 @@ export function toMcpToolRecord({ tool: name, spec }: ListedTool): McpListedTool
 
 const MOST_PAGES = 50;
 const MOST_TOOLS = 500;
-/** The limit for listed tools, usable or not; a server that lists more is not read to its end. */
+/** The most tools of one server, usable or not; the rest of a longer list is not read. */
 const MOST_LISTED = 5_000;
 const MOST_PROBLEMS = 50;
 const OWN_NAME_CHARACTERS = 256;
@@ -67,7 +67,7 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
     const listed = all.slice(0, MOST_TOOLS - listing.tools.length);
     for (const [index, fault] of (await findFaults(listed, schemaFaults)).entries()) {
       addTool(listed[index], fault, listing);
-      // A page may hold megabytes of schemas; others are answered between two of them.
+      // A page may contain megabytes of schemas, so other work runs between two pages.
       await setImmediate();
     }
     if (listed.length < all.length) break;
@@ -111,7 +111,7 @@ function addTool(value: unknown, wrong: string | null, { tools, problems, refuse
   tools.push({ tool: name, spec });
 }
 
-/** Model endpoints refuse a whole request because of one bad schema, so each schema is checked before it is offered. */
+/** Checks each schema before it is offered: model endpoints refuse a whole request because of one bad schema. */
 async function findFaults(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
   const shapes: (string | null)[] = [];

@@ -3,7 +3,7 @@ import type { McpTarget } from './config.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** Metadata and tokens are small, and are parsed in this process. */
+/** The limits of OAuth replies: metadata and tokens are small, and are parsed in this process. */
 const OAUTH_LIMITS = { ...BYTE_LIMITS, message: 256 * 1_024 };
 const OAUTH_MS = 15_000;
 
@@ -14,8 +14,8 @@ export const createOAuthFetch = (fetch: Fetch): Fetch => {
 };
 
 /**
- * Returns the server's address if people sign in to it: it is remote, and no header of its configuration signs in already. Else
- * null.
+ * Returns the server's address if people sign in to it; null if it is not remote, or if a header of its configuration already
+ * signs in.
  */
 export function findSignInUrl({ endpoint }: McpTarget): string | null {
   if (endpoint.kind === 'stdio') return null;

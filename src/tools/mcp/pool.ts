@@ -8,13 +8,13 @@ import type { ConnectPorts } from './connect-ports.ts';
 import { connect, type McpConnection } from './connection.ts';
 
 /**
- * A server and the principal in whose name it is used. No connection is shared between principals. Runs share one unless the server has
- * asked a person something: a question does not show which call it belongs to.
+ * A server and the principal in whose name it is used. Principals never share a connection. Runs share one, unless the server
+ * has asked a person something: a question does not show which call it belongs to.
  */
 interface McpPlace {
   target: McpTarget;
   principal: string;
-  /** The run that calls its tools. */
+  /** The run whose calls use the connection. */
   task_id?: string;
 }
 
@@ -30,7 +30,7 @@ export interface McpPool {
 
 export interface PoolOptions extends ConnectPorts {
   version: string;
-  /** `fetch` with the principal's sign-in at the server. */
+  /** Returns a `fetch` with the principal's sign-in at the server. */
   fetchFor?: (place: McpPlace) => PersonalFetch;
   /** The time after which unused connections are closed. */
   idle_ms?: number;
@@ -53,10 +53,10 @@ const SWEEP_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 30_000;
 
-/** The limit for unused connections, so that many principals do not use up the processes that all share. */
+/** The most unused connections, so that many principals do not use up the processes that all share. */
 const MOST_UNUSED = 64;
 
-/** Connections of this worker, one for each principal, server and set of credentials, opened when first needed. */
+/** Manages this worker's connections, one for each principal, server and set of credentials. Each is opened when first needed. */
 export function createMcpPool(options: PoolOptions): McpPool {
   const { idle_ms = IDLE_MS, check_after_ms = CHECK_AFTER_MS } = options;
   const entries = new Map<string, Entry>();
@@ -83,7 +83,7 @@ export function createMcpPool(options: PoolOptions): McpPool {
       return connection;
     } catch (error) {
       entry.connection = null;
-      // The server is not at fault: it is tried again as soon as the person has signed in, or the installation has room.
+      // The server is not at fault: it is tried again as soon as the person has signed in, or the installation has resources.
       if (isMcpSignInNeeded(error)) throw error;
       if (findOutage(error)) throw new ToolUnreachable((error as Error).message, { cause: error });
       entry.last_error = (error as Error).message;
@@ -170,7 +170,7 @@ const answers = (connection: McpConnection): Promise<boolean> =>
     () => false,
   );
 
-/** Returns the hash of a connection's key, because the key covers secrets. */
+/** Hashes a connection's key, because the key contains secrets. */
 const hashKey = ({ target, principal }: McpPlace) =>
   createHash('sha256')
     .update(JSON.stringify([principal, target]))

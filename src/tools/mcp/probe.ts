@@ -22,7 +22,10 @@ interface ProbePorts extends ConnectPorts {
   fetchFor?: (target: McpTarget) => PersonalFetch;
 }
 
-/** Connects to a server, asks for its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant is thrown, since nothing was tried. */
+/**
+ * Connects to a server, lists its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant
+ * is thrown, since nothing was tried.
+ */
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
     const target = await resolveTarget(server, ports.openToken);

@@ -13,20 +13,20 @@ interface AskingCall {
   task_id: string;
   ask: AskPerson | undefined;
   clock: CallClock;
-  /** Gets a sentence for the model about a question that was refused to protect a person. */
+  /** Receives a sentence for the model about a question that was refused to protect a person. */
   reportRefusal(sentence: string): void;
 }
 
 export interface Questions {
-  /** Does the work of a call; meanwhile the server may ask questions for it. */
+  /** Runs the work of a call. While it runs, the server may ask questions for this call. */
   during<T>(call: AskingCall, work: () => Promise<T>): Promise<T>;
   /** True if the server has ever asked a question. */
   hasAsked(): boolean;
 }
 
 /**
- * Puts the questions of a server to the person of the call that they belong to. The protocol names no call. Over HTTP it is the call
- * whose reply carries the question; otherwise it is clear only while all calls in progress belong to one run.
+ * Forwards a server's questions to the person of the call that they belong to. The protocol does not name the call. Over HTTP,
+ * it is the call whose reply carries the question; otherwise it is certain only while all calls in progress belong to one run.
  */
 export function createQuestions(client: Client, target: McpTarget): Questions {
   const calls = new Set<AskingCall>();
@@ -67,7 +67,7 @@ export function createQuestions(client: Client, target: McpTarget): Questions {
       const { action, content } = await ask(storableValue(question, 'question_too_deep'), signal);
       return { action, ...(content ? { content } : {}) };
     } catch (error) {
-      // Any other reason is not the server's business.
+      // Any other reason must not be revealed to the server.
       throw createRefusal(error instanceof QuestionRefused ? error.message : 'the call ends, or cannot be continued now');
     } finally {
       clock.resume();

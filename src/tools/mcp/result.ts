@@ -9,7 +9,7 @@ export interface CallResult {
   isError?: unknown;
 }
 
-/** A longer result would fill the model's window. */
+/** The most characters of a result; a longer one would fill the model's window. */
 const RESULT_CHARACTERS = 256 * 1024;
 const MOST_PARTS = 10_000;
 
@@ -40,7 +40,7 @@ function toPartText(part: unknown): string {
 const countBytes = (base64 = '') =>
   Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
-/** True if structured content repeats a text. Servers repeat it for older clients: as JSON, or as one of its fields. */
+/** True if structured content repeats a text. Servers repeat it for older clients, either as JSON or as one of its fields. */
 function isAmong(texts: readonly string[], value: unknown): boolean {
   const fields: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
   const json = JSON.stringify(value);

@@ -14,7 +14,7 @@ import { createOAuthFetch, findSignInUrl } from './oauth.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** The parties of a sign-in. */
+/** The origins that take part in a sign-in. */
 interface SignInOrigins {
   server: string;
   /** The address at which the person consents. */
@@ -35,7 +35,7 @@ interface BeginOptions {
   fetch: Fetch;
 }
 
-/** Finds the server's authorization server and makes the address that the person opens. Throws a sentence if there is none. */
+/** Finds the server's authorization server and creates the URL for the person's browser. Throws a sentence if there is none. */
 export async function beginSignIn(target: McpTarget, { state, redirect_url, fetch }: BeginOptions): Promise<SignInStart> {
   const url = findSignInUrl(target);
   if (!url || target.endpoint.kind === 'stdio') {
@@ -94,8 +94,8 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
 }
 
 /**
- * Metadata speaks only for the address that it was fetched from (RFC 8414, 3.3). Otherwise a server could name an honest one as issuer and
- * itself as token endpoint, and would get the honest one's codes together with their verifiers.
+ * Throws unless metadata describes the address that it was fetched from (RFC 8414, 3.3). Otherwise a server could name an
+ * honest issuer and its own token endpoint, and would get the honest issuer's codes together with their verifiers.
  */
 function requireOwnMetadata({ authorizationServerUrl, authorizationServerMetadata: metadata }: OAuthDiscoveryState): void {
   if (!metadata || normalizeIssuer(metadata.issuer) === normalizeIssuer(authorizationServerUrl)) return;
@@ -107,7 +107,10 @@ function requireOwnMetadata({ authorizationServerUrl, authorizationServerMetadat
   );
 }
 
-/** Addresses with and without a slash at their end are the same issuer: metadata that is looked for at an origin has none to compare. */
+/**
+ * Normalizes an issuer: addresses with and without a trailing slash are the same issuer, because metadata fetched for an origin
+ * has no path to compare.
+ */
 const normalizeIssuer = (address: string) => (URL.canParse(address) ? new URL(address).href : address).replace(/\/$/, '');
 
 const describeFailedStart = ({ name }: McpTarget, error: unknown) =>
@@ -142,7 +145,9 @@ async function fetchChallenge(url: string, headers: Record<string, string>, fetc
   return { ...(resourceMetadataUrl ? { resourceMetadataUrl } : {}), ...(scope ? { scope } : {}) };
 }
 
-/** The library reports some failed requests as missing metadata; the request's own failure says more. */
+/**
+ * Records failed requests: the library reports some of them as missing metadata, and the request's own failure is more precise.
+ */
 function watchFailures(fetch: Fetch) {
   let failure: unknown;
   const recordingFetch: Fetch = (input, init) =>
@@ -155,7 +160,7 @@ function watchFailures(fetch: Fetch) {
 
 interface Finish {
   code: string;
-  /** The issuer that the authorization server named in its answer, if it did. */
+  /** The issuer that the authorization server named in its answer, if it named one. */
   issuer: string | undefined;
   redirect_url: string;
   fetch: Fetch;
@@ -196,7 +201,7 @@ export async function finishSignIn(
   return { ...known, client, tokens };
 }
 
-/** Throws for the code of another authorization server, so that it is not sent to this one. */
+/** Throws if the code comes from another authorization server, so that it is not sent to this one. */
 function requireIssuer({ authorizationServerMetadata: metadata }: OAuthDiscoveryState, issuer: string | undefined): void {
   const promised = (metadata as { authorization_response_iss_parameter_supported?: unknown } | undefined)
     ?.authorization_response_iss_parameter_supported;

@@ -8,7 +8,10 @@ import { unreachable } from './unreachable.ts';
 
 type StdioTarget = McpTarget & { endpoint: { kind: 'stdio' } };
 
-/** A server that is a command. Its package is installed first if it has one, and only that has network access for it. */
+/**
+ * Starts a server that is a command. Its package, if it has one, is installed first; only the installation has network access
+ * for that.
+ */
 export async function stdioTransport(
   { name, endpoint, network, paths }: StdioTarget,
   ports: ConnectPorts,

@@ -14,7 +14,7 @@ const LINE_FEED = 10;
 export const lastWords = (said: string) =>
   said.length <= STDERR_CHARACTERS ? said : said.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
 
-/** MCP over the pipes of a confined process. Its stderr is drained; the end is kept for error messages. */
+/** The transport of MCP over the pipes of a confined process. Its stderr is drained; the end of it is kept for error messages. */
 export class ConfinedStdio implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -28,7 +28,7 @@ export class ConfinedStdio implements Transport {
   #line_bytes = 0;
   #stderr = '';
 
-  /** `message_bytes`: the longest message that the server may send. */
+  /** `message_bytes` is the longest message that the server may send. */
   constructor(start: StartConfined, command: ConfinedCommand, message_bytes: number) {
     this.#start = start;
     this.#command = command;
@@ -48,7 +48,7 @@ export class ConfinedStdio implements Transport {
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = lastWords(this.#stderr + chunk.toString());
     });
-    // Its last answer may still be in the pipe after it has ended.
+    // The process's last answer may still be in the pipe after it has ended.
     const read = finished(child.stdout).catch(() => {});
     void Promise.all([child.exit, read]).then(() => this.onclose?.());
   }
@@ -65,7 +65,7 @@ export class ConfinedStdio implements Transport {
     await this.#process?.kill();
   }
 
-  /** A line is put together once, when it has ended: a long one arrives in hundreds of pieces. */
+  /** Assembles each line once, when it is complete: a long one arrives in hundreds of pieces. */
   #read(chunk: Buffer): void {
     let from = 0;
     for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
@@ -78,7 +78,7 @@ export class ConfinedStdio implements Transport {
     this.#add(chunk.subarray(from));
   }
 
-  /** Returns false if the line is longer than a message may be: that ends the connection. */
+  /** Returns false if the line is longer than a message may be; this ends the connection. */
   #add(piece: Buffer): boolean {
     this.#line_bytes += piece.length;
     if (this.#line_bytes <= this.#message_bytes) {
@@ -91,7 +91,7 @@ export class ConfinedStdio implements Transport {
     return false;
   }
 
-  /** Lines that are not messages, such as logs on stdout, are skipped. */
+  /** Delivers a message. Lines that are not messages, such as logs on stdout, are skipped. */
   #deliver(line: string): void {
     try {
       this.onmessage?.(deserializeMessage(line.trimEnd()));

@@ -17,9 +17,9 @@ export interface McpToolPorts extends McpPorts {
   openToken(name: string, server: McpServerConfig, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
 }
 
-/** The tools of one server, as they were found when the run began. */
+/** Creates the tools of one server, as they were found when the run began. */
 export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly AllowedMcpTool[]): ToolSource {
-  // Two of a server's names can be one name for a model, so a call names its tool by identity.
+  // Two of a server's names can become the same name for a model, so a call refers to its tool by identity.
   const identity = ({ tool }: AllowedMcpTool) => toolIdentity('mcp', server.id, tool);
   return {
     list: async () => tools.map((one) => ({ ...one.spec, identity: identity(one), own_name: one.tool })),
@@ -67,7 +67,7 @@ async function callOver(
   }
 }
 
-/** The call was made: another attempt would be answered the same. */
+/** Returns the error text of a call that was made: another attempt would get the same answer. */
 const sentence = ({ name }: PinnedMcpServer, message: string) =>
   `The MCP server ${name} made the call, but its answer could not be read: ${message}`;
 
@@ -87,7 +87,7 @@ function reportLostCall({ name }: PinnedMcpServer, effect: ToolEffect, error: Er
 
 const REPORT_EVERY_MS = 1_000;
 
-/** Sends at most one report per second, however many the server sends. */
+/** Creates a reporter that emits at most one report per second, however many the server sends. */
 function createProgressReporter(report: NonNullable<ToolCall['progress']>) {
   let reported_at = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {

@@ -8,13 +8,13 @@ import type { ObjectStore } from './object-store.ts';
 import type { Change, Node, Path } from './tree.ts';
 
 /*
- * A layer is what one call changed: a line of JSON (the change), then the contents of its files in that order, all compressed and cut
- * into chunks. A chunk is named by its content.
+ * A layer holds the changes of one call: a line of JSON (the change), then the contents of its files in that order, all
+ * compressed and cut into chunks. A chunk is named by its content.
  */
 
 const CHUNK = 4 * 1024 * 1024;
 const READ = 256 * 1024;
-/** The longest line of a change: 100,000 paths of some hundred bytes. */
+/** The longest line of a change, in bytes: 100,000 paths of some hundred bytes. */
 const MOST_LINE = 256 * 1024 * 1024;
 
 export interface Layer {
@@ -29,7 +29,10 @@ interface Place {
   signal: AbortSignal;
 }
 
-/** Stores a change with the files of the directory. A file that changes meanwhile is stored as it is found; the next layer has it again. */
+/**
+ * Stores a change with the files of the directory. A file that changes meanwhile is stored as it is found; the next layer has
+ * it again.
+ */
 export async function storeLayer(directory: string, change: Change, { objects, prefix, signal }: Place): Promise<Layer> {
   const chunks: string[] = [];
   let bytes = 0;
@@ -220,7 +223,7 @@ function split(path: Path): [parent: Path, name: EntryName] {
   return [path.slice(0, Math.max(0, slash)), path.slice(slash + 1)];
 }
 
-/** Sets owners, modes and times; those of a directory after those of its entries. */
+/** Sets owners, modes and times. Those of a directory are set after those of its entries. */
 async function finish(cursor: Cursor, nodes: Node[]): Promise<void> {
   const byDepth = nodes.sort((one, other) => (one.path < other.path ? 1 : -1));
   for (const { kind, path } of byDepth) if (kind === 'directory') await cursor.to(path);
@@ -228,7 +231,7 @@ async function finish(cursor: Cursor, nodes: Node[]): Promise<void> {
     const [parent, name] = split(node.path);
     const folder = await cursor.to(parent);
     if (node.kind === 'link') await folder.makeLink(name, node.target as string);
-    // A tool's files stay the tool's, and the service's are shared with it.
+    // A tool's files keep their owner; the service's files are shared with the tool.
     if (process.getuid?.() === 0) await folder.setOwner(name, node.uid, TOOL_GID);
     if (node.kind !== 'link') await folder.changeMode(name, () => node.mode);
     await folder.setTime(name, node.mtime);

@@ -56,14 +56,14 @@ const REQUEST_MS = 60_000;
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 200;
 
-/** An S3 bucket, addressed by path, with any server that speaks S3. */
+/** Creates a store in an S3 bucket, addressed by path, on any server that supports S3's API. */
 export function createS3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof globalThis.fetch): Bucket {
   const ask = createRequester(settings, fetch);
 
   async function fetchPage(prefix: string, more: Record<string, string>): Promise<string> {
     const query = new URLSearchParams({ 'list-type': '2', prefix: root + prefix, ...more });
     const text = (await ask({ method: 'GET', path: `?${query}` })).toString();
-    // A proxy's page names no keys either, and is not an empty bucket.
+    // A proxy's error page contains no keys either, but is not an empty bucket.
     if (!LISTING.test(text)) throw new ObjectStoreDown(notListed(settings));
     return text;
   }
@@ -105,7 +105,7 @@ export function createS3Store({ prefix: root, ...settings }: S3Settings, fetch: 
       await ask({ method: 'GET', path: `?${query}`, limit_ms, attempts: 1 });
     },
     async remove(prefix) {
-      // List from the start again: the last key of the page, after which the next would continue, is removed.
+      // The listing starts over for each page: the next page would continue after the last key, which has just been removed.
       let last: string | undefined;
       for (let keys = await listKeys(prefix); keys.length > 0; keys = await listKeys(prefix)) {
         if (keys[0] === last) throw new ObjectStoreDown(stillListed(settings, keys[0] as string));
@@ -130,7 +130,7 @@ const stillListed = (place: Place, key: string) =>
 const notListed = (settings: Place) =>
   `The object store ${formatBaseUrl(settings)} answered GET with something that is not a list of objects; S3_ENDPOINT must be the address of an S3 service`;
 
-/** The elements of a list. Our keys contain no character that XML would escape. */
+/** The elements of a list. Perdura's keys contain no character that XML would escape. */
 const ELEMENTS = {
   Key: /<Key>([^<]*)<\/Key>/g,
   Prefix: /<Prefix>([^<]*)<\/Prefix>/g,
@@ -153,7 +153,7 @@ interface Ask {
   attempts?: number;
 }
 
-/** The object store is unreachable, or refuses what it has to accept, until an operator repairs it. */
+/** The object store is unreachable, or refuses what it should accept, until an operator repairs it. */
 class ObjectStoreDown extends OutageError {
   override readonly name: string = 'ObjectStoreDown';
   constructor(sentence: string, cause?: unknown) {

@@ -8,7 +8,7 @@ import { type Layer, restoreLayers, storeLayer } from './layer.ts';
 import type { ObjectStore } from './object-store.ts';
 import { findTreeChange, isEmpty, readTree, type Tree } from './tree.ts';
 
-/** A layer on record, with its place in the order. */
+/** A recorded layer, with its place in the order. */
 interface StoredLayer extends Layer {
   number: string;
 }
@@ -54,7 +54,7 @@ interface StoredWorkspaces {
 }
 
 interface Options {
-  /** The directory for the copies, used by this process alone: its contents are removed. */
+  /** The directory for the copies. Only this process uses it, and its existing contents are removed. */
   parent: string;
   objects: ObjectStore;
   record: LayerRecord;
@@ -84,7 +84,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
     if (copy) await removeFolder(copy.directory);
   }
 
-  /** Makes the directory in a place that no tool sees, then moves it to its own. */
+  /** Creates the directory in a place that no tool sees, then moves it to its own. */
   async function createCopy(task_id: string, numbers: string[], fill: (draft: string) => Promise<void>): Promise<Copy> {
     await drop(task_id);
     const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
@@ -111,7 +111,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
       },
     );
 
-  /** Makes the first copy of a run. If another worker was faster, its files are used. */
+  /** Creates the first copy of a run. If another worker was faster, its files are used. */
   async function first(task_id: string, fill: (into: string) => Promise<void>, signal: AbortSignal): Promise<Copy> {
     const copy = await createCopy(task_id, [], async (draft) => {
       await fill(draft);
@@ -186,7 +186,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
   };
 }
 
-/** Leaves out the marks of the files that were changed last: another call may be changing them. */
+/** Leaves out the marks of the files that changed last: another call may still be changing them. */
 function withoutRecent(tree: Tree): Tree {
   const settled = [...tree.values()].reduce((last, { changed_at }) => Math.max(last, changed_at), 0) - SAME_MARK_MS;
   return new Map([...tree].map(([path, found]) => [path, found.changed_at > settled ? { ...found, mark: '' } : found]));
@@ -209,7 +209,7 @@ async function retryWhileDown(store: () => Promise<void>, signal: AbortSignal, l
   }
 }
 
-/** Orders work on the same key: one piece after the other. */
+/** Runs work on the same key one piece after the other. */
 function createTurns() {
   const last = new Map<string, Promise<unknown>>();
   return <T>(key: string, work: () => Promise<T>): Promise<T> => {

@@ -19,7 +19,7 @@ export interface Node {
 
 interface TreeEntry {
   node: Node;
-  /** Changes whenever the file does. */
+  /** A value that changes whenever the file does. */
   mark: string;
   /** The time of the file's last change, in milliseconds. */
   changed_at: number;

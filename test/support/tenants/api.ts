@@ -1,4 +1,4 @@
-/** The described API, as far as the tenant matrix walks it. */
+/** The described API, as far as the tenant matrix covers it. */
 interface Schema {
   $ref?: string;
   properties?: Record<string, Schema>;
@@ -20,15 +20,15 @@ export interface Description {
 }
 
 export interface Operation {
-  /** Such as `GET /api/agents/{id}`. */
+  /** The operation, such as `GET /api/agents/{id}`. */
   name: string;
   method: string;
   path: string;
   query: string[];
   headers: string[];
-  /** Paths of the body's fields; `[]` is an item of a list, `{}` a value of a map. */
+  /** The paths of the body's fields; `[]` is an item of a list, `{}` a value of a map. */
   fields: string[];
-  /** The values of fields that take only some. */
+  /** The accepted values of fields with a fixed set of them. */
   choices: Record<string, string[]>;
   /** The fields that a body must have. */
   required: string[];
@@ -56,7 +56,7 @@ export function operationsOf(api: Description): Operation[] {
     const inner = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(choicesOf);
     return [...(schema.enum ?? []).filter((value) => typeof value === 'string'), ...inner] as string[];
   };
-  /** Of the body itself; a choice within a list is the caller's business. */
+  /** Lists the fields of the body itself; the caller handles a choice within a list. */
   const ownFields = (given: Schema): [string, Schema][] => {
     const schema = given.$ref ? resolved(given) : given;
     return [...Object.entries(schema.properties ?? {}), ...(schema.allOf ?? []).flatMap(ownFields)];

@@ -8,7 +8,7 @@ import { firstTenant, type MadeTenant, PRIVATE, SECRET, secondTenant, TOKEN_PRIV
 
 const CAROL = 'token-of-carol';
 const FIRST = 'local:alice';
-/** How long a stream that stays open is read. */
+/** How long an open stream is read. */
 const STREAM_MS = 700;
 
 export interface Answer {
@@ -34,12 +34,12 @@ export interface Matrix {
     request: string,
     sending?: Sending & { may_change?: boolean },
   ): Promise<{ answer: Answer; faults: string[] }>;
-  /** Requests with the first tenant's secret that any server received since the last call. */
+  /** Returns the requests with the first tenant's secret that any server received since the last call. */
   leaks(): string[];
   stop(): Promise<void>;
 }
 
-/** An installation with two tenants and an administrator, each with one of everything. */
+/** Starts an installation with two tenants and an administrator; each of them owns one of everything. */
 export async function startMatrix(): Promise<Matrix> {
   const tokens = { alice: ALICE, bob: BOB, carol: CAROL };
   const accounts = Object.entries(tokens).map(([login, token]) => ({ login, token }));
@@ -88,7 +88,7 @@ interface Watched {
   leaks: () => string[];
 }
 
-/** The token of a tenant, and the words that responses to it must not contain. */
+/** Returns the token of a tenant, and the words that responses to it must not contain. */
 type Knowing = (tenant: MadeTenant) => { token: string; hidden: string[] };
 
 function attempting({ url, digest, leaks }: Watched, knowing: Knowing): Matrix['attempt'] {
@@ -125,7 +125,7 @@ async function send(url: string, token: string, request: string, { body, headers
   return { status: answer.status, text: `${head}\n${await textOf(answer)}`, replayed: answer.headers.has('idempotent-replayed') };
 }
 
-/** The whole body, or the part of an open stream that arrives in time. */
+/** Reads the whole body, or the part of an open stream that arrives in time. */
 async function textOf(answer: Response): Promise<string> {
   if (!answer.headers.get('content-type')?.includes('event-stream')) return answer.text();
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();

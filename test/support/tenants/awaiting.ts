@@ -1,7 +1,7 @@
-/** Known faults that are not fixed yet. A line whose fault is gone fails the test: delete it. */
+/** Known faults that are not fixed yet. A line whose fault is gone fails the test and must be deleted. */
 const AWAITING: { part: string; fault: string }[] = [];
 
-/** The unexpected faults of a part of the matrix. */
+/** Returns the unexpected faults of a part of the matrix. */
 export function settled(part: string, faults: string[]): string[] {
   const awaited = AWAITING.filter((entry) => entry.part === part);
   const gone = awaited.filter(({ fault }) => !faults.some((one) => one.startsWith(fault)));

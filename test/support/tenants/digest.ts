@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Tables without owned rows, or only with the audit trail, or with sums that any reader brings up to date. */
+/** Tables without owned rows, with only the audit trail, or with sums that any reader brings up to date. */
 const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates',
@@ -13,7 +13,7 @@ const TASKS = 'SELECT id FROM tasks WHERE owner = $1';
 const ALERTS = 'SELECT id FROM alerts WHERE owner = $1';
 const ALERT_EVENTS = `SELECT id FROM alert_events WHERE alert_id IN (${ALERTS})`;
 
-/** How a column determines the owner of a row; the first match counts. */
+/** The columns that determine the owner of a row; the first match counts. */
 const OWNING: [column: string, rows: string][] = [
   ['owner', '= $1'],
   ['created_by', '= $1'],
@@ -32,16 +32,16 @@ const OWNING: [column: string, rows: string][] = [
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],
 ];
 
-/** Whether a task is in the sums is nobody's, and alerts are measured by the installation. */
+/** Selects a row without the columns that no owner controls: the usage sums mark tasks, and the installation measures alerts. */
 const ROW = "(to_jsonb(t) - '{usage_counted,measured_at,last_value}'::text[])::text";
 
 export interface Digest {
-  /** A hash per table of all rows that a principal owns. */
+  /** Returns a hash per table of all rows that a principal owns. */
   of(principal: string): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
 
-/** Throws for a table without an ownership rule: add one. */
+/** Opens the digest; throws for a table without an ownership rule, which must be added. */
 export async function openDigest(database_url: string): Promise<Digest> {
   const pool = new pg.Pool({ connectionString: database_url, max: 2 });
   const { rows } = await pool.query<{ name: string; columns: string[] }>(

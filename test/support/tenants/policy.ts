@@ -19,19 +19,19 @@ const RULES = {
   private: { b: [403], admin: [403] },
   /** A workflow's memory, or a file; others must not even learn whether it exists. */
   hidden: { b: [403, 404], admin: [403, 404] },
-  /** Shared by the installation: everyone reads. */
+  /** Shared by the installation: everyone may read it. */
   read: { b: [200], admin: [200] },
-  /** Shared by the installation: its creator and administrators change it. */
+  /** Shared by the installation: only its creator and administrators may change it. */
   change: { b: [403], admin: FINE },
   /** Shared by the installation and used as the caller: no secret of its creator is opened. */
   use: { b: [200, 403, 502], admin: [200, 403, 502] },
-  /** Shared by the installation; changes only what the caller has there. */
+  /** Shared by the installation: the operation changes only the caller's part. */
   each: { b: FINE, admin: FINE },
-  /** Takes a word that only who began has. */
+  /** Requires a word that only the person who began has. */
   begun: { b: [409], admin: [409] },
   /** Stored tokens and service keys: administrators may delete what they may not read. */
   expendable: { b: [403], admin: [204] },
-  /** Stored tokens and service keys: administrators see which there are, to delete them. */
+  /** Stored tokens and service keys: administrators may list them, to delete them. */
   listed: { b: [403], admin: [200] },
 } satisfies Record<string, Rule>;
 
@@ -130,14 +130,17 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit'],
 };
 
-/** Operation, such as `GET /api/agents`, to its rule. An operation that is not here fails the test. */
+/** The rule of each operation, such as `GET /api/agents`. An operation that is missing here fails the test. */
 export const POLICY = new Map(
   (Object.keys(OPERATIONS) as (keyof typeof RULES)[]).flatMap((kind) =>
     OPERATIONS[kind].map((operation) => [operation, { kind, ...RULES[kind] }] as const),
   ),
 );
 
-/** What a field of a request refers to, by its last name. A field that is neither here nor plain fails the test. */
+/**
+ * The kinds of record that fields of a request refer to, by a field's last name. A field that is neither here nor plain fails
+ * the test.
+ */
 export const REFERENCES: Record<
   string,
   | 'shared'
@@ -164,7 +167,7 @@ export const REFERENCES: Record<
   ...{ resource_id: 'granted', name: 'unique', id: 'import_id', key: 'memory_key' },
 };
 
-/** Fields that refer to nothing: texts, numbers, switches, and what holds the fields above. */
+/** Fields that refer to nothing: texts, numbers, switches, and the containers of the fields above. */
 const PLAIN = new Set(
   [
     'description system_prompt model builtin_tools tool_definitions type function parameters provider_type base_url auth_type',
@@ -186,7 +189,7 @@ const PLAIN = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Operations whose field means something else than its name says elsewhere. */
+/** Operations in which a field has another meaning than its name has elsewhere. */
 const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
   'POST /api/knowledge-items source_id': 'parent',
   'PUT /api/knowledge-items/{id} source_id': 'parent',
@@ -195,18 +198,18 @@ const EXCEPTIONS: Record<string, (typeof REFERENCES)[string] | 'plain'> = {
   'PUT /api/me/settings views[].name': 'plain',
   'POST /api/workflows/{id}/prompt attachments[].id': 'private',
   'POST /api/workflows/{id}/prompt attachments[].name': 'plain',
-  // Names of tools in the record of a run.
+  // These are names of tools in the record of a run.
   'POST /api/datasets/{id}/items/import steps[].tool_calls[].name': 'plain',
-  // An item that names a workflow of someone else is not imported.
+  // An item that names someone else's workflow is not imported.
   'POST /api/import scheduled_agents[].workflow_id': 'shared',
   'POST /api/scheduled-agents/import items[].workflow_id': 'shared',
   'POST /v1/responses conversation.id': 'conversation',
-  // Compared with the server of the sign-in that was begun.
+  // The id is compared with the server of the sign-in that was begun.
   'POST /api/mcps/sign-in server_id': 'plain',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };
 
-/** What a field of an operation refers to; undefined: the policy does not know the field. */
+/** Returns the kind that a field of an operation refers to; undefined: the policy does not know the field. */
 export const kindOf = ({ name }: { name: string }, field: string) =>
   EXCEPTIONS[`${name} ${field}`] ?? REFERENCES[bareName(field)] ?? (PLAIN.has(bareName(field)) ? 'plain' : undefined);

@@ -2,7 +2,7 @@ import { type MadeTenant, PRIVATE, TAG, TAKEN, TOKEN, toolSource, UNKNOWN } from
 
 const LISTS = /(_ids|tags|_tools|_servers)$/;
 
-/** Bodies of operations that create no record of a collection, with the texts of the tenant that sends them. */
+/** The bodies of operations that create no record of a collection, with the texts of the tenant that sends them. */
 const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/custom-tools/{id}/run': () => ({ arguments: { a: 1 } }),
   'PUT /api/custom-tools/{id}/env-mapping': () => ({ env_mapping: { KEY: null } }),
@@ -74,7 +74,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
 
 const collectionOf = (path: string) => path.split('/')[2] as string;
 
-/** The request of a tenant about its own records; it takes effect if allowed. */
+/** Returns a tenant's request about its own records; it takes effect if allowed. */
 export function bodyOf(operation: string, own: MadeTenant): unknown {
   const [method, path] = operation.split(' ') as [string, string];
   if (SPECIAL[operation]) return SPECIAL[operation](own);
@@ -91,24 +91,24 @@ export function bodyOf(operation: string, own: MadeTenant): unknown {
   return method === 'PUT' ? { description: 'taken over' } : undefined;
 }
 
-/** A path with the ids of this tenant; `id` replaces the first one. */
+/** Fills a path with the ids of this tenant; `id` replaces the first one. */
 export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
   const in_conversation = path.startsWith('/v1/conversations');
   const run = path.startsWith('/v1/responses') ? `resp_${ids.tasks}` : `chatcmpl-${ids.tasks}`;
   const door = in_conversation ? ids.conversations : run;
   const own = path === '/api/knowledge-sources/{id}/test' ? ids.remote_source : ids[collectionOf(path)];
   const first = id ?? (path.startsWith('/v1') ? door : own);
-  // The run with a delivery and the run with a pending approval are different.
+  // The run with a delivery is not the run with a pending approval.
   const of = path.includes('{delivery_id}') || path.endsWith('/webhooks') ? ids.ended_task : first;
   const named: Record<string, string | undefined> = { ...ids, id: of, model: ids.idle_workflow };
   if (in_conversation) named.item_id = ids.conversation_item;
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => named[name] ?? UNKNOWN);
 }
 
-/** Private collections, in which several may have one name. */
+/** Private collections, in which several records may have the same name. */
 const NAMED_FREELY = ['scheduled-agents', 'alerts', 'datasets', 'keys'];
 
-/** The value that makes a field refer to a record of the other tenant. */
+/** Returns the value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
   const field = bareName(path);
   const { ids, names } = other;
@@ -169,7 +169,7 @@ export const bareName = (path: string) =>
     .split('.')
     .at(-1) as string;
 
-/** A copy of the body with a field set, however deep; lists and maps keep their first entry. */
+/** Returns a copy of the body with a field set at any depth; lists and maps keep their first entry. */
 export function withField(body: unknown, path: string, value: unknown): unknown {
   const [head, ...rest] = path.split('.') as [string, ...string[]];
   const name = head.replaceAll(/\[\]|\{\}/g, '');

@@ -5,12 +5,12 @@ import { text } from 'node:stream/consumers';
 
 export interface Trap {
   url: string;
-  /** Everything it received: the request line, the headers and the body of each request. */
+  /** Everything that the trap received: the request line, the headers and the body of each request. */
   received: string[];
   stop(): Promise<void>;
 }
 
-/** A server that keeps everything it receives, without any protocol. */
+/** Starts a server that keeps everything it receives, without any protocol. */
 export async function startTrap(): Promise<Trap> {
   const received: string[] = [];
   const server = createServer(async (request, response) => {

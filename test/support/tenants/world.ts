@@ -5,11 +5,11 @@ import { startReceiver } from '../receiver.ts';
 import { until } from '../until.ts';
 import { startTrap, type Trap } from './trap.ts';
 
-/** In every private field of the first tenant; no response to someone else may contain it. */
+/** The text in every private field of the first tenant; no response to someone else may contain it. */
 export const PRIVATE = 'canaryprivate';
-/** In the names and notes of the first tenant's stored tokens; administrators may see it, to delete the tokens. */
+/** The text in the names and notes of the first tenant's stored tokens; administrators may see it, to delete the tokens. */
 export const TOKEN_PRIVATE = 'canarytoken';
-/** In every secret of the first tenant; no request caused by someone else may contain it. */
+/** The text in every secret of the first tenant; no request that someone else causes may contain it. */
 export const SECRET = 'canarysecret0123456789';
 /** A token that the shared resources of the first tenant name, so that its name is not secret. */
 export const TOKEN = 'first-tenants-key';
@@ -18,32 +18,32 @@ export const TAKEN = { key: 'a known key', session: `${PRIVATE} key` };
 
 export const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 
-/** Returns its variable in a form that redaction does not recognize. */
+/** A tool that returns its variable in a form that redaction does not recognize. */
 const TOOL = 'import os\n\ndef NAME(a: int = 1) -> str:\n    return (os.environ.get("KEY") or "")[::-1]\n';
 export const toolSource = (name: string) => TOOL.replace('NAME', name);
 
 export interface Tenant {
   client: Client;
-  /** By collection, and by the other names in a path. */
+  /** The ids by collection, and by the other names in a path. */
   ids: Record<string, string>;
   names: Record<string, string>;
-  /** Where its resources send what they send. */
+  /** The receiver of everything that the tenant's resources send. */
   trap: Trap;
 }
 
 interface Making {
   here: TestInstallation;
   client: Client;
-  /** Before every name. */
+  /** The prefix of every name. */
   mark: string;
-  /** Before what is private. */
+  /** The prefix of everything private. */
   hidden: string;
-  /** What its resources name as `{{token:…}}` and as key; none for a tenant without. */
+  /** The token that the tenant's resources name as `{{token:…}}` and as key; null: the tenant has none. */
   token: string | null;
   secret: string;
 }
 
-/** Bodies that make one of each collection; called again, another one. */
+/** Returns bodies that create one record of each collection; another call returns those of other records. */
 export function bodiesOf(
   { here, mark, hidden, token }: Omit<Making, 'client' | 'secret'>,
   ids: Record<string, string>,
@@ -89,7 +89,7 @@ export function bodiesOf(
       ...{ name: `${hidden} alert ${++made}`, measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows },
       webhook_url: `${trap.url}/${mark}/alert`,
     }),
-    // Administrators see their names.
+    // Administrators may see the names of keys.
     keys: () => ({ name: name('service_key'), scopes: ['read'] }),
     attachments: () => {
       const form = new FormData();
@@ -152,12 +152,12 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   ids.skill_id = ids.skills as string;
   ids.agent_id = ids.agents as string;
   ids.workflow_id = ids.workflows as string;
-  // Of its version.
+  // This is the number of its version.
   ids.number = '1';
   return { client, ids, names, trap, bodies, create };
 }
 
-/** A conversation of /v1 with an item. */
+/** Creates a conversation of /v1 with an item. */
 async function conversationOf({ client, hidden }: Pick<Making, 'client' | 'hidden'>, ids: Record<string, string>): Promise<void> {
   const items = [{ role: 'user', content: `${hidden} message` }];
   const { id } = await client.ok(client.post('/v1/conversations', { metadata: { topic: hidden }, items }));
@@ -167,7 +167,7 @@ async function conversationOf({ client, hidden }: Pick<Making, 'client' | 'hidde
 
 export type MadeTenant = Awaited<ReturnType<typeof makeShared>>;
 
-/** The first tenant: one of everything, private texts in all of it, and a run of each kind. */
+/** Creates the first tenant: one of everything with private texts in all of it, and a run of each kind. */
 export async function firstTenant(here: TestInstallation): Promise<MadeTenant> {
   const making = { here, client: here.alice, mark: 'first', hidden: PRIVATE, token: TOKEN, secret: SECRET };
   const tenant = await makeShared(making);
@@ -212,7 +212,7 @@ export async function firstTenant(here: TestInstallation): Promise<MadeTenant> {
   return tenant;
 }
 
-/** An evaluation of the tenant's dataset that has ended. */
+/** Creates an evaluation of the tenant's dataset, and waits for its end. */
 async function evaluationOf(here: TestInstallation, { client, ids }: MadeTenant): Promise<string> {
   here.model.script(says(`${PRIVATE} graded`));
   const path = `/api/datasets/${ids.datasets}/runs`;
@@ -222,7 +222,7 @@ async function evaluationOf(here: TestInstallation, { client, ids }: MadeTenant)
   return id as string;
 }
 
-/** Another tenant, whose own things and run are the base of what it tries. */
+/** Creates another tenant, whose own records and run are the base of its attempts. */
 export async function secondTenant(
   here: TestInstallation,
   { client, mark }: { client: Client; mark: string },

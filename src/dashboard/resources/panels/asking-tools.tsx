@@ -2,7 +2,7 @@ import { Badge, Group, Text } from '@mantine/core';
 import { useAgentTools } from '../agent-tools.ts';
 import type { Stored } from '../resource.ts';
 
-/** The tools of an agent whose calls wait for a person. */
+/** Lists the tools of an agent whose calls wait for a person. */
 export function AskingTools({ record }: { record: Stored }) {
   const { tools } = useAgentTools(record);
   const effects = record.approve_effects as string[];

@@ -10,7 +10,7 @@ import { When } from '../../ui/time.tsx';
 import { GuardedDialog } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
 
-/** The reader's own sign-in at a remote server. */
+/** The viewer's own sign-in at a remote server. */
 export function McpSignInLine({ record }: { record: Stored }) {
   const { call } = useClient();
   const params = { id: record.id };
@@ -47,7 +47,10 @@ const open = ({ authorization_url }: McpSignInBegun) => location.assign(authoriz
 const staysAtServer = ({ origins: { server, authorization, token } }: McpSignInBegun) =>
   authorization === server && token === server;
 
-/** A server of an attacker sends people to one that they trust, and has what they allow there sent to itself. */
+/**
+ * Names the hosts of a sign-in. An attacker's server could send people to a server that they trust, and receive what they allow
+ * there.
+ */
 function Elsewhere({ of }: { of: McpSignInBegun }) {
   const { server, authorization, token } = of.origins;
   return (

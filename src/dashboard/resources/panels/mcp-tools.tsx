@@ -31,7 +31,7 @@ function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
     needs: 'write',
   });
   const refusal = useRefusal(work.needs);
-  // A change shows at once, and further ones are accepted, while it is saved and the tools are read again.
+  // A change is shown at once, and further ones are accepted, while it is saved and the tools are read again.
   const [pending, setPending] = useState<Record<string, boolean>>({});
   const isTicked = ({ name, allowed }: McpTool) => pending[name] ?? allowed;
   const ticked = tools.filter(isTicked);

@@ -4,7 +4,7 @@ import { type ProviderPreset, providers } from '../../../contracts/providers.ts'
 import { useRead } from '../../api/queries.ts';
 import type { FillProps } from '../form.tsx';
 
-/** Fills in a new provider for a known vendor, and shows what differs there. */
+/** Fills in a new provider for a known vendor, and shows the vendor's particularities. */
 export function ProviderPresets({ values, set }: FillProps) {
   const { data: presets = [] } = useRead(providers.presets);
   const [chosen, setChosen] = useState('');

@@ -15,7 +15,7 @@ import type { Values } from '../fields.ts';
 import type { Stored } from '../resource.ts';
 import { Backfill } from './backfill.tsx';
 
-/** How often a schedule runs, in words. */
+/** Describes how often a schedule runs. */
 export const recurrenceText = ({ interval_value, interval_unit, cron, time_zone }: Stored): string => {
   if (cron) return `${cron} (${time_zone})`;
   return interval_value === 1 ? `every ${String(interval_unit).replace(/s$/, '')}` : `every ${interval_value} ${interval_unit}`;
@@ -102,7 +102,7 @@ const TYPING_MS = 400;
 const omitEmpty = (value: unknown) => (value === '' || value === null || value === undefined ? undefined : value);
 const toIsoTime = (value: unknown) => (omitEmpty(value) === undefined ? undefined : new Date(value as string).toISOString());
 
-/** When the schedule of a form would be due, as far as the form is filled in. */
+/** Shows when the schedule in a form would be due, as far as the form is filled in. */
 export function SchedulePreview({ values }: { values: Values }) {
   const { interval_value, interval_unit, cron, time_zone, start_at, end_at } = values;
   const [text] = useDebouncedValue(
@@ -130,7 +130,7 @@ export function SchedulePreview({ values }: { values: Values }) {
   );
 }
 
-/** Each in the schedule's zone, if it is not the browser's, and in the browser's. */
+/** Lists the times in the browser's zone, and in the schedule's if it is another one. */
 function DueTimes({ times, zone }: { times: string[]; zone: string | null }) {
   if (times.length === 0) return <Empty>Never: the schedule has ended.</Empty>;
   const own: Column<string> = { label: 'In your time zone', show: (at) => <When at={at} relative /> };

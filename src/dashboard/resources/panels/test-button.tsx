@@ -19,11 +19,11 @@ interface TestButtonProps<T extends Tested> {
   };
   id: string;
   label: string;
-  /** The message for a test that succeeded. */
+  /** Returns the message for a test that succeeded. */
   yes(tested: T): string;
 }
 
-/** Tests the stored record and shows the result. Belongs in a group of buttons. */
+/** Tests the stored record and shows the result. It belongs in a group of buttons. */
 export function TestButton<T extends Tested>({ test, id, label, yes }: TestButtonProps<T>) {
   return (
     <>

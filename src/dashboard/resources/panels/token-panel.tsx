@@ -26,7 +26,7 @@ export function TokenPanel({ record }: { record: Stored }) {
 
 const TONES = { granted: 'good', asked: 'wait', outdated: 'quiet' };
 
-/** The destinations that the token is granted to, and those that request it. */
+/** Lists the destinations that the token is granted to, and those that request it. */
 function Grants({ id }: { id: string }) {
   const query = useRead(tokens.grants, { params: { id } });
   return (

@@ -26,7 +26,7 @@ export function ToolPanel({ record }: { record: Stored }) {
   );
 }
 
-/** The only setting of a plugin that can be changed, besides its variables. */
+/** Shows the only setting of a plugin that can be changed apart from its variables. */
 function PluginSwitch({ record }: { record: Stored }) {
   const update = useAct(customTools.update, { line: `switch of ${record.id}` });
   const refusal = useRefusal(update.needs);

@@ -1,7 +1,7 @@
-"""Where the bytes of a call pass through its supervisor.
+"""The buffers through which a call's bytes pass in its supervisor.
 
-The next tool process is forked from the supervisor and sees its memory. So nothing of a call may become a Python
-object there: it is read into, and written from, pages that the kernel hands to every fork empty.
+The next tool process is forked from the supervisor and sees its memory, so no part of a call may become a Python
+object there. The bytes are read into, and written from, pages that the kernel empties in every fork.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Optional
 OUTPUT_LIMIT = 64 * 1024
 RESULT_LIMIT = 1 << 20
 WINDOW = 256 * 1024
-# Room for the letter before a reply and the line break behind it.
+# Includes the letter before a reply and the line break after it.
 REPLY_LIMIT = RESULT_LIMIT + 2
 MADV_WIPEONFORK = 18
 
 
 class Region:
-    """A part of the forgetful pages, filled from the front."""
+    """A part of the pages that are wiped on fork, filled from the front."""
 
     def __init__(self, pages: mmap.mmap, start: int, length: int):
         self.view = memoryview(pages)[start : start + length]
@@ -32,7 +32,7 @@ class Region:
         return self.size == len(self.view)
 
     def take(self, fd: int) -> Optional[int]:
-        """Reads once into what is free; how much came, 0 at the end, None when nothing is there yet."""
+        """Reads once into the free part. Returns the number of bytes: 0 at the end, None if nothing is available yet."""
         try:
             count = os.readv(fd, [self.view[self.size :]])
         except BlockingIOError:
@@ -46,13 +46,13 @@ class Region:
         return self.view[: self.size]
 
     def find(self, byte: int) -> int:
-        """Where the byte is first, or -1; without a copy of what is searched."""
+        """Returns the index of a byte's first occurrence, or -1, without copying the searched bytes."""
         at = self._pages.find(bytes([byte]), self._start, self._start + self.size)
         return at - self._start if at >= 0 else -1
 
 
 class Buffers:
-    """All the regions of one supervisor; made once, emptied for every call."""
+    """All regions of one supervisor, created once and emptied for every call."""
 
     def __init__(self) -> None:
         sizes = {"result": REPLY_LIMIT, "stdout": OUTPUT_LIMIT, "stderr": OUTPUT_LIMIT, "job": WINDOW, "waste": WINDOW}
@@ -73,7 +73,7 @@ class Buffers:
 
 
 def _forgetful(pages: mmap.mmap) -> None:
-    """Systems without it have no confinement either, and one supervisor per call."""
+    """Marks the pages to be wiped on fork. Systems that lack this have no confinement either, and one supervisor per call."""
     try:
         pages.madvise(MADV_WIPEONFORK)
     except (AttributeError, OSError, ValueError):
@@ -81,7 +81,7 @@ def _forgetful(pages: mmap.mmap) -> None:
 
 
 class Stream:
-    """The reading end of a pipe and the first bytes that came through it."""
+    """The reading end of a pipe, and the first bytes that came through it."""
 
     def __init__(self, fd: int, region: Region, waste: Region):
         self.fd = fd
@@ -90,7 +90,7 @@ class Stream:
         self._waste = waste
 
     def drain(self) -> bool:
-        """Takes what is there; False when the pipe is at its end."""
+        """Reads what is available. Returns False if the pipe is at its end."""
         for _ in range(64):
             if self.region.full:
                 self._waste.size = 0

@@ -1,4 +1,4 @@
-"""The supervisor of one slot: keeps a confined process ready, gives it a call, answers, and starts afresh."""
+"""The supervisor of one slot: keeps a confined process ready, gives it a call, sends the answer, and starts again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ATTEMPTS = 3
 
 
 class Tier(Protocol):
-    """A way to confine; `NamespaceTier` says what each step is for."""
+    """A way to confine tools. `NamespaceTier` documents each step."""
 
     name: str
 
@@ -41,7 +41,9 @@ class Tier(Protocol):
 
 
 def supervise_slot(tier: Tier, channel: socket.socket, slot: int) -> None:
-    """Runs in a fork of the zygote and never returns. The channel says `ready` and brings a connection, in turn."""
+    """Runs a slot in a fork of the zygote; never returns. In turn, it sends `ready` through the channel and receives a
+    connection.
+    """
     try:
         forget_wake_up()
         close_all_but(channel.fileno(), *tier.descriptors())
@@ -58,7 +60,7 @@ def supervise_slot(tier: Tier, channel: socket.socket, slot: int) -> None:
 
 
 def _serve_one(tier: Tier, channel: socket.socket, buffers: Buffers) -> bool:
-    """One call; False if the zygote has ended. A process that died while waiting is replaced first."""
+    """Serves one call. Returns False if the zygote has ended. A process that died while it waited is replaced first."""
     connection: Optional[int] = None
     for _ in range(ATTEMPTS):
         tier.before_fork()
@@ -95,7 +97,7 @@ def _tool_process(tier: Tier, job_fd: int, result_fd: int) -> None:
 
 
 def _reseed() -> None:
-    """Reseeds: otherwise every fork of the zygote would draw the same numbers. `random` reseeds itself."""
+    """Reseeds numpy: otherwise every fork of the zygote would draw the same numbers. `random` reseeds itself."""
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
@@ -114,7 +116,7 @@ def _await_confined(tool: Tool) -> None:
 
 
 def _receive_connection(channel: socket.socket) -> int | None:
-    """None if the zygote has ended."""
+    """Returns the connection of the next call; None if the zygote has ended."""
     try:
         channel.send(b"ready")
         data, ancillary, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(4))
@@ -131,7 +133,7 @@ def _answer(tier: Tier, tool: Tool, connection: int, buffers: Buffers) -> None:
     if header is None:
         return
     try:
-        # From here on the call may have had effects, so the service must not give it to another.
+        # After this byte the call may have had effects, so the service must not send it to another supervisor.
         os.write(connection, TAKEN)
         tier.prepare(header, tool.pid)
         write_all(tool.job_fd, [raw])

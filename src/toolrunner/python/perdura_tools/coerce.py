@@ -1,7 +1,8 @@
-"""Arguments arrive as JSON; a parameter that is declared as something richer gets that.
+"""Converts JSON arguments to the richer types that a tool's parameters declare.
 
-The counterpart of what `inspection` writes into the schema: enums, dataclasses, models, dates, sets and the like.
-Plain hints (str, int, float, bool, list, dict) are never touched, and neither is a hint that cannot be resolved.
+This is the counterpart of what `inspection` writes into the schema: enums, dataclasses, models, dates, sets and the
+like. Values for plain hints (str, int, float, bool, list, dict) are never changed, and neither are those for a hint
+that cannot be resolved.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def _bytes(value: str) -> bytes:
 
 
 def _moment(kind: Any) -> Callable[[str], Any]:
-    # Before Python 3.11 `fromisoformat` did not know the Z that JSON writers use.
+    # Before Python 3.11, `fromisoformat` did not accept the Z that JSON writers use.
     return lambda text: kind.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
 
 
@@ -49,7 +50,7 @@ CONVERTERS: dict[Any, Callable[[Any], Any]] = {
 
 
 def coerce_arguments(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Raises ValueError naming the argument that does not fit."""
+    """Converts the arguments; raises a ValueError that names an argument that does not fit."""
     try:
         hints = typing.get_type_hints(function)
     except Exception:  # noqa: BLE001 - evaluating a hint may raise anything; the value can still be passed unchanged
@@ -77,7 +78,7 @@ def coerce(value: Any, hint: Any) -> Any:
 
 
 def _union(value: Any, choices: tuple[Any, ...]) -> Any:
-    """A choice the value is already; else the first it can become."""
+    """Returns the value if its type is one of the choices, or else the result of the first conversion."""
     if value is None or any(isinstance(choice, type) and type(value) is choice for choice in choices):
         return value
     for choice in choices:

@@ -1,7 +1,7 @@
-"""A long-running command under the same confinement as a tool call: a stdio server, a shell.
+"""Runs a long-running command under the same confinement as a tool call: a stdio server, a shell.
 
-The command has this process's stdin, stdout and stderr. Descriptor 3 brings one line of settings and then stays open:
-its end is the order to stop. Descriptor 4 says `{"started": true}` or `{"failed": …}` once.
+The command has this process's stdin, stdout and stderr. Descriptor 3 brings one line of settings and then stays
+open: its end is the order to stop. On descriptor 4, the process writes `{"started": true}` or `{"failed": …}` once.
 """
 
 from __future__ import annotations
@@ -54,14 +54,16 @@ def _confinement(settings: dict[str, Any]) -> Tier:
     tier = NamespaceTier(read_setting(settings))
     pid = tier.seal()
     if pid:
-        # The streams are the command's: their end must be seen when it ends.
+        # The streams belong to the command: their end must be seen when the command ends.
         _hand_over_streams()
         namespaces.stay_outside(pid)
     return tier
 
 
 def _fork_command(tier: Tier, settings: dict[str, Any]) -> int:
-    """The child confines itself, waits until the supervisor is done preparing, and becomes the command."""
+    """Forks the command. The child confines itself, waits until the supervisor has prepared everything, and becomes the
+    command.
+    """
     ready, go, failure = os.pipe(), os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -94,7 +96,7 @@ def _header(settings: dict[str, Any]) -> Header:
 
 
 def _become(tier: Tier, settings: dict[str, Any], failure: int) -> NoReturn:
-    """A successful exec closes every pipe; the supervisor detects it that way."""
+    """Executes the command. A successful exec closes every pipe, by which the supervisor detects it."""
     close_all_but(failure, *tier.descriptors())
     tier.confine_for(_header(settings), settings["env"])
     if settings["cwd"]:
@@ -116,7 +118,7 @@ def _hand_over_streams() -> None:
 
 
 def _keep(tier: Tier, child: int) -> int:
-    """Until the command ends, the order to stop comes, or it takes more than it may; the exit code to report."""
+    """Waits until the command ends, the order to stop comes, or a limit is exceeded. Returns the exit code to report."""
     waker = wake_up_reader()
     poll = select.poll()
     for fd in (CONTROL, waker):

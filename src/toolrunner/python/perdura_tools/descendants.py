@@ -1,4 +1,4 @@
-"""Finding and ending every process a tool started, if no PID namespace does it."""
+"""Finds and ends every process that a tool started, if no PID namespace does so."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST_PASSES = 50
 def adopt_orphans() -> None:
     """Makes this process the parent of orphaned descendants (Linux).
 
-    It must not die with its own parent: it is the one that ends them, when its input ends.
+    This process must not die with its own parent: it ends the descendants when its input ends.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def descendants() -> list[int]:
-    """Every living descendant of this process, parents first."""
+    """Lists every living descendant of this process, parents first."""
     children: dict[int, list[int]] = {}
     for pid, parent, _ in process_table():
         children.setdefault(parent, []).append(pid)
@@ -38,7 +38,7 @@ def descendants() -> list[int]:
 
 
 def process_table() -> list[tuple[int, int, int]]:
-    """(pid, parent, resident bytes) of every process that can be seen, zombies left out."""
+    """Lists (pid, parent, resident bytes) of every visible process, without zombies."""
     page = os.sysconf("SC_PAGE_SIZE")
     table = []
     for entry in os.listdir("/proc"):
@@ -56,9 +56,11 @@ def process_table() -> list[tuple[int, int, int]]:
 
 
 def kill_descendants(first: Optional[int] = None) -> None:
-    """Returns when none is left; a process that forks while it is being killed is met by the next pass.
+    """Kills all descendants and returns when none is left. The next pass finds a process that forked while it was being
+    killed.
 
-    `first` is a child known to be uncollected; it leads the process group that is all one can find without /proc.
+    `first` is a child that is known to be uncollected. It leads the process group, which is all that can be found
+    without /proc.
     """
     if first is not None:
         if sys.platform != "linux":
@@ -74,7 +76,9 @@ def kill_descendants(first: Optional[int] = None) -> None:
 
 
 def _stopped() -> list[int]:
-    """Every descendant, none of which can fork any more: what was stopped keeps its place among the user's processes."""
+    """Stops and lists every descendant, so that none of them can fork any more: a stopped process keeps its place in
+    the user's process limit.
+    """
     stopped: set[int] = set()
     for _ in range(MOST_PASSES):
         running = [pid for pid in descendants() if pid not in stopped]
@@ -94,7 +98,7 @@ def _await(pid: int) -> None:
 
 
 def end_orphans(known: set[int]) -> None:
-    """Ends children this process did not start itself: what a lost supervisor left behind."""
+    """Ends children that this process did not start itself, such as those of a lost supervisor."""
     for _ in range(1000):
         strangers = [pid for pid, parent, _ in process_table() if parent == os.getpid() and pid not in known]
         if not strangers:
@@ -111,7 +115,7 @@ def await_children(patience_s: float = PATIENCE_S) -> None:
 
 
 def collect(wanted: int) -> Optional[int]:
-    """Collects every child that ended; the exit code of `wanted` (negative: signal) if it is among them."""
+    """Collects every child that has ended. Returns the exit code of `wanted` (negative: signal) if it is among them."""
     found = None
     while True:
         try:
@@ -125,7 +129,7 @@ def collect(wanted: int) -> Optional[int]:
 
 
 def collect_all() -> None:
-    """After everything was killed: waits until it is gone."""
+    """Waits for all children to be gone, after everything was killed."""
     while True:
         try:
             os.waitpid(-1, 0)
@@ -134,7 +138,7 @@ def collect_all() -> None:
 
 
 def reap_all() -> bool:
-    """Collects what ended; whether any child is left."""
+    """Collects children that have ended. Returns True if any child is left."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)

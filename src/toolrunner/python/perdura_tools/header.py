@@ -26,7 +26,9 @@ class Header:
 
 
 def read_header(fd: int, patience_s: Optional[float] = PATIENCE_S) -> tuple[Optional[Header], bytes]:
-    """The header and its bytes. Any process that reaches the socket may send it, so size and time are bounded. None if it is invalid."""
+    """Returns the header and its bytes; None if it is invalid. Any process that reaches the socket may send it, so size
+    and time are bounded.
+    """
     raw = b""
     deadline = None if patience_s is None else time.monotonic() + patience_s
     poll = select.poll()
@@ -61,5 +63,5 @@ def _sound(header: Header) -> bool:
 
 
 def is_below(name: str) -> bool:
-    """A path that stays where it starts."""
+    """True if the path does not leave the directory where it starts."""
     return "\0" not in name and not set(name.split("/")) & {"", ".", ".."}

@@ -1,7 +1,7 @@
-"""The runner without confinement: one fresh interpreter per call.
+"""Runs a call without confinement, in a fresh interpreter.
 
-Reads the job from stdin, answers on descriptor 3, and treats the end of stdin as the order to stop. What the tool
-started is found again by being its descendant, which holds even for processes that left its process group.
+Reads the job from stdin, answers on descriptor 3, and treats the end of stdin as the order to stop. The tool's
+processes are found as its descendants, which works even for processes that have left its process group.
 """
 
 from __future__ import annotations

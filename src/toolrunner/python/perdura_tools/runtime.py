@@ -1,7 +1,7 @@
 """Runs one job in the tool's own process and writes one reply: a line `R<json>` or `E<message>`.
 
-Whatever the reply needs is bound as a default argument when this module loads, so a
-tool that replaces `os.write` or `json.dumps` only changes its own copy of the world.
+Everything that the reply needs is bound as a default argument when this module loads. A tool that replaces
+`os.write` or `json.dumps` therefore does not affect the reply.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLAIN = {str, int, float, bool, list, dict, None, "str", "int", "float", "bool",
 def serve_job(job_fd: int, result_fd: int, confine: Callable[[Header, dict[str, str]], None] | None = None) -> None:
     """Reads the job, runs it, replies and ends the process; never returns.
 
-    `confine` is the last step before the tool's code; it may add to the environment.
+    `confine` is the last step before the tool's code; it may extend the environment.
     """
     pid = os.getpid()
     header, _ = read_header(job_fd, patience_s=None)
@@ -39,7 +39,7 @@ def serve_job(job_fd: int, result_fd: int, confine: Callable[[Header, dict[str, 
 
 
 def execute(job: dict[str, Any]) -> str:
-    """The reply for one job: nothing a tool raises gets past this function."""
+    """Returns the reply to one job. It contains whatever the tool raises; no exception leaves this function."""
     name = job["name"]
     filename = f"<tool {name}>"
     _fresh_environment(job)
@@ -82,7 +82,7 @@ def _call(job: dict[str, Any], name: str, filename: str) -> Any:
 
 
 def _coerced(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Most tools declare nothing that JSON does not have, and do not pay for those that do."""
+    """Converts arguments. Most tools declare only types that JSON has, so the converter is loaded only for the others."""
     hints = (getattr(function, "__annotations__", None) or {}).values()
     if all(isinstance(hint, (type, str, type(None))) and hint in PLAIN for hint in hints):
         return arguments
@@ -92,7 +92,7 @@ def _coerced(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bind(function: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Positional-only parameters go by position; everything else by name."""
+    """Passes positional-only parameters by position, and all others by name."""
     code = getattr(function, "__code__", None)
     kwargs = dict(arguments)
     args: list[Any] = []
@@ -104,16 +104,16 @@ def _bind(function: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str
 
 
 def failed(message: str) -> str:
-    """The message as a JSON string, so that it holds no line break and no lone surrogate."""
+    """Encodes the message as a JSON string, so that it contains no line break and no lone surrogate."""
     return "E" + json.dumps(message)
 
 
 class NotJson(Exception):
-    """The tool returned something JSON cannot hold."""
+    """The tool returned a value that JSON cannot represent."""
 
 
 def render(value: Any, _dumps: Any = json.dumps) -> str:
-    """A dict as is, any other value under `result`."""
+    """Renders a dict unchanged, and any other value under `result`."""
     try:
         return _dumps(value if isinstance(value, dict) else {"result": value}, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as reason:
@@ -132,7 +132,7 @@ def message_of(failure: BaseException) -> str:
 def finish(fd: int, reply: str, pid: int, _exit: Any = os._exit, _write: Any = os.write, _getpid: Any = os.getpid) -> None:
     """Writes the reply and ends at once: no thread, atexit hook or finaliser of the tool runs after it.
 
-    A fork made by the tool that comes this far is not the one that was asked, and stays silent.
+    If a fork that the tool made gets here, it ends without a reply: the call belongs to the original process.
     """
     if _getpid() != pid:
         _exit(0)
@@ -176,7 +176,7 @@ def _writer(fd: int) -> io.TextIOWrapper:
 
 
 def _print_traceback(failure: BaseException, filename: str) -> None:
-    """The frames of the tool itself go to its stderr, which the run's log shows."""
+    """Prints the tool's own stack frames to its stderr, which the run's log shows."""
     try:
         lines = traceback.TracebackException.from_exception(failure, limit=50)
         lines.stack[:] = [frame for frame in lines.stack if frame.filename == filename] or lines.stack[-1:]

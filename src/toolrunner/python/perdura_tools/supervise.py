@@ -1,7 +1,7 @@
-"""Keeps one tool process: gives it its job, collects what it says, notices how it ends.
+"""Supervises one tool process: gives it its job, collects its output, and notices its end.
 
-The supervisor runs trusted code only. The tool holds nothing but the ends of its pipes, so it cannot forge, close or
-flood the channel to Node: what Node gets comes from here.
+The supervisor runs only trusted code. The tool has only the ends of its pipes, so it cannot forge, close or flood
+the channel to Node: everything that Node receives comes from the supervisor.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .buffers import REPLY_LIMIT, Buffers, Region, Stream
 from .descendants import collect
 
 HEADER_BYTES = 1024
-"""A job begins with a header of this length, padded with spaces: what a supervisor needs to know, and no secret."""
+"""A job begins with a header of this length, padded with spaces. It holds what a supervisor needs to know, and no secret."""
 TICK_MS = 100
 
 Trouble = Callable[[], Optional[str]]
-"""Looks at a running call; names what is wrong with it, if anything."""
+"""Returns the name of a problem with a running call; None if there is none."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Tool:
     stderr: Stream
     job_open: bool = True
     ended: bool = False
-    """Its end was collected; its number may now belong to another process."""
+    """True if its end was collected; its number may now belong to another process."""
 
     def close_job(self) -> None:
         if self.job_open:
@@ -53,13 +53,15 @@ class Tool:
 @dataclass(frozen=True)
 class Outcome:
     kind: str
-    """returned, raised, invalid, too_large, timed_out, ended, gone, refused, or the watch's trouble"""
+    """returned, raised, invalid, too_large, timed_out, ended, gone, refused, or a `Trouble`"""
     exit: Optional[int] = None
     message: str = ""
 
 
 def fork_tool(body: Callable[[int, int], None], buffers: Buffers, keep: Sequence[int] = ()) -> Tool:
-    """Forks; the child has /dev/null, two pipes and what is kept, and runs `body(job_fd, result_fd)`."""
+    """Forks a tool process. The child has /dev/null, two pipes and the descriptors in `keep`, and runs `body(job_fd,
+    result_fd)`.
+    """
     buffers.empty()
     job, result, out, err = (os.pipe() for _ in range(4))
     wake_up_reader()
@@ -86,7 +88,7 @@ def fork_tool(body: Callable[[int, int], None], buffers: Buffers, keep: Sequence
 
 
 def close_all_but(*keep: int) -> None:
-    """Closes every descriptor above 2 that is not named: a fork inherits more than it should."""
+    """Closes every descriptor above 2 that is not listed: a fork inherits more than it should."""
     for fd in map(int, os.listdir("/dev/fd")):
         if fd > 2 and fd not in keep:
             try:
@@ -99,7 +101,7 @@ _wake_up: list[int] = []
 
 
 def wake_up_reader() -> int:
-    """A descriptor that becomes readable when a child ends (works where pidfds do not exist)."""
+    """Returns a descriptor that becomes readable when a child ends; this also works without pidfds."""
     if not _wake_up:
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
@@ -111,14 +113,14 @@ def wake_up_reader() -> int:
 
 
 def forget_wake_up() -> None:
-    """In a fork: the descriptor belongs to the parent."""
+    """Forgets the descriptor in a fork: it belongs to the parent."""
     signal.set_wakeup_fd(-1)
     _wake_up.clear()
 
 
 @dataclass
 class Delivery:
-    """The job on its way from the connection to the tool, a window at a time."""
+    """A job that is being copied from the connection to the tool, one window at a time."""
 
     source: int
     target: int
@@ -127,13 +129,13 @@ class Delivery:
     """Bytes that have not been read yet."""
     sent: int = 0
     dropped: bool = False
-    """Nobody reads it any more: the tool process has ended, and its end is collected separately."""
+    """True if nobody reads the job any more: the tool process has ended, and its end is collected separately."""
 
     def done(self) -> bool:
         return self.left == 0 and self.sent == self.window.size
 
     def receive(self) -> bool:
-        """False when the source is at its end too early."""
+        """Reads the next window. Returns False if the source ends too early."""
         self.window.size = self.sent = 0
         count = os.readv(self.source, [self.window.view[: min(self.left, len(self.window.view))]])
         self.window.size, self.left = count, self.left - count
@@ -152,7 +154,7 @@ class Delivery:
 
 
 def supervise(tool: Tool, delivery: Delivery, timeout_ms: int, trouble: Optional[Trouble] = None) -> Outcome:
-    """Hands the job over and waits for the reply, the end of the process, the deadline or a hang-up."""
+    """Sends the job and waits for the reply, the end of the process, the deadline or a hang-up."""
     deadline = time.monotonic() + timeout_ms / 1000
     next_look = time.monotonic() + TICK_MS / 1000
     streams = {stream.fd: stream for stream in (tool.result, tool.stdout, tool.stderr)}
@@ -185,7 +187,7 @@ def supervise(tool: Tool, delivery: Delivery, timeout_ms: int, trouble: Optional
 
 
 def _await(readable: Sequence[int], delivery: Delivery, seconds: float) -> list[int]:
-    """The descriptors something can be done with; the job's two ends take turns."""
+    """Returns the descriptors that are ready. The job's two ends take turns."""
     poll = select.poll()
     for fd in readable:
         poll.register(fd, select.POLLIN)
@@ -204,7 +206,7 @@ def quiet_read(fd: int) -> None:
 
 
 def _settled(tool: Tool) -> Optional[Outcome]:
-    """A complete reply wins; else a reply beyond the limit; else the end of the process."""
+    """Returns the outcome: a complete reply, or else a reply that is too large, or else the end of the process."""
     reply = _reply(tool)
     if reply:
         return reply
@@ -228,7 +230,7 @@ def _reply(tool: Tool) -> Optional[Outcome]:
 
 
 def send_frame(fd: int, outcome: Outcome, tool: Tool, started: float) -> None:
-    """One line that says what follows, and then the bytes as they came."""
+    """Sends one line that describes what follows, and then the unchanged bytes."""
     has_text = outcome.kind in ("returned", "raised")
     for stream in (tool.stdout, tool.stderr):
         stream.drain()

@@ -1,7 +1,7 @@
-"""The fork server: trusted code only, sealed at its start, with a few confined processes always ready.
+"""The fork server: it runs only trusted code, is sealed at its start, and always keeps a few confined processes ready.
 
-stdin brings one line of settings and then stays open; its end is the order to stop.
-stdout says `{"ready": …}` or `{"failed": …}`, then one JSON line per event worth reporting.
+stdin brings one line of settings and then stays open; its end is the order to stop. stdout gets `{"ready": …}` or
+`{"failed": …}`, then one JSON line per event to report.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Zygote:
     def __init__(self, settings: dict[str, Any]):
         self.prefork: int = settings["prefork"]
         self.slots: dict[int, Slot] = {}
-        """By the descriptor of the slot's channel."""
+        """The slots by the descriptor of their channel."""
         self.leaving: dict[int, int] = {}
-        """Numbers of slots that are ending, by process: they still clean up behind them."""
+        """The numbers of slots that are ending and still clean up, by process."""
         self.waiting: list[socket.socket] = []
         self.losses = 0
-        # Bound before sealing: the path is not seen from inside, the descriptor stays.
+        # Bound before sealing: the path is not visible from inside, but the descriptor stays open.
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(settings["socket"])
         self.listener.listen(512)
@@ -90,7 +90,7 @@ class Zygote:
         return tier
 
     def _import(self, packages: list[str]) -> None:
-        """After sealing: an installed package's import code sees no more than a tool would."""
+        """Imports packages after sealing: their import code sees no more than a tool would."""
         os.environ.clear()
         os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", HOME="/tmp", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
         for name in (*WARM, *packages):
@@ -123,7 +123,7 @@ class Zygote:
                 self._retire()
 
     def _prove(self) -> None:
-        """The whole sequence has worked once; otherwise the tier is unavailable."""
+        """Prepares one slot completely; if that fails, the tier is unavailable."""
         self._spawn()
         first = next(iter(self.slots.values()))
         answer = first.channel.recv(4096)
@@ -136,7 +136,7 @@ class Zygote:
         return [slot for slot in self.slots.values() if slot.state == "idle"]
 
     def _short(self) -> bool:
-        """Slots that are getting ready count: more of them would only slow those down."""
+        """True if there are too few slots. Slots that are starting count: more of them would only slow those down."""
         free = sum(slot.state != "busy" for slot in self.slots.values())
         return free < self.prefork + len(self.waiting) and len(self.slots) + len(self.leaving) < MOST_SLOTS
 
@@ -152,7 +152,7 @@ class Zygote:
         self.poll.register(mine.fileno(), select.POLLIN)
 
     def _hear(self, fd: int) -> None:
-        """A slot is ready, or it is ending; its end is collected separately."""
+        """Handles a message of a slot: it is ready, or it is ending. Its end is collected separately."""
         slot = self.slots.get(fd)
         if slot is None:
             return
@@ -183,7 +183,7 @@ class Zygote:
                 self.losses = 0
 
     def _retire(self) -> None:
-        """More slots are ready than were recently needed: ends one."""
+        """Ends one slot if more are ready than were recently needed."""
         idle = self._idle()
         if len(idle) > self.prefork:
             self._forget(idle[-1])
@@ -204,7 +204,7 @@ class Zygote:
                 self._after_loss(pid)
 
     def _after_loss(self, pid: int) -> None:
-        """Without a PID namespace, this process has adopted those of a killed supervisor."""
+        """Cleans up after a lost supervisor. Without a PID namespace, this process has adopted that supervisor's processes."""
         self.losses += 1
         say(log=f"a supervisor of the tool sandbox ended unexpectedly (process {pid})")
         if not self.pids:
@@ -213,7 +213,7 @@ class Zygote:
             os._exit(1)
 
     def _stop(self) -> None:
-        """Calls in flight notice that their connections end; the end of PID 1 takes the rest along."""
+        """Ends everything. Calls in progress notice that their connections end; the end of PID 1 ends the remaining processes."""
         for slot in list(self.slots.values()):
             self._forget(slot)
         if not self.pids:

@@ -12,7 +12,7 @@ interface CacheOptions extends Omit<InstallPorts, 'python' | 'timeout_ms'> {
   /** The folder of the packages. */
   folder: string;
   interpreter: { executable: string; version: string } | null;
-  /** Addresses of the registries; undefined: the public ones. */
+  /** The addresses of the registries; undefined: the public ones. */
   registries: Record<PackageLaunch['registry'], string | undefined>;
   /** The size limit of all packages together. */
   total_bytes: number;
@@ -53,7 +53,10 @@ const REGISTRY_VARIABLES = {
   pypi: ['UV_DEFAULT_INDEX', 'UV_INDEX_URL', 'PIP_INDEX_URL'],
 };
 
-/** Manages packages of MCP servers, each installed once for all. Callers that need a package being installed wait for it. */
+/**
+ * Manages packages of MCP servers; each is installed only once for everybody. Callers wait for a package that is being
+ * installed.
+ */
 export function createMcpPackages(options: CacheOptions): McpPackages {
   const { folder, interpreter, registries, total_bytes, lock } = options;
   const timeout_ms = options.timeout_ms ?? TIMEOUT_MS;
@@ -145,7 +148,7 @@ async function findManifest(folder: string, key: string): Promise<InstalledPacka
  * Writes the whole manifest, unless there is one: with a shared folder, another machine may have been faster. Returns false then.
  */
 async function writeOnce(folder: string, key: string, manifest: InstalledPackage): Promise<boolean> {
-  // Next to the package, whose scripts could have put a link in its place.
+  // The draft is next to the package and not in it, because the package's scripts could have put a link there.
   const draft = join(folder, `${manifest.directory}.draft`);
   await writeFile(draft, JSON.stringify(manifest));
   try {
@@ -174,7 +177,7 @@ export async function listInstalledPackages(folder: string): Promise<InstalledPa
 export async function clearPackages(folder: string, spec?: string): Promise<InstalledPackage[]> {
   const chosen = (await listInstalledPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
   for (const { directory } of chosen) {
-    // Without its manifest, a package is no longer started.
+    // Without its manifest, a package is never started again.
     await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });
     await removeFolder(join(folder, directory));
   }

@@ -25,17 +25,17 @@ export interface InstallPorts {
 }
 
 interface Install extends Pick<PackageLaunch, 'registry' | 'specs'> {
-  /** The directory to install into; it exists and is empty. */
+  /** The directory to install into; it must exist and be empty. */
   dir: string;
-  /** The registry's address; undefined: the public one. */
+  /** The address of the registry; undefined: the public one. */
   address: string | undefined;
 }
 
-/** Installing compiles and unpacks, so it gets more than a server does. */
+/** The limits of an installation. It compiles and unpacks, so they are higher than a server's. */
 const LIMITS = { memory_mb: 2_048, tmp_mb: 64 };
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
-/** Installs with network access, in the sandbox: packages run their own scripts then. Throws `InstallFailed`. */
+/** Installs a package in the sandbox with network access, because packages run their own scripts. Throws `InstallFailed`. */
 export async function install({ registry, specs, dir, address }: Install, ports: InstallPorts): Promise<void> {
   const scratch = join(dir, '.install');
   await mkdir(scratch);
@@ -94,7 +94,7 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
   const ended = new AbortController();
   const command = {
     command: '/bin/sh',
-    // The server may run as another user of the sandbox and reads what is made here.
+    // The server may run as another user of the sandbox, and reads what is created here.
     args: ['-c', 'umask 022; cd "$0"; exec "$@"', dir, ...argv],
     env,
     network: true,

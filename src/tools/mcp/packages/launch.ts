@@ -4,7 +4,7 @@ export interface PackageLaunch {
   /** The packages to install; without `program`, the first names it. */
   specs: string[];
   program: string | null;
-  /** The number of the launcher's arguments before the program's. */
+  /** The number of the launcher's arguments before the program's own. */
   used: number;
 }
 
@@ -54,7 +54,7 @@ export function parsePackageLaunch(command: string, args: readonly string[]): Pa
 
 const bareName = (spec: string) => spec.split(/[@[=<>~!]/, 1)[0] as string;
 
-/** Converts `name@1.2` of `uvx` to pip's `name==1.2`. */
+/** Converts uvx's `name@1.2` to pip's `name==1.2`. */
 const requirement = (spec: string) => spec.replace(/@latest$/, '').replace('@', '==');
 
 /** Returns the name of an npm package without its version. Its first character may be the `@` of a scope. */

@@ -1,1 +1,1 @@
-"""What can be known of a tool file without executing any of it."""
+"""Inspects a tool file without executing any of it."""

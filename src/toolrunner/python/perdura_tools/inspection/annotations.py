@@ -1,4 +1,4 @@
-"""A type hint to a JSON Schema, from the syntax alone."""
+"""Converts a type hint to a JSON Schema, from the syntax alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .schemas import JSON_NAMES, NULL, Schema, alternatives, enumeration, with_n
 
 
 class Types:
-    """What the names of one tool file mean. Hints it cannot resolve become `{}` and a warning."""
+    """Resolves the names of one tool file. Hints that it cannot resolve become `{}` and a warning."""
 
     def __init__(self, tree: ast.Module):
         self.warnings: list[str] = []
@@ -44,7 +44,7 @@ class Types:
             self._aliases[node.name.id] = node.value  # type: ignore[attr-defined]
 
     def schema(self, hint: Optional[ast.expr]) -> Schema:
-        """No hint is a string, as the interface says."""
+        """Returns the schema of a hint. Without a hint it is a string, as the interface defines."""
         if hint is None:
             return {"type": "string"}
         if isinstance(hint, ast.Constant):
@@ -164,7 +164,7 @@ class Types:
         return {"anyOf": choices + ([dict(NULL)] if nullable else [])}
 
     def apply_field(self, call: ast.Call, entry: Schema) -> tuple[Schema, bool]:
-        """Writes the constraints of a `Field(...)` into the entry; whether it gives a default."""
+        """Writes the constraints of a `Field(...)` into the entry. Returns whether it has a default."""
         given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         is_array = entry.get("type") == "array"
         for name, rule in FIELD_RULES.items():
@@ -180,7 +180,9 @@ class Types:
         return entry, True
 
     def dotted(self, node: ast.expr) -> str:
-        """The full name behind an expression, import aliases resolved and typing modules left off; '' if it is none."""
+        """Returns the full name of an expression, with import aliases resolved and typing modules removed; '' if it is
+        not a name.
+        """
         if isinstance(node, ast.Name):
             name = self._imported.get(node.id, node.id)
         elif isinstance(node, ast.Attribute):
@@ -198,7 +200,7 @@ class Types:
         return self.dotted(node).rpartition(".")[2]
 
     def value_of(self, node: ast.expr) -> ast.expr:
-        """A constant of the file stands for its value."""
+        """Returns the value of a constant of the file; any other node unchanged."""
         return self._aliases.get(node.id, node) if isinstance(node, ast.Name) else node
 
     def literal(self, node: ast.expr) -> tuple[bool, Any]:

@@ -1,4 +1,4 @@
-"""Classes of the same file as schemas: enums, dataclasses, TypedDict, NamedTuple and pydantic models."""
+"""Converts classes of the same file to schemas: enums, dataclasses, TypedDict, NamedTuple and pydantic models."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _object(types: "Types", node: ast.ClassDef, bases: list[str]) -> Schema:
 
 
 def _field(types: "Types", field: ast.AnnAssign) -> tuple[Schema, bool]:
-    """The schema of one field and whether it must be given."""
+    """Returns the schema of one field, and whether the field is required."""
     entry = types.schema(field.annotation)
     if field.value is None:
         return entry, True

@@ -1,4 +1,4 @@
-"""The module constants a tool file may declare: ENV, EFFECT and NETWORK. Literals only."""
+"""Reads the module constants that a tool file may declare: ENV, EFFECT and NETWORK. They must be literals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summary and parameter descriptions of a docstring: Google, NumPy and Sphinx styles."""
+"""Parses the summary and the parameter descriptions of a docstring in Google, NumPy or Sphinx style."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _summary(lines: list[str]) -> str:
-    """What stands before the first section of any style."""
+    """Returns the lines before the first section of any style."""
     for index, line in enumerate(lines):
         underlined = index + 1 < len(lines) and UNDERLINE.fullmatch(lines[index + 1])
         if SPHINX_FIELD.match(line) or (SECTION.fullmatch(line) and (underlined or line.rstrip().endswith(":"))):

@@ -1,4 +1,4 @@
-"""Tables: what well-known names mean in JSON Schema."""
+"""The JSON Schemas of well-known names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a tool file is not valid, and where."""
+"""The reason why a tool file is not valid, with its position."""
 
 from __future__ import annotations
 

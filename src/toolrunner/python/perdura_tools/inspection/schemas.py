@@ -1,4 +1,4 @@
-"""Parts of JSON Schemas, made of plain values."""
+"""Builds parts of JSON Schemas from plain values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ JSON_NAMES = {bool: "boolean", str: "string", int: "integer", float: "number", t
 
 
 def alternatives(schema: Schema) -> list[Schema]:
-    """A union inside a union is its parts; a nullable type is the type and null."""
+    """Lists the alternatives of a schema. A union inside a union becomes its parts; a nullable type becomes the type and null."""
     if set(schema) == {"anyOf"}:
         return schema["anyOf"]
     kinds = schema.get("type")

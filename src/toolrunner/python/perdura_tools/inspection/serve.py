@@ -1,4 +1,4 @@
-"""A long-lived process that answers one JSON line with one JSON line."""
+"""Runs a long-lived process that answers each JSON line with one JSON line."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def main() -> None:
 
 
 def _lock_down() -> None:
-    """The parser reads hostile text; should it ever be turned, there is nothing here to take.
+    """Gives up all rights: the parser reads hostile text, and if an attacker took it over, there must be nothing to
+    steal.
 
-    What the system offers is used; the helper works without, because nothing it reads is executed.
+    Measures that the system lacks are skipped; that is safe because nothing the helper reads is executed.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform != "linux":

@@ -1,4 +1,4 @@
-"""The rules a tool file must keep, and what it says about itself."""
+"""Checks the rules of a tool file, and reads its declarations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
 def inspect_source(name: str, source: str) -> dict[str, Any]:
-    """`{schema, description, env, …}` or `{error: {message, line, column}}`; executes nothing."""
+    """Returns `{schema, description, env, …}` or `{error: {message, line, column}}`; executes nothing."""
     try:
         tree = _parse(source.lstrip("\ufeff"), name)
         function = _single_function(tree)
@@ -63,7 +63,7 @@ def _single_function(tree: ast.Module) -> Function:
 
 
 def _functions(body: list[ast.stmt]) -> Iterator[Function]:
-    """Functions of the module, those under `if`, `try`, `with` and loops included; methods and inner functions are not."""
+    """Yields the module's functions, including those under `if`, `try`, `with` and loops, but not methods and inner functions."""
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
@@ -100,7 +100,7 @@ def _parameters(signature: ast.arguments) -> Iterator[tuple[ast.arg, Optional[as
 
 
 def _property(parameter: ast.arg, default: Optional[ast.expr], types: Types) -> tuple[dict[str, Any], bool]:
-    """The schema of a parameter and whether it may be left out."""
+    """Returns the schema of a parameter, and whether it may be left out."""
     entry = types.schema(parameter.annotation)
     if default is None:
         return entry, False
@@ -115,7 +115,7 @@ def _property(parameter: ast.arg, default: Optional[ast.expr], types: Types) -> 
 
 
 def _type_of_default(value: Any) -> dict[str, Any]:
-    """Without a hint the default says what the tool works with; typed string, a number would reach it as text."""
+    """Derives a schema from the default if there is no hint. If it were a string, the tool would receive a number as text."""
     kind = PLAIN.get(type(value).__name__, PLAIN["str"])
     return with_null(PLAIN["str"]) if value is None else dict(kind)
 
@@ -129,7 +129,7 @@ def is_json(value: Any) -> bool:
 
 
 def _imports(tree: ast.Module) -> set[str]:
-    """Top-level packages the file names in imports."""
+    """Lists the top-level packages that the file imports."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,1 +1,1 @@
-"""Confinement by the kernel's own means: namespaces, or Landlock and seccomp. Linux only."""
+"""Confines processes by the kernel's own means: namespaces, or Landlock and seccomp. Linux only."""

@@ -1,4 +1,4 @@
-"""Paths of the host that a command is given: users named them, so nothing about them is taken on trust."""
+"""Host paths that a command is given. Users named them, so everything about them is checked."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Iterable
 @dataclass(frozen=True)
 class HostPath:
     path: str
-    """Absolute and in normal form; the service has judged it by this name."""
+    """Absolute and in normal form; the service has checked it by this name."""
     writable: bool
 
 
 def open_exactly(path: str, root: str = "/") -> int:
-    """An O_PATH descriptor of what stands at the path below the root, without following a symbolic link on the way.
+    """Opens a path below the root as an O_PATH descriptor, without following a symbolic link on the way.
 
-    What was judged by name is so what is opened, whatever was put in its place since.
+    So exactly the path that was checked by name is opened, whatever has replaced it since.
     """
     if os.path.normpath(path) != path or not path.startswith("/") or path == "/":
         raise OSError(f"the path {path} cannot be given: it is not in normal form")
@@ -42,7 +42,7 @@ def is_directory(fd: int) -> bool:
 
 
 def make_place(root: str, path: str, directory: bool) -> None:
-    """Something to mount on, below a root that nothing foreign is mounted on yet. Follows no symbolic link."""
+    """Creates a mount point below a root in which nothing foreign is mounted yet. Follows no symbolic link."""
     *parents, last = path.strip("/").split("/")
     fd = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -74,7 +74,7 @@ def _make_file(parent: int, name: str) -> None:
 
 
 def outermost(paths: Iterable[str]) -> list[str]:
-    """Those that lie in none of the others."""
+    """Returns the paths that lie in none of the others."""
     chosen: list[str] = []
     for path in sorted(set(paths)):
         if not any(path.startswith(other + "/") for other in chosen):

@@ -21,13 +21,13 @@ PATH_RULE, PORT_RULE = 1, 2
 
 
 def abi() -> int:
-    """0 if the kernel does not support it."""
+    """Returns the version of Landlock; 0 if the kernel does not support it."""
     return max(0, libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
 
 
 @dataclass
 class Ruleset:
-    """Descriptors are opened ahead, so that confining a call opens nothing."""
+    """The rules of a call. Their descriptors are opened in advance, so that confining a call opens nothing."""
 
     level: int = field(default_factory=abi)
     paths: list[tuple[int, int]] = field(default_factory=list)
@@ -59,7 +59,9 @@ class Ruleset:
         return access & self.handled
 
     def enforce(self, connect_port: Optional[int] = None) -> None:
-        """Confines the caller to the paths, to TCP on one port or none, and to signals within itself. Needs no_new_privs; closes what was opened."""
+        """Confines the caller to the paths, to TCP on one port or none, and to signals within itself. Needs
+        no_new_privs; closes the descriptors.
+        """
         network = ALL_NETWORK if self.level >= 4 else 0
         scopes = ALL_SCOPES if self.level >= 6 else 0
         size = 24 if self.level >= 6 else 16 if self.level >= 4 else 8

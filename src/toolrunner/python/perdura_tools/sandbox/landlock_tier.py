@@ -13,7 +13,7 @@ from .limits import MB
 from .setting import Setting
 from .syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, die_with_parent, drop_capabilities, no_new_privileges, prctl
 
-# Version 3 is the first to cover truncation, 4 TCP, 6 signals.
+# Version 3 is the first to cover truncation; 4 covers TCP, and 6 signals.
 NEEDED, NEEDED_FOR_NETWORK, NEEDED_FOR_SIGNALS = 3, 4, 6
 WRITABLE_DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
 
@@ -40,7 +40,7 @@ class LandlockTier:
         return [fd for fd, _ in self._rules.paths]
 
     def enter(self, slot: int) -> None:
-        """Once in a slot's supervisor, which adopts whatever its tools orphan."""
+        """Prepares a slot's supervisor, once. It adopts whatever its tools orphan."""
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         prctl(PR_SET_DUMPABLE, 0)
         if self._switches_user:
@@ -66,7 +66,7 @@ class LandlockTier:
         limits.apply(self._setting.limits, self._allowance)
 
     def confine_for(self, header: Header, env: dict[str, str]) -> None:
-        """The last step before the tool's code: the rules depend on the job and cannot be widened later."""
+        """Sets the rules as the last step before the tool's code: they depend on the job and cannot be widened later."""
         env.update(HOME=self._home, TMPDIR=self._home)
         rules = replace(self._rules, paths=list(self._rules.paths))
         rules.allow([self._home], writable=True)

@@ -17,17 +17,17 @@ class Limits:
     memory_mb: int = 512
     """Resident memory of all processes together; enforced by the watch."""
     address_space_mb: int = 2048
-    """Of one process; 0 for no limit, which some runtimes need."""
+    """The address space of one process; 0 for no limit, which some runtimes need."""
     processes: int = 64
     open_files: int = 256
     file_mb: int = 64
     cpu_s: int = 40
-    """Of one process; 0 for no limit."""
+    """The CPU seconds of one process; 0 for no limit."""
     tmp_mb: int = 64
 
 
 def apply(limits: Limits, process_allowance: int = 0) -> None:
-    """`process_allowance` is how many processes the user already runs, if the kernel counts those too."""
+    """Applies the limits. `process_allowance` is the number of the user's other processes, if the kernel counts those too."""
     wanted = {
         resource.RLIMIT_AS: limits.address_space_mb * MB,
         resource.RLIMIT_CPU: limits.cpu_s,
@@ -51,7 +51,7 @@ def _lower(kind: int, value: int) -> None:
 
 
 def prefer_as_oom_victim() -> None:
-    """When the machine runs out of memory, a tool goes first."""
+    """Makes the kernel kill a tool first when the machine runs out of memory."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
@@ -64,7 +64,7 @@ def resident_bytes(pids: set[int]) -> int:
 
 
 def tasks_of_user(uid: int) -> int:
-    """Threads of every process of the user: what RLIMIT_NPROC counts."""
+    """Counts the threads of all of the user's processes, as RLIMIT_NPROC does."""
     count = 0
     for entry in os.listdir("/proc"):
         try:

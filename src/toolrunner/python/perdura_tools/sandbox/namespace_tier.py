@@ -24,7 +24,7 @@ class NamespaceTier:
         self._kept = tuple(path for path in (*setting.read_only, *given) if path.startswith("/tmp/"))
 
     def seal(self) -> int:
-        """Leaves the host. 0 inside; outside, the PID to wait for. What follows happens inside."""
+        """Leaves the host. Returns 0 inside; outside, the PID to wait for. Everything that follows happens inside."""
         setting = self._setting
         binds = []
         if setting.workspaces:
@@ -35,11 +35,11 @@ class NamespaceTier:
         return namespaces.seal(root_tree.Tree(setting.root, read_only, tuple(binds), setting.host_paths, setting.uid, setting.gid))
 
     def descriptors(self) -> list[int]:
-        """What has to stay open from the zygote to the tool process."""
+        """Lists the descriptors that must stay open from the zygote to the tool process."""
         return []
 
     def enter(self, slot: int) -> None:
-        """Once in a slot's supervisor, which is PID 1 of the slot's namespace."""
+        """Prepares a slot's supervisor, once. It is PID 1 of the slot's namespace."""
         namespaces.as_init()
         namespaces.own_mounts()
         self._hidden = namespaces.Hidden()
@@ -51,7 +51,7 @@ class NamespaceTier:
         namespaces.randomise_next_pid()
 
     def confine(self) -> None:
-        """In the tool process, before the job is known."""
+        """Confines the tool process before the job is known."""
         limits.prefer_as_oom_victim()
         namespaces.private_world(self._setting.limits.tmp_mb, self._kept)
         namespaces.own_user_namespace()
@@ -60,13 +60,13 @@ class NamespaceTier:
         seccomp.install(self._filter)
 
     def confine_for(self, header: Header, env: dict[str, str]) -> None:
-        """In the tool process, when the job is known and none of its code has run."""
+        """Completes the confinement in the tool process, when the job is known and before any of its code runs."""
         if header.workspace:
             os.umask(0o002)
             os.chdir(root_tree.WORKSPACE)
 
     def prepare(self, header: Header, tool: int) -> None:
-        """In the supervisor, when the job is known and the tool process does not have it yet."""
+        """Prepares the call in the supervisor, when the job is known but the tool process does not have it yet."""
         if header.workspace:
             self._mount_workspace(header.workspace, tool)
         if header.network:
@@ -89,15 +89,15 @@ class NamespaceTier:
         os.close(theirs)
 
     def trouble(self) -> Optional[str]:
-        """Why a running call must end, if it must."""
+        """Returns the reason why a running call must end; None if it may continue."""
         others = {pid for pid, _, _ in descendants.process_table()} - {os.getpid()}
         return "out_of_memory" if limits.resident_bytes(others) > self._setting.limits.memory_mb * MB else None
 
     def kill(self, tool: Optional[int]) -> None:
-        """When this returns, no process of the call is running."""
+        """Ends the call. When this returns, none of its processes is running."""
         namespaces.kill_namespace()
 
     def end(self) -> None:
-        """When this returns, everything of the call has been removed."""
+        """Cleans up. When this returns, nothing of the call is left."""
         namespaces.kill_namespace()
         descendants.collect_all()

@@ -1,4 +1,4 @@
-"""The strong tier: every call in its own PID, mount and network namespaces, inside a sealed outer set."""
+"""Puts every call in its own PID, mount and network namespaces, inside a sealed outer set."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SEALED = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUT
 
 
 def seal(tree: root_tree.Tree) -> int:
-    """Leaves the host behind. Returns 0 in the process that is inside; in the caller, the child's PID to wait for.
+    """Leaves the host. Returns 0 in the process that is inside, and in the caller the child's PID to wait for.
 
-    As root the tree is built with real rights first, so that an interpreter below a private directory can be
-    bound, and the user is dropped before anything else happens. As anyone else a user namespace comes first.
+    As root, the tree is built first with root's rights, so that an interpreter below a private directory can be
+    bound. The user is changed before anything else happens. Any other user creates a user namespace first.
     """
     die_with_parent()
     if os.geteuid() == 0:
@@ -48,15 +48,16 @@ def become(uid: int, gid: int) -> None:
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    # A change of user makes a process's own /proc entries root's, and the ID maps are written there.
+    # After a change of user, root owns the process's own /proc entries, but the ID maps are written there.
     prctl(PR_SET_DUMPABLE, 1)
     die_with_parent()
 
 
 def stay_outside(pid: int) -> None:
-    """The process the service knows: it waits for the one inside, and neither outlives the other."""
+    """Runs the process that the service knows. It waits for the process inside, and each ends with the other."""
     die_with_parent()
-    # Not by listing them: the one inside may have mounted its own /proc here, in which this process does not exist.
+    # The descriptors are not listed: the process inside may have mounted its own /proc here, in which this process does not
+    # exist.
     os.closerange(3, MOST_DESCRIPTORS)
     for fd in (0, 1):
         os.close(fd)
@@ -74,27 +75,27 @@ class PidNamespaces:
         unshare(CLONE_NEWPID)
         pid = os.fork()
         if pid:
-            # Only from its own namespace may a process ask for the next one.
+            # A process may request the next namespace only from its own.
             setns(self.fd, CLONE_NEWPID)
         return pid
 
 
 def as_init() -> None:
-    """Signals a tool sends to PID 1 are ignored by the kernel unless there is a handler; Python sets one for SIGINT."""
+    """Prepares PID 1. The kernel ignores a tool's signals to it unless it has a handler; Python sets one for SIGINT."""
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
 
 
 def own_mounts() -> None:
-    """A slot's view: its own processes in /proc."""
+    """Gives a slot its own mounts, with only its own processes in /proc."""
     unshare(CLONE_NEWNS)
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
 def private_world(tmp_mb: int, kept: tuple[str, ...]) -> None:
-    """A call's own temporary space and its own, empty, network."""
+    """Gives a call its own temporary space, and its own, empty network."""
     unshare(CLONE_NEWNS | CLONE_NEWNET)
     root_tree.mount_private_places(tmp_mb, kept)
     os.chdir("/tmp")
@@ -108,7 +109,7 @@ def randomise_next_pid() -> None:
 
 
 class Hidden:
-    """Directories the supervisor can still reach after they are covered for everybody else."""
+    """Directories that the supervisor can still reach after they are covered for everybody else."""
 
     def __init__(self) -> None:
         self.fd = os.open(root_tree.HIDDEN, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -119,7 +120,7 @@ class Hidden:
 
 
 def kill_namespace() -> None:
-    """Everything but the caller, PID 1; nothing can fork past this."""
+    """Kills everything but the caller, PID 1; no process can escape this by forking."""
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
@@ -127,7 +128,7 @@ def kill_namespace() -> None:
 
 
 def own_user_namespace() -> None:
-    """So that the limit on processes counts this call alone, and no right reaches beyond it."""
+    """Creates a user namespace, so that the process limit counts this call alone and no right reaches beyond it."""
     uid, gid = os.getuid(), os.getgid()
     prctl(PR_SET_DUMPABLE, 1)
     unshare(CLONE_NEWUSER)

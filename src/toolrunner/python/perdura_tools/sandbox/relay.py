@@ -1,6 +1,6 @@
-"""The one way out of a network namespace: loopback port 3128, copied to the egress proxy's socket.
+"""The only way out of a network namespace: loopback port 3128, copied to the egress proxy's socket.
 
-The proxy decides; this only copies. A tool that ends it has ended its own network.
+The proxy decides; this relay only copies. A tool that ends it loses only its own network.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READY = b"+"
 
 
 def fork_relay(enter_network: Callable[[], None], proxy_socket: str, keep: int) -> None:
-    """Returns when the relay listens. It is one of the call's processes and ends with them."""
+    """Forks the relay and returns when it listens. It is one of the call's processes and ends with them."""
     receiving, reporting = os.pipe()
     if os.fork() == 0:
         try:

@@ -1,4 +1,6 @@
-"""The file system a confined process sees: the system and the interpreter read-only, and nothing of the service."""
+"""Builds the file system of a confined process: the system and the interpreter are read-only, and nothing of the
+service is visible.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class Bind:
 
 @dataclass(frozen=True)
 class Tree:
-    """`at` is an existing empty directory outside every bound path."""
+    """The file system to build. `at` is an existing empty directory outside every bound path."""
 
     at: str
     read_only: tuple[str, ...]
@@ -44,7 +46,7 @@ class Tree:
 
 
 def system_paths(prefixes: list[str]) -> tuple[str, ...]:
-    """What every confined process may read, most general first, nothing twice."""
+    """Lists the paths that every confined process may read, the most general ones first, without duplicates."""
     chosen: list[str] = []
     for path in (*SYSTEM, *SYSTEM_ETC, *sorted(prefixes, key=len)):
         inside = any(path == other or path.startswith(other + "/") for other in chosen if not os.path.islink(other))
@@ -54,8 +56,8 @@ def system_paths(prefixes: list[str]) -> tuple[str, ...]:
 
 
 def enter(tree: Tree) -> None:
-    """Builds the tree and makes it the root. The caller is in its own mount namespace."""
-    # Before anything can hide them, and in this namespace: only its own mounts can be cloned.
+    """Builds the tree and makes it the root. The caller must be in its own mount namespace."""
+    # Opened before anything can hide the paths, and in this namespace, because only its own mounts can be cloned.
     given = [(host_path, open_exactly(host_path.path)) for host_path in sorted(tree.host_paths, key=lambda it: it.path)]
     umask = os.umask(0o022)
     mount("tmpfs", tree.at, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755,nr_inodes=1k")
@@ -67,7 +69,7 @@ def enter(tree: Tree) -> None:
         _bind(tree.at, bind)
     _devices(tree.at + "/dev")
     _accounts(tree)
-    # The kernel grants a fresh /proc only to a process that already sees a complete one.
+    # The kernel allows a fresh /proc only for a process that already sees a complete one.
     mount("/proc", tree.at + "/proc", None, MS_BIND | MS_REC)
     _host_paths(tree.at, given)
     os.umask(umask)
@@ -78,7 +80,7 @@ def enter(tree: Tree) -> None:
 
 
 def _host_paths(root: str, given: list[tuple[HostPath, int]]) -> None:
-    """The last step: once a foreign path is mounted, nothing more is made below the root."""
+    """Mounts the host paths as the last step: once a foreign path is mounted, nothing more is created below the root."""
     for host_path, fd in given:
         make_place(root, host_path.path, is_directory(fd))
     for host_path, fd in given:
@@ -102,7 +104,7 @@ def _bind(root: str, bind: Bind) -> None:
 
 
 def _place(target: str, is_directory: bool) -> None:
-    """Something to mount on."""
+    """Creates a mount point."""
     if is_directory:
         os.makedirs(target, exist_ok=True)
     elif not os.path.lexists(target):
@@ -129,9 +131,9 @@ def _accounts(tree: Tree) -> None:
 
 
 def mount_private_places(tmp_mb: int, kept: tuple[str, ...] = ()) -> None:
-    """Inside the confined process's own mount and PID namespaces: what is its alone.
+    """Mounts the private places in the confined process's own mount and PID namespaces.
 
-    `kept` are bound paths below /tmp, which the private /tmp would hide; what is mounted in one of them comes along.
+    `kept` are bound paths below /tmp that the private /tmp would hide. Mounts inside them are kept too.
     """
     held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in outermost(kept)]
     mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={tmp_mb}m,mode=0700,nr_inodes=16k")

@@ -1,7 +1,7 @@
 """Private directories, for kernels that cannot give each call its own file system.
 
-A tool may be changing such a directory while it is measured or removed, and its supervisor may be root: every name is looked up in a
-directory that is open already, and no link is followed.
+A tool may be changing such a directory while it is measured or removed, and its supervisor may be root. Every name
+is therefore looked up in a directory that is already open, and no link is followed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Count:
 
 
 def fits(root: str, limit: int) -> bool:
-    """Whether a directory holds less than the limit. If a tool prevents the check, the answer is no."""
+    """True if a directory holds less than the limit; False also if a tool prevents the check."""
     try:
         _measure(os.open(root, DIRECTORY), _Count(limit), 1)
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def _measure(fd: int, count: _Count, level: int) -> None:
 
 
 def _enter(parent: int, name: str) -> Optional[int]:
-    """None for what is not a directory any more."""
+    """Opens a directory; None if the name is not a directory any more."""
     try:
         return os.open(name, DIRECTORY, dir_fd=parent)
     except OSError as reason:
@@ -74,7 +74,7 @@ def _enter(parent: int, name: str) -> Optional[int]:
 
 
 def remove_tree(root: str) -> None:
-    """Removes a directory made by a tool, whose modes and depth are the tool's choice; nothing if there is none.
+    """Removes a directory whose modes and depth a tool has chosen; does nothing if there is none.
 
     Directories are moved up before they are emptied, so two descriptors are enough for any depth.
     """
@@ -118,19 +118,19 @@ def _remove_or_flatten(root: int, name: str) -> None:
     try:
         os.rmdir(name, dir_fd=root)
     except OSError as reason:
-        # It has been filled again: the next round finds it.
+        # If the directory has been filled again, the next round finds it.
         if reason.errno not in (*EXCHANGED, errno.ENOTEMPTY):
             raise
 
 
 def _unlink(fd: int, name: str) -> bool:
-    """False for a directory."""
+    """Removes an entry that is not a directory; returns False for a directory."""
     try:
         os.unlink(name, dir_fd=fd)
     except FileNotFoundError:
         return True
     except (IsADirectoryError, PermissionError):
-        # Linux says that it is a directory, other systems refuse.
+        # For a directory, Linux raises IsADirectoryError, and other systems PermissionError.
         if not _is_other(fd, name):
             return False
         os.unlink(name, dir_fd=fd)
@@ -157,7 +157,9 @@ def _move_up(fd: int, name: str, root: int) -> None:
 
 
 def _enter_closed(parent: int, name: str) -> Optional[int]:
-    """Opens a directory, also if its owner has closed it; None for what is none. What is opened is what is changed."""
+    """Opens a directory, even if its owner removed the rights to it; None if the name is not a directory. Changes only
+    what was opened.
+    """
     try:
         if not O_PATH:
             os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)

@@ -26,10 +26,10 @@ SOCK_STREAM, TYPE_MASK, IPPROTO_TCP = 1, 0xF, 6
 
 @dataclass(frozen=True)
 class Policy:
-    """What differs between uses of the filter; the rest holds for all."""
+    """The parts that differ between uses of the filter; everything else is the same for all."""
 
     families: tuple[int, ...] = (AF_UNIX, AF_INET, AF_INET6)
-    """What `socket()` may be asked for."""
+    """The address families that `socket()` may use."""
     tcp_only: bool = False
     """Internet sockets can only be plain TCP, the one protocol Landlock has rules for."""
     on_host: bool = False
@@ -43,7 +43,7 @@ class Policy:
 
 
 class Program:
-    """Instructions whose jumps are counted here rather than by hand."""
+    """Builds instructions, and counts their jumps."""
 
     def __init__(self) -> None:
         self.code: list[bytes] = []
@@ -59,7 +59,7 @@ class Program:
         self.error(reason)
 
     def when(self, number: int, body: "Program") -> None:
-        """Runs the body for one system call; a body that decides nothing falls through to the rest."""
+        """Runs the body for one system call. A body that makes no decision falls through to the rest."""
         body.add(LOAD, NUMBER)
         self.add(JUMP_EQ, number, 0, len(body.code))
         self.code += body.code
@@ -123,7 +123,11 @@ def _ioctl(program: Program, policy: Policy, special: dict[str, int]) -> None:
 
 
 def _fcntl(program: Program, policy: Policy, special: dict[str, int]) -> None:
-    """The owner of a descriptor receives signals from the kernel, and a process of the host can be named as one. A lease delays who opens a file."""
+    """Refuses commands that set a descriptor's owner or a lease.
+
+    The owner receives signals from the kernel, and a process of the host could be set as one. A lease delays others
+    who open a file.
+    """
     body = Program()
     body.load_argument(1)
     for command in (F_SETLEASE, F_SETDELEG, *((F_SETOWN, F_SETSIG, F_SETOWN_EX) if policy.on_host else ())):
@@ -153,7 +157,7 @@ def _sockets(program: Program, policy: Policy, special: dict[str, int]) -> None:
     program.when(special["socketpair"], pair)
     program.when(special["socket"], _tcp_socket(policy) if policy.tcp_only else _family_socket(policy))
     if policy.tcp_only:
-        # Fast open connects without passing Landlock's rule for connections.
+        # A fast open connects without passing Landlock's rule for connections.
         for name, argument in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
             body = Program()
             body.load_argument(argument)
@@ -189,7 +193,7 @@ class _FilterProgram(ctypes.Structure):
 
 
 def install(program: bytes) -> None:
-    """Permanently, for this process and everything it starts. Needs no_new_privs."""
+    """Installs the filter permanently, for this process and everything it starts. Needs no_new_privs."""
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _FilterProgram(len(program) // 8, ctypes.addressof(buffer))
     result = libc.prctl(22, ctypes.c_ulong(2), ctypes.byref(argument), ctypes.c_ulong(0), ctypes.c_ulong(0))

@@ -16,9 +16,9 @@ class Setting:
     uid: int
     gid: int
     root: str
-    """Empty directory the sealed file system is built on."""
+    """The empty directory on which the sealed file system is built."""
     scratch: str
-    """Where calls write when the kernel cannot give each its own /tmp."""
+    """The directory for files that calls write, if the kernel cannot give each call its own /tmp."""
     read_only: tuple[str, ...]
     host_paths: tuple[HostPath, ...] = ()
     workspaces: Optional[str] = None

@@ -1,4 +1,4 @@
-"""What tools may not ask of the kernel: name to (x86_64, aarch64) number, None if there is none."""
+"""The system calls that tools may not use: name to (x86_64, aarch64) number, None if the machine does not have it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _same(**numbers: int) -> Table:
     return {name: (number, number) for name, number in numbers.items()}
 
 
-# Other processes, namespaces, mounts, kernel state, large attack surfaces.
+# Other processes, namespaces, mounts, kernel state, and calls with a large attack surface.
 DENIED: Table = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
@@ -30,13 +30,13 @@ DENIED: Table = {
             memfd_secret=447, process_mrelease=448, set_mempolicy_home_node=450),
 }  # fmt: skip
 
-# Memory and messages that outlive the process or escape the watch over resident memory.
+# Memory and messages that outlive the process or escape the limit on resident memory.
 DENIED_MEMORY: Table = {
     "memfd_create": (319, 279), "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190),
     "mq_open": (240, 180),
 }  # fmt: skip
 
-# Landlock does not cover these: what belongs to the service's own user could be changed.
+# Landlock does not cover these calls, which could change files that belong to the service's own user.
 DENIED_ON_FOREIGN_FILES: Table = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "chown": (92, None), "fchown": (93, 55),
     "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None), "futimesat": (261, None),
@@ -44,10 +44,10 @@ DENIED_ON_FOREIGN_FILES: Table = {
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), **_same(fchmodat2=452),
 }  # fmt: skip
 
-# Nor does it prevent a tool from watching directories that it cannot list.
+# Landlock does not prevent a tool from watching directories that it cannot list.
 DENIED_ON_HOST: Table = {"inotify_init": (253, None), "inotify_init1": (294, 26)}
 
-# First (or second) argument is a process; only 0, the caller itself, is allowed.
+# The first (or second) argument is a process; only 0, the caller itself, is allowed.
 SELF_ONLY_FIRST: Table = {"prlimit64": (302, 261)}
 SELF_ONLY_FIRST_SHARED_PIDS: Table = {
     "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119), "sched_setparam": (142, 118),
@@ -55,7 +55,7 @@ SELF_ONLY_FIRST_SHARED_PIDS: Table = {
 }  # fmt: skip
 SELF_ONLY_SECOND_SHARED_PIDS: Table = {"setpriority": (141, 140), "ioprio_set": (251, 30)}
 
-# Signals, where neither a PID namespace, another user nor Landlock limits their reach.
+# Signals, if neither a PID namespace, another user nor Landlock limits their reach.
 SIGNALS: Table = {
     "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
     "rt_tgsigqueueinfo": (297, 240), **_same(pidfd_open=434),
@@ -66,6 +66,6 @@ SPECIAL: Table = {
     "sendmsg": (46, 211), "sendmmsg": (307, 269), **_same(clone3=435),
 }  # fmt: skip
 
-# Newer calls than this table knows do not exist for a tool.
+# For a tool, newer calls than these do not exist.
 NEWEST_KNOWN = 456
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}

@@ -1,4 +1,4 @@
-"""The system calls that Python's standard library does not offer."""
+"""System calls that Python's standard library does not offer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 CAPABILITY_VERSION_3 = 0x20080522
 
 MACHINE = platform.machine()
-# Numbers above 423 are the same everywhere.
+# Numbers above 423 are the same on all machines.
 NUMBERS = {
     "x86_64": {"capset": 126, "pivot_root": 155},
     "aarch64": {"capset": 91, "pivot_root": 41},
@@ -63,19 +63,19 @@ def detach(target: str) -> None:
 
 
 def pivot_here() -> None:
-    """Makes the current directory the root and takes the old root away."""
+    """Makes the current directory the root and detaches the old root."""
     check(libc.syscall(NUMBERS["pivot_root"], b".", b"."), "pivot_root")
     detach(".")
     os.chdir("/")
 
 
 def set_mount_flags(target: str, flags: int, recursive: bool = False) -> None:
-    """MS_RDONLY, MS_NOSUID, MS_NODEV and MS_NOEXEC have the numbers of the MOUNT_ATTR flags."""
+    """Sets flags on a mount. MS_RDONLY, MS_NOSUID, MS_NODEV and MS_NOEXEC have the numbers of the MOUNT_ATTR flags."""
     _set_flags((AT_FDCWD, target), flags, AT_RECURSIVE if recursive else 0)
 
 
 def set_opened_flags(tree: int, flags: int) -> None:
-    """Of a detached copy and everything mounted in it, before anybody can see it."""
+    """Sets flags on a detached copy and everything mounted in it, before anybody can see it."""
     _set_flags((tree, ""), flags, AT_RECURSIVE | AT_EMPTY_PATH)
 
 
@@ -86,13 +86,13 @@ def _set_flags(place: tuple[int, str], flags: int, how: int) -> None:
 
 
 def clone_tree(path: str) -> int:
-    """A detached copy of what is mounted at the path, to be placed in another mount namespace."""
+    """Returns a detached copy of the mounts at the path, to be placed in another mount namespace."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     return check(libc.syscall(OPEN_TREE, AT_FDCWD, path.encode(), flags), f"open_tree {path}")
 
 
 def clone_opened(fd: int) -> int:
-    """The same of what a descriptor stands for."""
+    """Returns a detached copy of the mounts at a descriptor."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
     return check(libc.syscall(OPEN_TREE, fd, b"", flags), "open_tree")
 
@@ -114,7 +114,7 @@ def no_new_privileges() -> None:
 
 
 def drop_capabilities() -> None:
-    """Every set of them; a process without CAP_SETPCAP has no bounding set to lower and needs none."""
+    """Drops every set of capabilities. A process without CAP_SETPCAP has no bounding set to lower and needs none."""
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     for capability in range(64):
         if prctl(PR_CAPBSET_DROP, capability) < 0:
@@ -124,7 +124,9 @@ def drop_capabilities() -> None:
 
 
 def die_with_parent(signal_number: int = 9) -> None:
-    """A change of user clears this, so it is asked for again after each."""
+    """Makes the kernel kill this process when its parent ends. A change of user clears this, so it must be repeated
+    after each.
+    """
     prctl(PR_SET_PDEATHSIG, signal_number)
 
 
@@ -134,7 +136,7 @@ def write_file(path: str, text: str) -> None:
 
 
 def map_own_ids(uid: int, gid: int) -> None:
-    """In a new user namespace: the caller is who it was, and nobody else exists."""
+    """Maps the caller's ids to themselves in a new user namespace, in which no other user exists."""
     write_file("/proc/self/setgroups", "deny")
     write_file("/proc/self/uid_map", f"{uid} {uid} 1")
     write_file("/proc/self/gid_map", f"{gid} {gid} 1")

@@ -1,4 +1,4 @@
-"""No confinement, for isolation `none`: only the bookkeeping of processes is kept."""
+"""The tier without confinement, for isolation `none`: it only keeps track of processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A user for each sandbox of the tier `landlock`: the kernel counts processes by user, and lets those of one user meet."""
+"""Users for the sandboxes of the tier `landlock`: the kernel counts processes by user, and processes of one user can
+reach each other.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,17 @@ from typing import Optional
 from . import limits
 
 UNUSED = range(60_706, 61_184)
-"""Left alone by distributions and by systemd."""
+"""Ids that neither distributions nor systemd use."""
 
 
 class ClaimedUser:
-    """Given to no other sandbox of any service on this machine for as long as this object lives."""
+    """A user that no other sandbox of any service on this machine has, for as long as this object lives."""
 
     def __init__(self, reserved: int):
-        # Containers do not see each other's claims; each tries them in its own order, so they seldom collide.
+        # Containers do not see each other's claims. Each tries the users in its own order, so collisions are rare.
         for uid in random.sample(UNUSED, len(UNUSED)):
             holder = _claim(uid) if uid != reserved else None
-            # Processes of a sandbox whose supervisor was killed may still run, and count.
+            # Processes of a sandbox whose supervisor was killed may still run, and the kernel counts them.
             if holder and limits.tasks_of_user(uid) == 0:
                 self.uid, self._holder = uid, holder
                 return
@@ -28,7 +30,7 @@ class ClaimedUser:
 
 
 def _claim(uid: int) -> Optional[socket.socket]:
-    """An abstract name is bound once, and free again when its holder ends, however it ends."""
+    """Claims a user by binding an abstract socket name. The name is free again when its holder ends, for whatever reason."""
     holder = socket.socket(socket.AF_UNIX)
     try:
         holder.bind(f"\0perdura-tool-user-{uid}")
