@@ -20,6 +20,7 @@ interface Schema {
   required?: string[];
   additionalProperties?: boolean | Schema;
   description?: string;
+  'x-later'?: boolean;
 }
 interface Parameter {
   name: string;
@@ -118,7 +119,7 @@ function typeOf(schema: Schema): string {
   if (schema.$ref) return schema.$ref.split('/').at(-1) as string;
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  const some = schema.anyOf ?? schema.oneOf;
+  const some = (schema.anyOf ?? schema.oneOf)?.filter((one) => !isLater(one));
   if (some) return `(${some.map(typeOf).join(' | ')})`;
   if (schema.allOf) return `(${schema.allOf.map(typeOf).join(' & ')})`;
   if (Array.isArray(schema.type)) return `(${schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')})`;
@@ -139,13 +140,19 @@ function typeOf(schema: Schema): string {
   }
 }
 
+/** What only a later version sends is left out: otherwise events could not be told apart, and a misspelt field would compile. */
+const isLater = (schema: Schema) => schema['x-later'] === true;
+const isClosed = (more: boolean | Schema) => more === false || (more !== true && isLater(more));
+
 function recordOf({ properties = {}, required = [], additionalProperties: more = false }: Schema): string {
   const fields = Object.entries(properties).map(
     ([name, schema]) =>
       `${comment(schema.description)}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`,
   );
   // The type of fields that are not named must hold for the named ones, too.
-  const rest = more === false ? [] : [`[name: string]: ${fields.length > 0 || more === true ? 'unknown' : typeOf(more)}`];
+  const rest = isClosed(more)
+    ? []
+    : [`[name: string]: ${fields.length > 0 || more === true ? 'unknown' : typeOf(more as Schema)}`];
   return `{\n${[...fields, ...rest].join(';\n')}\n}`;
 }
 

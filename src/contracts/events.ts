@@ -1,88 +1,269 @@
 import { z } from 'zod';
-import { Timestamp } from './common.ts';
+import { ANSWER_ACTIONS } from '../domain/questions.ts';
+import { TASK_STATUSES } from '../domain/statuses.ts';
+import { Attachment } from './attachments.ts';
+import { Id, Timestamp } from './common.ts';
+import { CallQuestion } from './questions.ts';
 
-const LOG_EVENTS = [
-  'prompt_received',
-  'forked',
-  'run_started',
-  'context_built',
-  'model_call',
-  'model_response',
-  'tool_call',
-  'tool_result',
-  'tool_denied',
-  'goal_reminder',
-  'approval_requested',
-  'approval_decided',
-  'reconciliation_requested',
-  'reconciliation_decided',
-  'client_call_requested',
-  'client_call_answered',
-  'question_asked',
-  'question_answered',
-  'record_behind',
-  'continuity_decided',
-  'retry',
-  'attempt_reset',
-  'rate_limited',
-  'compaction',
-  'memory_loaded',
-  'memory_stored',
-  'knowledge_loaded',
-  'mcp_connected',
-  'mcp_error',
-  'repo_synced',
-  'guardrail_blocked',
-  'output_guardrail_violation',
-  'output_rejected',
-  'progress',
-  'budget_exhausted',
-  'halted',
-  'completed',
-  'error',
-  'tools_not_offered',
-  'stream_reset',
-] as const;
+// To add an event: add it to LOG_EVENTS with a sentence that says when it happens and with its fields, then call `log` of
+// src/events/task-events.ts where it happens. The types of readers and clients follow, and the dashboard shows its name and detail.
+// `npm run event-docs` writes docs/events.md, `npm run client-types` the types of the client.
+
+/** An event with the sentence that docs/events.md shows. Every event has a `detail` for people, besides its fields. */
+const defineEvent = <S extends z.ZodRawShape>(when: string, fields: S) =>
+  z.object({ detail: z.string(), ...fields }).meta({ description: when });
+
+export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
+export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum(FORK_EFFECTS) }).meta({
+  id: 'ForkedFrom',
+  description: 'The run this one was forked from, the step it began at, and how its tool calls are handled',
+});
+export type ForkedFrom = z.output<typeof ForkedFrom>;
+
+export const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
+
+const step = z.int();
+const call = { call_id: z.string(), name: z.string() };
+const call_with_arguments = { ...call, arguments: z.string() };
+/** How a fork answered a call without executing it. */
+const answered_by = z.enum(['recorded', 'stub', 'refused']).optional();
+const ran_at = z.literal('provider').optional().meta({ description: "Present if the call ran at the model's provider" });
+const by = z.string().meta({ description: 'The login of the person' });
+
+/** The log events of a run by name. */
+export const LOG_EVENTS = {
+  prompt_received: defineEvent('A prompt was accepted; `detail` is its beginning.', {
+    task_id: Id,
+    attachments: z.array(Attachment).readonly().optional(),
+  }),
+  forked: defineEvent('The run was created as a fork of another run.', {
+    forked_from: ForkedFrom,
+    changes: z.array(z.string()).optional().meta({ description: 'The fields in which the fork differs from its source' }),
+  }),
+  run_started: defineEvent('A worker began the first step of the run.', {}),
+  context_built: defineEvent('The context of the first model call is complete.', {
+    tools: z.array(z.string()).meta({ description: 'The names of the tools that the model is offered' }),
+    not_joined: z.array(z.string()).optional().meta({ description: "Resources of others, which the agent's tags do not join" }),
+  }),
+  model_call: defineEvent('A step calls the model; `detail` is the name of the model.', { step }),
+  model_response: defineEvent('The model answered completely; `detail` is its finish reason.', { step }),
+  tool_call: defineEvent('A tool call starts.', {
+    ...call_with_arguments,
+    attempt: z.int().optional().meta({ description: 'Present from the second attempt on' }),
+    answered_by,
+    ran_at,
+  }),
+  tool_result: defineEvent('A tool call ended.', {
+    ...call,
+    failed: z.boolean(),
+    duration_ms: z.int().optional(),
+    isolation: z.string().optional().meta({ description: 'The sandbox that confined a Python tool' }),
+    stdout: z.string().optional(),
+    stderr: z.string().optional(),
+    answered_by,
+    ran_at,
+    result: z.string().optional().meta({ description: "The beginning of the result, if the call ran at the model's provider" }),
+  }),
+  tool_denied: defineEvent('A call was refused by a person or by the turn limit; `detail` is what the model is answered.', {
+    call_id: z.string(),
+    name: z.string().optional(),
+  }),
+  goal_reminder: defineEvent('The model was reminded of its goal, because half of the turns are used.', {}),
+  approval_requested: defineEvent('A call waits until a person approves or denies it.', call_with_arguments),
+  approval_decided: defineEvent('A person approved or denied a call.', {
+    call_id: z.string(),
+    decision: z.enum(['approve', 'deny']),
+    by,
+    message: z.string().optional(),
+  }),
+  reconciliation_requested: defineEvent('A call may have taken effect, and waits until a person says what came of it.', {
+    ...call_with_arguments,
+    restored: z.boolean().meta({ description: 'True if the reason is a restore of the installation' }),
+  }),
+  reconciliation_decided: defineEvent('A person, or the worker that was believed lost, settled the outcome of a call.', {
+    call_id: z.string(),
+    name: z.string().optional(),
+    decision: z.enum(['retry', 'done', 'fail']),
+    by: by.optional(),
+    message: z.string().optional(),
+  }),
+  client_call_requested: defineEvent('A call waits until the client executes it and sends the result.', call_with_arguments),
+  client_call_answered: defineEvent('The client sent the result of a call.', { call_id: z.string() }),
+  question_asked: defineEvent('A tool asks a person a question; `detail` is the question.', { ...call, question: CallQuestion }),
+  question_answered: defineEvent('A question of a tool was answered, withdrawn, or expired.', {
+    call_id: z.string(),
+    name: z.string().optional(),
+    question_id: Id,
+    outcome: z.enum([...ANSWER_ACTIONS, 'withdrawn', 'expired']),
+    by: by.optional(),
+  }),
+  record_behind: defineEvent('The record is older than the run, which waits until a person decides.', {
+    missing: z.string().meta({ description: 'What the record lacks' }),
+  }),
+  continuity_decided: defineEvent('A person resumed or failed a run whose record is older than the run.', {
+    decision: z.enum(['resume', 'fail']),
+    by,
+  }),
+  retry: defineEvent('A step or call failed and is tried again; `detail` is the reason.', {
+    step: step.optional(),
+    call_id: z.string().optional(),
+    error_code: z.string().optional(),
+    wait_ms: z.number().optional(),
+  }),
+  attempt_reset: defineEvent('A step is repeated: drop its unfinished text.', { step }),
+  rate_limited: defineEvent('A step waits for the rate limit of its provider.', {
+    step,
+    error_code: z.string().optional(),
+    wait_ms: z.number(),
+  }),
+  compaction: defineEvent('A summary replaced older messages in what the model receives.', {
+    step,
+    messages: z.int().meta({ description: 'The number of replaced messages' }),
+    up_to_step: z.int(),
+  }),
+  memory_loaded: defineEvent('Memories were given to the model.', { keys: z.array(z.string()) }),
+  memory_stored: defineEvent('Facts of the finished run were stored as memories.', { keys: z.array(z.string()) }),
+  knowledge_loaded: defineEvent('Knowledge sources were searched for the prompt.', {
+    items: z.array(z.object({ item_id: z.string().nullable(), name: z.string(), position: z.int(), score: z.number() })),
+    warnings: z.array(z.string()).optional(),
+  }),
+  mcp_connected: defineEvent('An MCP server listed its tools, or one of its tools is offered under another name.', {
+    server: z.string().optional(),
+    tools: z.array(z.string()).optional(),
+  }),
+  mcp_error: defineEvent('An MCP server or one of its tools cannot be used.', { server: z.string() }),
+  repo_synced: defineEvent('The repository of the run was checked out.', {
+    branch: z.string().nullable(),
+    commit: z.string(),
+  }),
+  guardrail_blocked: defineEvent("A guardrail withheld the model's answer.", { guardrail: z.string() }),
+  output_guardrail_violation: defineEvent("The model's answer violates a guardrail.", {
+    guardrail: z.string(),
+    action: z.enum(['block', 'redact', 'warn']),
+    reasons: z.array(z.string()),
+  }),
+  output_rejected: defineEvent('The answer does not fit the output schema; `detail` says why.', {
+    step,
+    final: z.boolean().meta({ description: 'True if the model is not asked again' }),
+  }),
+  progress: defineEvent('A tool reported progress, or the to-do list of the agent changed.', {
+    call_id: z.string().optional(),
+    todos: z.array(Todo).optional(),
+    progress: z.number().optional(),
+    total: z.number().optional(),
+  }),
+  budget_exhausted: defineEvent('The next model call does not fit the budget.', {
+    step,
+    on_exhausted: z.enum(['wait', 'halt']),
+  }),
+  halted: defineEvent('The run was halted.', {}),
+  completed: defineEvent('The run is complete.', {}),
+  error: defineEvent('The run failed; `detail` is the error.', { error_code: z.string().nullable() }),
+  tools_not_offered: defineEvent('Tools of the agent are not offered to the model.', {
+    tools: z.array(z.string()).meta({ description: 'Empty: all tools of the server' }),
+    server: z.string().optional(),
+    reason: z.string(),
+  }),
+  stream_reset: defineEvent('The installation was restored: drop every event with a higher number.', {}),
+};
+
+type Shape = typeof LOG_EVENTS;
+export type LogName = keyof Shape;
+
+/** The data of the log events with these names. */
+export type LogData<N extends LogName = LogName> = { [K in N]: { event: K } & z.output<Shape[K]> }[N];
+
+type KeyOf<D> = D extends D ? keyof D : never;
+type FieldOf<D, F> = D extends D ? (F extends keyof D ? D[F] : never) : never;
+/** Every field that a log event may have: each is present only in some of the events. */
+export type AnyLogFields = { [F in KeyOf<LogData>]?: FieldOf<LogData, F> };
+
+/** The data of the other types of events. */
+export const EVENT_TYPES = {
+  message: z
+    .object({
+      role: z.string(),
+      content: z.string(),
+      step: step.optional(),
+      tool_calls: z.array(z.object(call_with_arguments)).optional(),
+      call_id: z.string().optional(),
+      name: z.string().optional().meta({ description: 'The tool, if the message is a result' }),
+      partial: z.boolean().optional().meta({ description: 'True: the run ended before the message was complete' }),
+    })
+    .meta({ description: 'A complete message of the model or of a tool.' }),
+  message_delta: z.object({ delta: z.string() }).meta({ description: 'A piece of the text that the model is writing.' }),
+  usage: z
+    .object({
+      total_in: z.int(),
+      total_out: z.int(),
+      estimated: z.boolean().optional().meta({ description: 'True: a part was not reported by the endpoint and is an estimate' }),
+      total_input_tokens: z.int().optional().meta({ description: 'The same as total_in' }),
+      total_output_tokens: z.int().optional(),
+      total_cost: z.number().optional().meta({ description: 'The same as cost' }),
+      total_premium_requests: z.int().optional(),
+      cost: z.number(),
+      cache_read: z.int(),
+      cache_write: z.int(),
+      premium_requests: z.int(),
+    })
+    .meta({ description: 'The usage of the run so far.' }),
+  status: z
+    .object({
+      status: z.enum(TASK_STATUSES),
+      current_turn: z.int(),
+      task_id: z.string(),
+      error: z.string().optional(),
+      error_code: z.string().nullable().optional(),
+    })
+    .meta({ description: 'The run changed its status.' }),
+};
+
+/** Marks names and fields that only a later version sends. Readers accept them; the types of clients leave them out. */
+const LATER = { 'x-later': true };
+const LaterField = z.unknown().meta(LATER);
+
+const toOpenSchema = (schema: z.ZodObject, more: z.ZodRawShape = {}) =>
+  z
+    .object({ ...more, ...schema.shape })
+    .catchall(LaterField)
+    .meta({ description: schema.description });
+
+const [first, ...others] = Object.entries(LOG_EVENTS).map(([name, schema]) => toOpenSchema(schema, { event: z.literal(name) }));
+
+const LaterEvent = z
+  .looseObject({ event: z.string(), detail: z.string() })
+  .meta({ description: 'An event of a later version', ...LATER });
+
+export const LogData = z.union([z.discriminatedUnion('event', [first!, ...others]), LaterEvent]).meta({
+  id: 'LogData',
+  description: 'A log event by its name. Versions to come add names: ignore those that you do not know',
+}) as unknown as z.ZodType<LogData, LogData>;
 
 const at = { timestamp: Timestamp };
-
-const LogEvent = z.object({
-  type: z.literal('log'),
-  data: z.looseObject({ event: z.string().meta({ description: `One of ${LOG_EVENTS.join(', ')}` }), detail: z.string() }),
-  ...at,
-});
-const MessageEvent = z.object({
-  type: z.literal('message'),
-  data: z.looseObject({ role: z.string(), content: z.string() }),
-  ...at,
-});
-const DeltaEvent = z.object({ type: z.literal('message_delta'), data: z.looseObject({ delta: z.string() }), ...at });
-const UsageEvent = z.object({
-  type: z.literal('usage'),
-  data: z.looseObject({
-    total_in: z.int(),
-    total_out: z.int(),
-    estimated: z.boolean().optional().meta({ description: 'True: a part was not reported by the endpoint and is an estimate' }),
-    total_input_tokens: z.int().optional().meta({ description: 'The same as total_in' }),
-    total_output_tokens: z.int().optional(),
-    total_cost: z.number().optional().meta({ description: 'The same as cost' }),
-    total_premium_requests: z.int().optional(),
-    cost: z.number(),
-    cache_read: z.int(),
-    cache_write: z.int(),
-    premium_requests: z.int(),
-  }),
-  ...at,
-});
-const StatusEvent = z.object({
-  type: z.literal('status'),
-  data: z.looseObject({ status: z.string(), current_turn: z.int(), task_id: z.string() }),
-  ...at,
-});
+const toEvent = <T extends keyof typeof EVENT_TYPES>(type: T) =>
+  z.object({
+    type: z.literal(type),
+    data: toOpenSchema(EVENT_TYPES[type]) as unknown as (typeof EVENT_TYPES)[T],
+    ...at,
+  });
 
 /** One frame of a workflow's event stream. */
-export const RunEvent = z.discriminatedUnion('type', [LogEvent, MessageEvent, DeltaEvent, UsageEvent, StatusEvent]).meta({
-  id: 'RunEvent',
-  description: 'The `data` line of a frame; the `id` line holds its number, which increases within a workflow',
-});
+export const RunEvent = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('log'), data: LogData, ...at }),
+    toEvent('message'),
+    toEvent('message_delta'),
+    toEvent('usage'),
+    toEvent('status'),
+  ])
+  .meta({
+    id: 'RunEvent',
+    description: 'The `data` line of a frame; the `id` line holds its number, which increases within a workflow',
+  });
 export type RunEvent = z.output<typeof RunEvent>;
+
+/** A log event in the record of a run. */
+export type LogEntry = LogData & { timestamp: string };
+export const LogEntry = z
+  .intersection(LogData, z.object(at).catchall(LaterField))
+  .meta({ id: 'LogEntry' }) as unknown as z.ZodType<LogEntry, LogEntry>;

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Attachment } from './attachments.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { ForkedFrom, ToolCallRecord } from './tasks.ts';
+import { ForkedFrom } from './events.ts';
+import { ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './usage-counts.ts';
 
 /** The definition that a run was pinned with, without addresses, connection configurations and source code. */

@@ -4,21 +4,14 @@ import { Attachment } from './attachments.ts';
 import { Budget } from './budgets.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { FORK_EFFECTS, ForkedFrom, LogEntry, Todo } from './events.ts';
 import { ForkChanges } from './fork-changes.ts';
 import { ON_BUSY } from './lanes.ts';
 import { CallQuestion } from './questions.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
 import { UsageCounts, UsageTotals } from './usage-counts.ts';
-import { LogEntry, PromptAccepted, REASONING_EFFORTS, TranscriptEntry } from './workflows.ts';
-
-export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
-
-export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum(FORK_EFFECTS) }).meta({
-  id: 'ForkedFrom',
-  description: 'The run this one was forked from, the step it began at, and how its tool calls are handled',
-});
-export type ForkedFrom = z.output<typeof ForkedFrom>;
+import { PromptAccepted, REASONING_EFFORTS, TranscriptEntry } from './workflows.ts';
 
 export const Task = z
   .object({
@@ -60,7 +53,6 @@ export const Task = z
   })
   .meta({ id: 'Task' });
 export type Task = z.output<typeof Task>;
-const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
 
 const TaskProgress = z
   .object({ todos: z.array(Todo), current_step: z.string(), percent_complete: z.int().min(0).max(100) })

@@ -16,7 +16,7 @@ import {
   WebUrl,
 } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
-import { RunEvent } from './events.ts';
+import { LogEntry, RunEvent } from './events.ts';
 import { LaneFields, ON_BUSY } from './lanes.ts';
 import { ModelName } from './model-name.ts';
 import { OutputSchema } from './output-schema.ts';
@@ -108,9 +108,6 @@ export const TranscriptEntry = z
   })
   .meta({ id: 'TranscriptMessage' });
 export type TranscriptEntry = z.output<typeof TranscriptEntry>;
-
-export const LogEntry = z.looseObject({ event: z.string(), detail: z.string(), timestamp: Timestamp }).meta({ id: 'LogEntry' });
-export type LogEntry = z.output<typeof LogEntry>;
 
 export const WorkflowSummary = z
   .object({

@@ -1,5 +1,4 @@
 import type { CallStatus } from './effects.ts';
-import { createTaskEvents } from './events.ts';
 
 /** The decision of a person about a run whose record is older than its execution. */
 export type ContinuityDecision = 'resume' | 'fail';
@@ -78,9 +77,3 @@ export const END = 'the end of the run';
 
 export const behindSentence = (missing: string) =>
   `The record of this run is older than its execution: it lacks ${missing}. Resume the run from its record, or fail it`;
-
-/** Creates the events that a run publishes when it is parked. */
-export function behindEvents(task_id: string, { missing, turns, now }: { missing: string; turns: number; now: () => string }) {
-  const { log, status } = createTaskEvents(task_id, now);
-  return [log(RECORD_BEHIND, behindSentence(missing), { missing }), status('waiting', turns)];
-}

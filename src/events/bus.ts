@@ -1,4 +1,4 @@
-import type { NewEvent } from '../domain/events.ts';
+import type { NewEvent } from './task-events.ts';
 
 /** Events of one task up to number `last`; without `events`, read them from the record. */
 export interface Notice {

@@ -1,15 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { EventExtent, ReaderPlace, StoredEvent } from '../domain/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import { findOutage } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
+import type { StoredEvent } from './task-events.ts';
 import type { StreamAccount, StreamBudget } from './waiting.ts';
 
-type Without<D> = Omit<StoredEvent, 'data'> & { data: D };
+/** A large event, whose data are not loaded yet. */
+type EventWithoutData = Omit<StoredEvent, 'data'> & { data: null };
 
 /** An event of the record. A large event comes without its data. */
-type RecordedEvent = Without<StoredEvent['data'] | null>;
+type RecordedEvent = StoredEvent | EventWithoutData;
 
 export interface RecordPage {
   events: RecordedEvent[];
@@ -17,6 +18,24 @@ export interface RecordPage {
   bytes: number;
   /** True if there may be further events. */
   more: boolean;
+}
+
+/** The position of a stream's reader. */
+export interface ReaderPlace {
+  task_id: string | null;
+  after: number;
+  epoch: number;
+}
+
+export interface EventExtent {
+  /** The last assigned number. */
+  last: number;
+  /** True if the task, when one is named, has ended or was deleted. */
+  over: boolean;
+  /** The last restore that made numbers of this workflow void. */
+  epoch: number;
+  /** Set if the reader's number is not from this record: the reader has to begin again after this number. */
+  begin_again_after: number | null;
 }
 
 /** The part of the event record that following needs. */
@@ -48,7 +67,7 @@ export interface FollowSource {
 }
 
 /** A large event, which its reader loads just before sending it; null if it was deleted. */
-type LargeEvent = Without<null> & { load(): Promise<StoredEvent | null> };
+type LargeEvent = EventWithoutData & { load(): Promise<StoredEvent | null> };
 export type FollowedEvent = StoredEvent | LargeEvent;
 
 /** The limits of one read from the record: events here, bytes below. */
@@ -226,9 +245,9 @@ async function* readRecorded(
     more = page.more;
     limit = estimatePageLimit(page);
     account.add(page.bytes);
-    for (const { data, ...event } of page.events) {
+    for (const event of page.events) {
       seen = event.seq;
-      yield data ? { ...event, data } : { ...event, data, load: () => log.one(workflow_id, event.seq) };
+      yield event.data === null ? { ...event, load: () => log.one(workflow_id, event.seq) } : event;
     }
     account.add(-page.bytes);
   }

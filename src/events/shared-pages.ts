@@ -1,5 +1,5 @@
-import type { StoredEvent } from '../domain/events.ts';
 import type { EventLog, RecordPage } from './follow.ts';
+import type { StoredEvent } from './task-events.ts';
 
 interface KeptPage {
   stream: string;

@@ -1,3 +1,4 @@
+import type { LogData } from '../contracts/events.ts';
 import type { ToolSpec } from '../domain/definition.ts';
 import { asLack, findOutage } from '../domain/outages.ts';
 import { truncate } from '../domain/outside.ts';
@@ -39,7 +40,7 @@ export interface ToolCall {
   call_key: string;
   run: RunContext;
   /** Publishes the progress of a long call. */
-  progress?: ((text: string, data?: Record<string, unknown>) => void) | undefined;
+  progress?: ((text: string, data?: Pick<LogData<'progress'>, 'progress' | 'total'>) => void) | undefined;
   /** Asks a person; absent: nobody can be asked. */
   ask?: AskPerson | undefined;
 }

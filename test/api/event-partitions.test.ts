@@ -98,7 +98,7 @@ describe('the events of a task', () => {
     try {
       await maker.query('BEGIN');
       await maker.query('SELECT make_event_partitions(now(), now())');
-      const written = Promise.all(['log', 'message_delta'].map((type) => aged.events(new Date(), task_id, 1, type)));
+      const written = Promise.all((['log', 'message_delta'] as const).map((type) => aged.events(new Date(), task_id, 1, type)));
       await until(
         'a writer waits',
         async () =>

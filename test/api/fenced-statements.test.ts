@@ -1,8 +1,8 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTaskEvents } from '../../src/domain/events.ts';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
+import { createTaskEvents } from '../../src/events/task-events.ts';
 import type { OpenRun } from '../../src/store/runs/runs.ts';
 import type { OpenCall } from '../../src/store/runs/tool-ledger.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -17,7 +17,7 @@ afterAll(() => here.stop());
 const step = 1;
 const usage = { total_in: 1, total_out: 1, cache_read: 0, cache_write: 0, cost: 0.5, premium_requests: 0 };
 const eventsFor = ({ task_id }: { task_id: string }) => [
-  createTaskEvents(task_id, () => new Date().toISOString()).log('tested', 'tested'),
+  createTaskEvents(task_id, () => new Date().toISOString()).log('goal_reminder', 'tested'),
 ];
 const message = (content: string) =>
   ({ step, position: 1, role: 'assistant', kind: 'reply', content, tool_calls: null, call_id: null, extra: null }) as never;

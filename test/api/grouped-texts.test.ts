@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
+import type { NewEvent, StoredEvent } from '../../src/events/task-events.ts';
 import { buildClientConfig } from '../../src/store/database/database.ts';
 import { connectionOutage } from '../../src/store/database/database-outages.ts';
 import { eventStore } from '../../src/store/runs/events.ts';
@@ -80,7 +80,8 @@ const waitingForLocks = async () =>
     (await pool.query(`SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
       .rows[0].count,
   );
-const said = (events: StoredEvent[]) => events.map(({ data }) => data.delta);
+const getDelta = (event: NewEvent | undefined) => (event?.type === 'message_delta' ? event.data.delta : undefined);
+const said = (events: StoredEvent[]) => events.map(getDelta);
 const numbers = (events: StoredEvent[]) => events.map(({ seq }) => seq);
 
 it('writes the texts of many runs in few statements, each run’s in order and without a gap', async () => {
@@ -147,7 +148,7 @@ it('gives two tasks of one workflow separate numbers', async () => {
   const events = await written(first);
   expect(batches).toEqual([2]);
   expect(numbers(events)).toEqual([1, 2]);
-  expect(events.map(({ task_id, data }) => [task_id, data.delta])).toEqual([
+  expect(events.map(({ task_id, data }) => [task_id, 'delta' in data && data.delta])).toEqual([
     [first.task_id, 'a'],
     [second.task_id, 'b'],
   ]);
@@ -218,7 +219,7 @@ describe('announced over Postgres', () => {
       const [notice] = got.get(workflow_id) as [Notice];
       expect(notice.last).toBe(1);
       if (at === 7) expect(notice.events).toBeUndefined();
-      else expect([notice.task_id, notice.events?.[0]?.data.delta]).toEqual([task_id, delta(at)]);
+      else expect([notice.task_id, getDelta(notice.events?.[0])]).toEqual([task_id, delta(at)]);
     }
     expect(singles).toBe(0);
 
@@ -241,7 +242,7 @@ describe('announced over Postgres', () => {
     await until('it listens', async () => got.includes(MISSED));
     got.length = 0;
     await publishText(run, textOf('a'));
-    expect(got.map(({ last, events }) => [last, events?.[0]?.data.delta])).toEqual([[1, 'a']]);
+    expect(got.map(({ last, events }) => [last, getDelta(events?.[0])])).toEqual([[1, 'a']]);
     // The connection delivers its own notifications before it answers.
     await publishText(other, textOf('b'));
     await bus.ping();
@@ -312,7 +313,7 @@ describe('announced over Postgres', () => {
     await until('the other listens', async () => got.includes(MISSED));
     await bus.ping();
     await publishText(run, textOf('b', last));
-    await until('the other is notified', async () => got.some(({ events }) => events?.[0]?.data.delta === 'b'));
+    await until('the other is notified', async () => got.some(({ events }) => getDelta(events?.[0]) === 'b'));
     await watcher.close();
     await other.close();
     await bus.close();

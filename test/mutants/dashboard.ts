@@ -145,7 +145,7 @@ export default [
   {
     id: 'dashboard/text-twice',
     file: 'src/dashboard/runs/run-state.ts',
-    text: "if (data.role === 'assistant') run.partial = '';",
+    text: "if (role === 'assistant') run.partial = '';",
     replacement: '',
     harm: 'Each answer is shown twice.',
     tests: [{ file: 'test/unit/run-state.test.ts', name: 'puts the complete message in the place of its pieces' }],

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-const TIMELINE = 'src/domain/timeline.ts';
+const TIMELINE = 'src/store/runs/timeline.ts';
 const INSPECTION = 'test/temporal/run-inspection.test.ts';
 const timeline = (name: string) => [{ file: 'test/unit/timeline.test.ts', name }];
 const request = (name: string) => [{ file: 'test/unit/exchange-at.test.ts', name }];
@@ -35,7 +35,7 @@ export default [
   {
     id: 'run-page/halting-budget',
     file: TIMELINE,
-    text: "if (name === 'budget_exhausted' && nextStatus(rest)?.data.status !== 'waiting') return [];",
+    text: "if (event.data.event === 'budget_exhausted' && findStatusChange(rest)?.data.status !== 'waiting') return [];",
     replacement: '',
     harm: 'A run that was halted by its budget is shown as one that waited.',
     tests: timeline('has a row for a wait for the budget until the run resumes'),
@@ -43,7 +43,7 @@ export default [
   {
     id: 'run-page/decision-of-another-call',
     file: TIMELINE,
-    text: ' && event.data.call_id === data.call_id',
+    text: ' && getCallId(event) === getCallId({ data })',
     replacement: '',
     harm: 'The wait for one approval ends with the approval of another call.',
     tests: timeline('has a row for each wait for a person'),
@@ -139,7 +139,7 @@ export default [
   {
     id: 'run-page/calls-at-the-provider',
     file: 'src/dashboard/runs/run-now.ts',
-    text: "if (data.ran_at === 'provider') return [...doing];",
+    text: "if (ran_at === 'provider') return [...doing];",
     replacement: '',
     harm: 'The page says that a search at the provider runs long after it has ended.',
     tests: page('is still to ask the model while a tool runs at the provider'),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
+import type { RunEvent } from '../../src/contracts/events.ts';
 import type { Database } from '../../src/store/database/database.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -7,6 +8,15 @@ export const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
 const idAt = (at: Date) => uuid({ msecs: at.getTime() });
 
 type Sql = (text: string, ...values: unknown[]) => Promise<unknown>;
+
+const USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
+const DATA: Record<RunEvent['type'], RunEvent['data']> = {
+  log: { event: 'completed', detail: '' },
+  message: { role: 'assistant', content: '' },
+  message_delta: { delta: '' },
+  usage: USAGE,
+  status: { status: 'completed', current_turn: 0, task_id: '' },
+};
 
 /** Writes records that look as if they had been made some time ago. */
 export function agedRecords({ pool }: Pick<Database, 'pool'>) {
@@ -43,14 +53,14 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
   }
 
   /** Writes events of a task, all of one type. */
-  async function events(at: Date, task_id: string, count = 1, type = 'log'): Promise<void> {
+  async function events(at: Date, task_id: string, count = 1, type: RunEvent['type'] = 'log'): Promise<void> {
     await sql(
       `WITH place AS (
           INSERT INTO event_sequences AS s SELECT workflow_id, $3 FROM tasks WHERE id = $1
           ON CONFLICT (workflow_id) DO UPDATE SET last_seq = s.last_seq + $3 RETURNING workflow_id, last_seq)
         INSERT INTO events (workflow_id, seq, task_id, type, data, timestamp)
-          SELECT workflow_id, last_seq - n + 1, $1, $4, '{}', $2 FROM place, generate_series($3::int, 1, -1) AS n`,
-      ...[task_id, at, count, type],
+          SELECT workflow_id, last_seq - n + 1, $1, $4, $5, $2 FROM place, generate_series($3::int, 1, -1) AS n`,
+      ...[task_id, at, count, type, DATA[type]],
     );
   }
 

@@ -17,6 +17,7 @@ import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';
+import { findForeignEvents } from './foreign-events.ts';
 import { type ModelServer, startModelServer } from './model-server.ts';
 import { type Answers, type Description, misdescribed, undescribed, watchAnswers } from './statuses.ts';
 
@@ -133,10 +134,12 @@ export async function startTestInstallation({
     ...helpers(alice, model),
     async stop() {
       const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
+      const foreign_events = await findForeignEvents(database.url);
       await resources.close();
       if (!env.TEMPORAL_TASK_QUEUE) await leaveEngine(config).catch(() => {});
       const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
       const wrong = [...missing, ...misdescribed(description, answers.bodies)];
+      if (foreign_events.length > 0) throw new Error(`src/contracts/events.ts does not describe:\n${foreign_events.join('\n')}`);
       if (wrong.length > 0) throw new Error(`/openapi.json does not describe what was answered:\n${wrong.join('\n')}`);
     },
   };

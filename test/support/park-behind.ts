@@ -1,5 +1,5 @@
-import { behindEvents } from '../../src/domain/continuity.ts';
 import { toRunId } from '../../src/temporal/names.ts';
+import { behindEvents } from '../../src/temporal/start/continuity.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** Parks a run in progress as if its record lacked its second step. */

@@ -105,7 +105,7 @@ describe.each(buses)('the bus over %s', (_name, open) => {
 
   it('carries events to every listener of a workflow, in order, until it ends', async () => {
     const [one, two] = [await listen(), await listen()];
-    const event = { type: 'log' as const, data: { event: 'x', detail: '' }, timestamp: 'now' };
+    const event = { type: 'log' as const, data: { event: 'completed' as const, detail: '' }, timestamp: 'now' };
     await opened.announce({ last: 1, task_id: 't', events: [event] });
     await opened.announce({ last: 2 });
     const bytes = expect.any(Number);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createTaskEvents } from '../../src/domain/events.ts';
+import { createTaskEvents } from '../../src/events/task-events.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 import { paidIn, paying } from '../support/paying.ts';
@@ -30,7 +30,10 @@ async function overtaken() {
   const { ledger } = here.core.store;
   const call = (await ledger.open(task_id, '1-1'))!;
   const { log, status } = createTaskEvents(task_id, () => new Date().toISOString());
-  const events = [log('reconciliation_requested', 'What was the outcome?', { call_id: '1-1' }), status('waiting', call.turns)];
+  const asked = log('reconciliation_requested', 'What was the outcome?', {
+    ...{ call_id: '1-1', name: call.name, arguments: call.arguments, restored: false },
+  });
+  const events = [asked, status('waiting', call.turns)];
   expect(await ledger.park(call, { status: 'waiting_reconciliation', events })).toBe(true);
   const decide = (decision: object) => here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/1-1`, decision));
   return { ...tool, task_id, decide };

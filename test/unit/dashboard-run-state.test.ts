@@ -1,10 +1,14 @@
 import { expect, it } from 'vitest';
-import type { RunEvent } from '../../src/contracts/events.ts';
+import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
 import { applyEvents, countTurns, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { parseJson } from '../../src/dashboard/ui/json.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
-const log = (event: string, more: object = {}): RunEvent => ({ type: 'log', data: { event, detail: '', ...more }, timestamp });
+const log = (event: LogName, more: object = {}): RunEvent => ({
+  type: 'log',
+  data: { event, detail: '', ...more } as LogData,
+  timestamp,
+});
 const delta = (text: string): RunEvent => ({ type: 'message_delta', data: { delta: text }, timestamp });
 const message = (role: string, content: string, more: object = {}): RunEvent => ({
   type: 'message',
@@ -34,7 +38,7 @@ it('counts the tool calls of a run in progress, without those that were not begu
   const run = applyEvents(emptyRun, [
     { type: 'status', data: { status: 'running', current_turn: 0, task_id: 't' }, timestamp },
     message('assistant', '', { tool_calls: calls }),
-    log('tool_call', { call_id: '1-1', name: 'add' }),
+    log('tool_call', { call_id: '1-1', name: 'add', arguments: '' }),
     log('tool_result', { call_id: '1-1', failed: false }),
     log('tool_call', { call_id: '1-2', name: 'add' }),
     log('tool_denied', { call_id: '1-3' }),
@@ -66,11 +70,17 @@ it.each([
     'halted',
   ],
   ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
-])('shows %s in the conversation', (event) => {
+] as LogName[])('shows %s in the conversation', (event) => {
   expect(applyEvents(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
 });
 
-it.each(['model_call', 'tool_call', 'tool_result', 'run_started', 'completed', ''])('does not show %s as a note', (event) => {
+it('shows an event that it does not know with its detail and its fields', () => {
+  const later = log('of_later' as LogName, { detail: 'why', model: 'm', tries: 2 });
+  const note = { kind: 'note', event: 'of_later', text: 'why (model: m, tries: 2)' };
+  expect(applyEvents(emptyRun, [later]).blocks).toEqual([note]);
+});
+
+it.each(['model_call', 'tool_result', 'run_started', 'completed'] as const)('does not show %s as a note', (event) => {
   expect(applyEvents(emptyRun, [log(event)]).blocks).toEqual([]);
 });
 
@@ -94,25 +104,23 @@ it('shows a call once, however often it is announced', () => {
     { call_id: '1-1', state: 'running' },
     { call_id: '1-2', state: 'planned' },
   ]);
-  expect(applyEvents(emptyRun, [log('tool_call', { call_id: '1-1', name: 'add' })]).blocks).toEqual([
+  expect(applyEvents(emptyRun, [log('tool_call', { call_id: '1-1', name: 'add', arguments: '' })]).blocks).toEqual([
     { ...blank, state: 'running' },
   ]);
 });
 
-it.each<[string, object, object]>([
+it.each<[LogName, object, object]>([
   ['tool_denied', {}, { state: 'denied', failed: true, result: 'why' }],
   ['approval_requested', {}, { state: 'waiting_approval' }],
-  ['reconciliation_requested', {}, { state: 'waiting_reconciliation' }],
+  ['reconciliation_requested', { restored: false }, { state: 'waiting_reconciliation' }],
   ['progress', {}, { progress: 'why' }],
-  ['tool_result', {}, { state: 'done' }],
-  ['tool_result', { failed: 'no' }, { state: 'done', failed: false }],
+  ['tool_result', { failed: false }, { state: 'done' }],
   [
     'tool_result',
     { failed: true, duration_ms: 5, stdout: 'o', stderr: 'e', result: 'r' },
     { state: 'done', failed: true, duration_ms: 5, stdout: 'o', stderr: 'e', result: 'r' },
   ],
-  ['tool_result', { result: { a: 1 } }, { state: 'done', result: null }],
-  ['something_else', {}, {}],
+  ['model_call', {}, {}],
 ])('changes its call, and no other, by %s %j', (event, more, changed) => {
   const two = applyEvents(asked, [message('assistant', '', { tool_calls: [{ ...call, call_id: '1-2' }] })]);
   const blocks = applyEvents(two, [log(event, { detail: 'why', call_id: '1-1', ...more })]).blocks.filter(
@@ -124,7 +132,7 @@ it.each<[string, object, object]>([
   ]);
 });
 
-it.each(['approval_decided', 'reconciliation_decided'])('plans a call again after %s', (event) => {
+it.each(['approval_decided', 'reconciliation_decided'] as const)('plans a call again after %s', (event) => {
   const waiting = applyEvents(asked, [log('approval_requested', { call_id: '1-1' })]);
   expect(applyEvents(waiting, [log(event, { call_id: '1-1' })]).blocks[0]).toMatchObject({ state: 'planned' });
 });

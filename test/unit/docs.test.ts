@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { formatEventsPage } from '../../bin/events-page.ts';
 import { listSnippets } from '../support/snippets.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -38,6 +39,10 @@ const linksOf = (page: string) =>
     target: path ? relative(ROOT, resolve(ROOT, dirname(page), path)) : page,
     anchor,
   }));
+
+it('describes the events of a run as they are; after a change of the map, run `npm run event-docs`', () => {
+  expect(textOf('docs/events.md') === formatEventsPage()).toBe(true);
+});
 
 it('links to pages and headings that exist', () => {
   const links = PAGES.flatMap(linksOf);

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createSharedFrames } from '../../src/api/http/event-frames.ts';
-import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { OutageError } from '../../src/domain/outages.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { follow, followAfterLook, followInParts, type RecordPage } from '../../src/events/follow.ts';
 import { withSharedPages } from '../../src/events/shared-pages.ts';
+import type { NewEvent, StoredEvent } from '../../src/events/task-events.ts';
 import { countWaiting } from '../../src/events/waiting.ts';
 import { measureBudget } from '../../src/observe/measured.ts';
 
 const TASK = 't1';
 const LARGE_BYTES = 64 * 1024;
-const event = (text: string): NewEvent => ({ type: 'log', data: { event: text, detail: '' }, timestamp: 'now' });
+const event = (text: string): NewEvent => ({ type: 'log', data: { event: 'goal_reminder', detail: text }, timestamp: 'now' });
 
 interface Asked {
   after: number;
@@ -118,7 +118,11 @@ describe('following a workflow', () => {
 
   it('ends after the terminal status of the task it was asked for', async () => {
     const memory = world();
-    memory.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' }, event('later'));
+    memory.write(
+      event('a'),
+      { type: 'status', data: { status: 'completed', current_turn: 0, task_id: TASK }, timestamp: 'now' },
+      event('later'),
+    );
     const seen: number[] = [];
     for await (const { seq } of follow(
       memory.source,
@@ -172,7 +176,7 @@ describe('following a workflow', () => {
 
   it('ends for a task that has ended, whatever event number it resumes from', async () => {
     const memory = world();
-    memory.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' });
+    memory.write(event('a'), { type: 'status', data: { status: 'completed', current_turn: 0, task_id: TASK }, timestamp: 'now' });
     memory.end();
     const followed = async (after: number) => {
       const seen: unknown[] = [];
@@ -181,7 +185,14 @@ describe('following a workflow', () => {
         { workflow_id: 'w', after, task_id: TASK },
         new AbortController().signal,
       ))
-        seen.push([seq, data.event ?? data.status]);
+        seen.push([
+          seq,
+          'event' in data && data.event === 'goal_reminder'
+            ? data.detail
+            : 'event' in data
+              ? data.event
+              : 'status' in data && data.status,
+        ]);
       return seen;
     };
     const whole = [
@@ -207,7 +218,7 @@ describe('following a workflow', () => {
     const fresh = events.next();
     memory.announce(MISSED);
     memory.announce(memory.write(event('other b')));
-    expect((await fresh).value).toMatchObject({ seq: 2, data: { event: 'other b' } });
+    expect((await fresh).value).toMatchObject({ seq: 2, data: { detail: 'other b' } });
     stop.abort();
     await events.return(undefined);
   });

@@ -44,7 +44,7 @@ const MAY: Record<string, string[]> = {
   parsers: ['parsers', 'node:', 'npm:'],
   guardrails: ['guardrails', 'domain', 'parsers/failure'],
   knowledge: ['knowledge', 'egress/dial', 'runtimes/embeddings', 'domain', 'parsers/failure', 'node:', 'npm:'],
-  store: ['store', 'contracts', 'domain', 'generated', 'node:', 'npm:'],
+  store: ['store', 'contracts', 'events/task-events', 'domain', 'generated', 'node:', 'npm:'],
   events: ['events', 'contracts', 'domain', 'node:', 'npm:'],
   // Which built-in tools a vendor has is declared with each tool.
   runtimes: ['runtimes', 'tools/builtin', 'domain', 'node:', 'npm:'],
@@ -52,7 +52,7 @@ const MAY: Record<string, string[]> = {
   chat: ['chat', 'observe', 'runtimes', 'guardrails', 'domain', 'node:', 'npm:'],
   'temporal/workflows': ['temporal/workflows', 'temporal/names', 'domain', 'npm:@temporalio/workflow', 'npm:@temporalio/common'],
   observe: ['observe', 'domain', 'node:', 'npm:'],
-  temporal: ['temporal', 'folders', 'domain', 'node:', 'npm:'],
+  temporal: ['temporal', 'folders', 'events/task-events', 'domain', 'node:', 'npm:'],
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
   'dashboard-legacy': ['dashboard-legacy'],

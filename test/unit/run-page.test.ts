@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/contracts/events.ts';
+import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
 import { requestDiff } from '../../src/dashboard/runs/request-diff.ts';
@@ -9,12 +9,12 @@ import { callSettings } from '../../src/domain/call-settings.ts';
 
 const START = Date.UTC(2026, 0, 31, 12, 0, 0);
 const at = (seconds: number) => new Date(START + seconds * 1000).toISOString();
-const log = (seconds: number, event: string, more: object = {}): RunEvent => ({
+const log = (seconds: number, event: LogName, more: object = {}): RunEvent => ({
   type: 'log',
-  data: { event, detail: event, ...more },
+  data: { event, detail: event, ...more } as LogData,
   timestamp: at(seconds),
 });
-const status = (to: string): RunEvent => ({
+const status = (to: 'running' | 'waiting' | 'failed' | 'completed' | 'halted' | 'pending'): RunEvent => ({
   type: 'status',
   data: { status: to, current_turn: 0, task_id: 't' },
   timestamp: at(0),

@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
-import type { RunEvent } from '../../src/contracts/events.ts';
+import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
 import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
-const log = (event: string, more: object = {}): RunEvent => ({ type: 'log', data: { event, detail: '', ...more }, timestamp });
+const log = (event: LogName, more: object = {}): RunEvent => ({
+  type: 'log',
+  data: { event, detail: '', ...more } as LogData,
+  timestamp,
+});
 const delta = (text: string): RunEvent => ({ type: 'message_delta', data: { delta: text }, timestamp });
 const message = (role: string, content: string, more: object = {}): RunEvent => ({
   type: 'message',

@@ -1,20 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { buildTimeline, sumWaitingMs, type TimedEvent } from '../../src/domain/timeline.ts';
+import type { RecordedStatus } from '../../src/store/runs/recorded-events.ts';
+import { buildTimeline, sumWaitingMs, type TIMED_LOGS, type TimedEvent, type TimedLog } from '../../src/store/runs/timeline.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 12, 0, 0) + seconds * 1000);
 const iso = (seconds: number) => at(seconds).toISOString();
 
 let seq = 0;
-const log = (seconds: number, event: string, more: object = {}): TimedEvent => ({
+const log = (seconds: number, event: (typeof TIMED_LOGS)[number], more: object = {}): TimedEvent => ({
   seq: ++seq,
   type: 'log',
-  data: { event, detail: event, ...more },
+  data: { event, detail: event, ...more } as TimedLog['data'],
   timestamp: at(seconds),
 });
-const status = (seconds: number, to: string): TimedEvent => ({
+const status = (seconds: number, to: RecordedStatus['data']['status']): RecordedStatus => ({
   seq: ++seq,
   type: 'status',
-  data: { status: to },
+  data: { status: to, current_turn: 0, task_id: 't' },
   timestamp: at(seconds),
 });
 

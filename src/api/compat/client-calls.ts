@@ -1,8 +1,8 @@
 import { listClientTools } from '../../domain/definition.ts';
-import { createTaskEvents } from '../../domain/events.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { storable } from '../../domain/transcript.ts';
 import { followInParts } from '../../events/follow.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { ClientCall } from '../../store/runs/tool-ledger.ts';
 import {

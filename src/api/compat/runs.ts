@@ -164,7 +164,7 @@ export async function* streamModelText(services: CompatServices, run: CompatRun,
   const gap = () => (has_text && unfinished.isEmpty() ? '\n\n' : '');
   for await (const { type, data } of streamRunEvents(services, run, signal)) {
     if (type === 'message_delta' && !reset) {
-      const delta = String(data.delta);
+      const { delta } = data;
       yield* piecesOfText(gap() + delta, PIECE);
       unfinished.add(delta);
       has_text ||= delta !== '';
@@ -176,7 +176,7 @@ export async function* streamModelText(services: CompatServices, run: CompatRun,
       reset = true;
     }
     if (type === 'message' && data.role === 'assistant') {
-      const content = String(data.content);
+      const { content } = data;
       const digest = hashText(content);
       if (again !== null && sent[again] === digest) {
         again += 1;

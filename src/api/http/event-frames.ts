@@ -1,5 +1,5 @@
-import type { StoredEvent } from '../../domain/events.ts';
 import type { FollowedEvent } from '../../events/follow.ts';
+import type { StoredEvent } from '../../events/task-events.ts';
 import { encodeFrame, type LateFrame, type SseFrame } from './sse.ts';
 
 const toFrame = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });

@@ -1598,12 +1598,293 @@ export type KnowledgeTest = {
   warnings?: Warning[];
 };
 
-export type LogEntry = {
-  event: string;
-  detail: string;
+/** A log event by its name. Versions to come add names: ignore those that you do not know */
+export type LogData =
+  | {
+      event: 'prompt_received';
+      detail: string;
+      /** Identifier issued by the service (UUIDv7) */
+      task_id: string;
+      attachments?: Attachment[];
+    }
+  | {
+      event: 'forked';
+      detail: string;
+      forked_from: ForkedFrom;
+      /** The fields in which the fork differs from its source */
+      changes?: string[];
+    }
+  | {
+      event: 'run_started';
+      detail: string;
+    }
+  | {
+      event: 'context_built';
+      detail: string;
+      /** The names of the tools that the model is offered */
+      tools: string[];
+      /** Resources of others, which the agent's tags do not join */
+      not_joined?: string[];
+    }
+  | {
+      event: 'model_call';
+      detail: string;
+      step: number;
+    }
+  | {
+      event: 'model_response';
+      detail: string;
+      step: number;
+    }
+  | {
+      event: 'tool_call';
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+      /** Present from the second attempt on */
+      attempt?: number;
+      answered_by?: 'recorded' | 'stub' | 'refused';
+      /** Present if the call ran at the model's provider */
+      ran_at?: 'provider';
+    }
+  | {
+      event: 'tool_result';
+      detail: string;
+      call_id: string;
+      name: string;
+      failed: boolean;
+      duration_ms?: number;
+      /** The sandbox that confined a Python tool */
+      isolation?: string;
+      stdout?: string;
+      stderr?: string;
+      answered_by?: 'recorded' | 'stub' | 'refused';
+      /** Present if the call ran at the model's provider */
+      ran_at?: 'provider';
+      /** The beginning of the result, if the call ran at the model's provider */
+      result?: string;
+    }
+  | {
+      event: 'tool_denied';
+      detail: string;
+      call_id: string;
+      name?: string;
+    }
+  | {
+      event: 'goal_reminder';
+      detail: string;
+    }
+  | {
+      event: 'approval_requested';
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+    }
+  | {
+      event: 'approval_decided';
+      detail: string;
+      call_id: string;
+      decision: 'approve' | 'deny';
+      /** The login of the person */
+      by: string;
+      message?: string;
+    }
+  | {
+      event: 'reconciliation_requested';
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+      /** True if the reason is a restore of the installation */
+      restored: boolean;
+    }
+  | {
+      event: 'reconciliation_decided';
+      detail: string;
+      call_id: string;
+      name?: string;
+      decision: 'retry' | 'done' | 'fail';
+      /** The login of the person */
+      by?: string;
+      message?: string;
+    }
+  | {
+      event: 'client_call_requested';
+      detail: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+    }
+  | {
+      event: 'client_call_answered';
+      detail: string;
+      call_id: string;
+    }
+  | {
+      event: 'question_asked';
+      detail: string;
+      call_id: string;
+      name: string;
+      question: CallQuestion;
+    }
+  | {
+      event: 'question_answered';
+      detail: string;
+      call_id: string;
+      name?: string;
+      /** Identifier issued by the service (UUIDv7) */
+      question_id: string;
+      outcome: 'accept' | 'decline' | 'cancel' | 'withdrawn' | 'expired';
+      /** The login of the person */
+      by?: string;
+    }
+  | {
+      event: 'record_behind';
+      detail: string;
+      /** What the record lacks */
+      missing: string;
+    }
+  | {
+      event: 'continuity_decided';
+      detail: string;
+      decision: 'resume' | 'fail';
+      /** The login of the person */
+      by: string;
+    }
+  | {
+      event: 'retry';
+      detail: string;
+      step?: number;
+      call_id?: string;
+      error_code?: string;
+      wait_ms?: number;
+    }
+  | {
+      event: 'attempt_reset';
+      detail: string;
+      step: number;
+    }
+  | {
+      event: 'rate_limited';
+      detail: string;
+      step: number;
+      error_code?: string;
+      wait_ms: number;
+    }
+  | {
+      event: 'compaction';
+      detail: string;
+      step: number;
+      /** The number of replaced messages */
+      messages: number;
+      up_to_step: number;
+    }
+  | {
+      event: 'memory_loaded';
+      detail: string;
+      keys: string[];
+    }
+  | {
+      event: 'memory_stored';
+      detail: string;
+      keys: string[];
+    }
+  | {
+      event: 'knowledge_loaded';
+      detail: string;
+      items: {
+        item_id: string | null;
+        name: string;
+        position: number;
+        score: number;
+      }[];
+      warnings?: string[];
+    }
+  | {
+      event: 'mcp_connected';
+      detail: string;
+      server?: string;
+      tools?: string[];
+    }
+  | {
+      event: 'mcp_error';
+      detail: string;
+      server: string;
+    }
+  | {
+      event: 'repo_synced';
+      detail: string;
+      branch: string | null;
+      commit: string;
+    }
+  | {
+      event: 'guardrail_blocked';
+      detail: string;
+      guardrail: string;
+    }
+  | {
+      event: 'output_guardrail_violation';
+      detail: string;
+      guardrail: string;
+      action: 'block' | 'redact' | 'warn';
+      reasons: string[];
+    }
+  | {
+      event: 'output_rejected';
+      detail: string;
+      step: number;
+      /** True if the model is not asked again */
+      final: boolean;
+    }
+  | {
+      event: 'progress';
+      detail: string;
+      call_id?: string;
+      todos?: {
+        id: string;
+        title: string;
+        status: string;
+      }[];
+      progress?: number;
+      total?: number;
+    }
+  | {
+      event: 'budget_exhausted';
+      detail: string;
+      step: number;
+      on_exhausted: 'wait' | 'halt';
+    }
+  | {
+      event: 'halted';
+      detail: string;
+    }
+  | {
+      event: 'completed';
+      detail: string;
+    }
+  | {
+      event: 'error';
+      detail: string;
+      error_code: string | null;
+    }
+  | {
+      event: 'tools_not_offered';
+      detail: string;
+      /** Empty: all tools of the server */
+      tools: string[];
+      server?: string;
+      reason: string;
+    }
+  | {
+      event: 'stream_reset';
+      detail: string;
+    };
+
+export type LogEntry = LogData & {
   /** ISO 8601, UTC */
   timestamp: string;
-  [name: string]: unknown;
 };
 
 export type McpAllowList = {
@@ -2505,36 +2786,43 @@ export type RunBundle = {
 export type RunEvent =
   | {
       type: 'log';
-      data: {
-        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, client_call_requested, client_call_answered, question_asked, question_answered, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, output_rejected, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
-        event: string;
-        detail: string;
-        [name: string]: unknown;
-      };
+      data: LogData;
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'message';
+      /** A complete message of the model or of a tool. */
       data: {
         role: string;
         content: string;
-        [name: string]: unknown;
+        step?: number;
+        tool_calls?: {
+          call_id: string;
+          name: string;
+          arguments: string;
+        }[];
+        call_id?: string;
+        /** The tool, if the message is a result */
+        name?: string;
+        /** True: the run ended before the message was complete */
+        partial?: boolean;
       };
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'message_delta';
+      /** A piece of the text that the model is writing. */
       data: {
         delta: string;
-        [name: string]: unknown;
       };
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'usage';
+      /** The usage of the run so far. */
       data: {
         total_in: number;
         total_out: number;
@@ -2550,18 +2838,19 @@ export type RunEvent =
         cache_read: number;
         cache_write: number;
         premium_requests: number;
-        [name: string]: unknown;
       };
       /** ISO 8601, UTC */
       timestamp: string;
     }
   | {
       type: 'status';
+      /** The run changed its status. */
       data: {
-        status: string;
+        status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
         current_turn: number;
         task_id: string;
-        [name: string]: unknown;
+        error?: string;
+        error_code?: string | null;
       };
       /** ISO 8601, UTC */
       timestamp: string;

@@ -1,6 +1,7 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
-import { type ForkedFrom, type Task, type TaskDetail, tasks } from '../../contracts/tasks.ts';
+import type { ForkedFrom } from '../../contracts/events.ts';
+import { type Task, type TaskDetail, tasks } from '../../contracts/tasks.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { requestUrl } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../contracts/events.ts';
+import type { AnyLogFields, LogData, LogName, RunEvent } from '../../contracts/events.ts';
 
 /** Something that the run is doing. */
 export interface RunActivity {
@@ -13,7 +13,7 @@ export interface RunActivity {
 
 type Log = Extract<RunEvent, { type: 'log' }>;
 
-const WAITS: Record<string, string> = {
+const WAITS: { [N in LogName]?: string } = {
   approval_requested: 'approval of',
   reconciliation_requested: 'reconciliation of',
   question_asked: 'an answer to',
@@ -21,15 +21,14 @@ const WAITS: Record<string, string> = {
   budget_exhausted: 'a higher budget',
 };
 
-const STARTS: Record<string, RunActivity['kind']> = {
+const STARTS: { [N in LogName]?: RunActivity['kind'] } = {
   model_call: 'model',
   tool_call: 'tool',
   retry: 'retry',
   rate_limited: 'retry',
-  ...Object.fromEntries(Object.keys(WAITS).map((event) => [event, 'wait' as const])),
 };
 
-const ENDS = [
+const ENDS: LogName[] = [
   'model_response',
   'tool_result',
   'tool_denied',
@@ -42,21 +41,21 @@ const ENDS = [
 /** What the run does after a log entry, oldest first. */
 export function doingAfter(doing: readonly RunActivity[], { data, timestamp: since }: Log): RunActivity[] {
   // Such a call runs at the provider, while the model answers.
-  if (data.ran_at === 'provider') return [...doing];
-  const key = (data.call_id as string | undefined) ?? 'step';
+  const { ran_at, call_id: key = 'step' }: AnyLogFields = data;
+  if (ran_at === 'provider') return [...doing];
   const others = doing.filter((other) => other.key !== key);
-  const kind = STARTS[data.event];
+  const kind = WAITS[data.event] === undefined ? STARTS[data.event] : 'wait';
   if (kind) return [...others, { key, kind, step: findStep(data, doing), name: formatName(data), since }];
   return ENDS.includes(data.event) ? others : [...doing];
 }
 
 /** A call's id begins with the number of its step. */
-function findStep({ call_id, step }: Log['data'], doing: readonly RunActivity[]): number {
-  if (typeof call_id === 'string') return Number.parseInt(call_id, 10);
-  return typeof step === 'number' ? step : (doing.at(-1)?.step ?? 0);
+function findStep({ call_id, step }: AnyLogFields, doing: readonly RunActivity[]): number {
+  return call_id === undefined ? (step ?? doing.at(-1)?.step ?? 0) : Number.parseInt(call_id, 10);
 }
 
-function formatName({ event, detail, name }: Log['data']): string {
-  const waits = WAITS[event];
-  return waits === undefined ? detail : `${waits} ${(name as string | undefined) ?? ''}`.trim();
+function formatName(data: LogData): string {
+  const waits = WAITS[data.event];
+  const { name = '' }: AnyLogFields = data;
+  return waits === undefined ? data.detail : `${waits} ${name}`.trim();
 }

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../contracts/events.ts';
+import type { AnyLogFields, LogData, LogName, RunEvent } from '../../contracts/events.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { doingAfter, type RunActivity } from './run-now.ts';
@@ -98,23 +98,19 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
   }
 }
 
-interface ToolCall {
-  call_id: string;
-  name: string;
-  arguments: string;
-}
+type Message = Extract<RunEvent, { type: 'message' }>['data'];
 
-function applyMessage(run: LiveRun, data: { role: string; content: string; [more: string]: unknown }): void {
-  if (data.role === 'tool') {
-    change(run, String(data.call_id), { result: data.content });
+function applyMessage(run: LiveRun, { role, content, call_id = '', tool_calls = [] }: Message): void {
+  if (role === 'tool') {
+    change(run, call_id, { result: content });
     return;
   }
-  if (data.role === 'assistant') run.partial = '';
-  if (data.content) run.blocks.push({ kind: 'text', role: data.role, text: data.content });
-  for (const call of (data.tool_calls as ToolCall[] | undefined) ?? []) addCall(run, call);
+  if (role === 'assistant') run.partial = '';
+  if (content) run.blocks.push({ kind: 'text', role, text: content });
+  for (const call of tool_calls) addCall(run, call);
 }
 
-function addCall(run: LiveRun, { call_id, name, arguments: args }: ToolCall): void {
+function addCall(run: LiveRun, { call_id, name, arguments: args }: Pick<CallBlock, 'call_id' | 'name' | 'arguments'>): void {
   if (run.blocks.some((block) => block.kind === 'call' && block.call_id === call_id)) return;
   run.blocks.push({
     kind: 'call',
@@ -137,8 +133,8 @@ function change(run: LiveRun, call_id: string, facts: Partial<CallBlock>): void 
   run.blocks = run.blocks.map((block) => (block.kind === 'call' && block.call_id === call_id ? { ...block, ...facts } : block));
 }
 
-/** Log events that the conversation shows. */
-const NOTES = [
+/** Log events that the conversation shows with their detail. */
+const NOTES: LogName[] = [
   'retry',
   'rate_limited',
   'goal_reminder',
@@ -164,44 +160,66 @@ const NOTES = [
   'tools_not_offered',
 ];
 
-type Log = Extract<RunEvent, { type: 'log' }>['data'];
+/** Log events that the conversation shows in another way, or not at all. */
+const NOT_NOTES: LogName[] = [
+  'prompt_received',
+  'run_started',
+  'context_built',
+  'model_call',
+  'model_response',
+  'tool_call',
+  'tool_result',
+  'tool_denied',
+  'approval_requested',
+  'reconciliation_requested',
+  'client_call_requested',
+  'client_call_answered',
+  'question_asked',
+  'mcp_connected',
+  'progress',
+  'completed',
+  'stream_reset',
+];
 
-function applyLog(run: LiveRun, data: Log): void {
+function applyLog(run: LiveRun, data: LogData): void {
+  const { event, detail, call_id }: LogData & AnyLogFields = data;
   if (data.event === 'attempt_reset') run.partial = '';
-  if (data.event === 'record_behind') run.behind = data.missing as string;
+  if (data.event === 'record_behind') run.behind = data.missing;
   if (data.event === 'continuity_decided') run.behind = null;
-  if (NOTES.includes(data.event)) run.blocks.push({ kind: 'note', event: data.event, text: data.detail });
-  const call_id = data.call_id as string | undefined;
-  if (!call_id) return;
+  if (NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: detail });
+  else if (!NOT_NOTES.includes(event)) run.blocks.push({ kind: 'note', event, text: describeLog(data) });
   if (data.event === 'tool_call') {
-    addCall(run, { call_id, name: data.name as string, arguments: (data.arguments as string) ?? '' });
-    change(run, call_id, { state: 'running', question: null });
+    addCall(run, data);
+    change(run, data.call_id, { state: 'running', question: null });
   }
   const facts = toCallFacts(data);
-  if (facts) change(run, call_id, facts);
+  if (facts && call_id) change(run, call_id, facts);
 }
 
-function toCallFacts(data: Log): Partial<CallBlock> | null {
+/** An event that this page does not know is shown with all its fields. */
+function describeLog({ event: _, detail, ...fields }: LogData): string {
+  const texts = Object.entries(fields).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return texts.length > 0 ? `${detail} (${texts.join(', ')})` : detail;
+}
+
+function toCallFacts(data: LogData): Partial<CallBlock> | null {
   switch (data.event) {
-    case 'tool_result':
-      return {
-        state: 'done',
-        failed: data.failed === true,
-        duration_ms: (data.duration_ms as number) ?? null,
-        stdout: (data.stdout as string) ?? null,
-        stderr: (data.stderr as string) ?? null,
-        ...(typeof data.result === 'string' ? { result: data.result } : {}),
-      };
+    case 'tool_result': {
+      const { failed, duration_ms = null, stdout = null, stderr = null, result } = data;
+      return { state: 'done', failed, duration_ms, stdout, stderr, ...(result === undefined ? {} : { result }) };
+    }
     case 'tool_denied':
       return { state: 'denied', failed: true, result: data.detail };
     case 'approval_requested':
       return { state: 'waiting_approval' };
     case 'reconciliation_requested':
-      return { state: 'waiting_reconciliation', restored: data.restored === true, question: null };
+      return { state: 'waiting_reconciliation', restored: data.restored, question: null };
     case 'client_call_requested':
       return { state: 'waiting_client' };
     case 'question_asked':
-      return { state: 'waiting_answer', question: data.question as CallQuestion };
+      return { state: 'waiting_answer', question: data.question };
     case 'question_answered':
       return { state: 'running', question: null };
     case 'client_call_answered':

@@ -87,7 +87,6 @@ const NOWHERE = { fetch: nowhere, installationFetch: nowhere, deadlines: { total
 
 function toContent({ task, steps, messages, calls, events }: RunRecord) {
   const fork_step = task.fork_step ?? 0;
-  const logged = events.map(({ data }) => data as { event: string; step?: number });
   const findStep = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
   const resultText = (step: number, position: number) =>
     messages.find((message) => message.step === step && message.position === position)?.content ?? null;
@@ -103,8 +102,8 @@ function toContent({ task, steps, messages, calls, events }: RunRecord) {
       ended_at: ended_at?.toISOString() ?? null,
       guardrails: events
         .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
-        .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),
-      budget_exhausted: logged.some((event) => event.event === 'budget_exhausted' && event.step === step),
+        .flatMap(({ data }) => (data.event === 'output_guardrail_violation' ? [data] : [])),
+      budget_exhausted: events.some(({ data }) => data.event === 'budget_exhausted' && data.step === step),
       tool_calls: calls
         .filter((call) => call.step === step)
         .map((call) => ({ ...call, result: resultText(step, call.position) })),

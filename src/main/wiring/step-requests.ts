@@ -67,8 +67,7 @@ const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
 });
 
 /** True if a fork was given changes. */
-const wasChanged = ({ events }: RunRecord) =>
-  events.some(({ data }) => (data as { event: string; changes?: string[] }).event === 'forked' && 'changes' in (data as object));
+const wasChanged = ({ events }: RunRecord) => events.some(({ data }) => data.event === 'forked' && data.changes !== undefined);
 
 interface RebuildLimits {
   /** True if the step was copied into a fork that has changes. */

@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
-import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../../contracts/workflows.ts';
+import type { TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../../contracts/workflows.ts';
 import { conflict } from '../../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from '../database/database.ts';
 import { listPage, type Paging, wireAs } from '../database/page.ts';
 import { translateConstraintErrors } from '../database/resource.ts';
 import { removeEventsOfWorkflow } from '../runs/event-partitions.sql.ts';
+import { findAllLogs } from '../runs/recorded-events.ts';
 import type { Granting } from '../secrets/granting.ts';
 import * as sql from './workflows.sql.ts';
 
@@ -109,19 +110,17 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       if (!last_task_id) return { messages: [], logs: [], usage: NO_USAGE };
       const [messages, logs, task] = await Promise.all([
         prisma.taskMessage.findMany({ where: { task_id: last_task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
-        prisma.event.findMany({ where: { task_id: last_task_id, type: 'log' }, orderBy: { seq: 'asc' } }),
+        findAllLogs(prisma, last_task_id),
         prisma.task.findUnique({ where: { id: last_task_id } }),
       ]);
       return {
         messages: messages.map(wireAs<TranscriptEntry>()),
-        logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
+        logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...data, timestamp: timestamp.toISOString() })),
         usage: task ? toUsage(task) : NO_USAGE,
       };
     },
   };
 }
-
-type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
 
 const USAGE = {
   usage_estimated: true,

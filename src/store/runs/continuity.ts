@@ -1,5 +1,5 @@
 import type { ContinuityDecision } from '../../domain/continuity.ts';
-import type { NewEvent } from '../../domain/events.ts';
+import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, row } from '../database/database.ts';
 import * as sql from './continuity.sql.ts';
 import type { Publish } from './settlement.ts';

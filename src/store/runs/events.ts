@@ -1,14 +1,15 @@
 import type pg from 'pg';
-import type { EventExtent, ReaderPlace, StoredEvent } from '../../domain/events.ts';
+import type { EventExtent, ReaderPlace } from '../../events/follow.ts';
+import type { StoredEvent } from '../../events/task-events.ts';
 import { RUN_STATEMENT_MS, row, rows, withTimeLimit } from '../database/database.ts';
 import * as sql from './events.sql.ts';
 
 /** The largest number that the record can hold. */
 const LAST_NUMBER = 2 ** 31 - 1;
-type EventRow = Omit<StoredEvent, 'timestamp'> & { timestamp: Date };
 type ExtentRow = Omit<EventExtent, 'begin_again_after'> & { void_from: number | null };
 type WatchedRow = ExtentRow & Omit<Watched, 'extent'>;
-type PagedRow = Omit<EventRow, 'data'> & { data: StoredEvent['data'] | null; carried: number; found: number };
+type EventRow = StoredEvent & { timestamp: Date };
+type PagedRow = (EventRow | (Omit<EventRow, 'data'> & { data: null })) & { carried: number; found: number };
 
 export interface Watched {
   /** The owner of the workflow. */

@@ -1,5 +1,5 @@
-import type { NewEvent } from '../../domain/events.ts';
 import { findOutage } from '../../domain/outages.ts';
+import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, rows } from '../database/database.ts';
 import { appendTexts } from './runs.sql.ts';
 

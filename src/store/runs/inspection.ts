@@ -1,12 +1,12 @@
+import type { LogName } from '../../contracts/events.ts';
 import type { ToolCallRecord } from '../../contracts/tasks.ts';
 import type { TASK_STATUSES } from '../../domain/statuses.ts';
-import { buildTimeline, sumWaitingMs, TIMED_LOGS, type TimedEvent, type TimelineSpan } from '../../domain/timeline.ts';
 import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../../generated/prisma/client.ts';
 import { wire, wireAs } from '../database/page.ts';
+import { findLogs, findLogsAndStatuses, findStatuses } from './recorded-events.ts';
+import { buildTimeline, sumWaitingMs, TIMED_LOGS, type TimelineSpan } from './timeline.ts';
 
-const matchEvent = (event: string) => ({ data: { path: ['event'], equals: event } });
-const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction', 'forked'].map(matchEvent);
-const TIMED = [{ type: 'status' }, { type: 'log', OR: TIMED_LOGS.map(matchEvent) }];
+const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction', 'forked'] as const satisfies LogName[];
 
 const MOST_FORKS = 100;
 
@@ -29,7 +29,7 @@ export function inspectionStore(prisma: PrismaClient) {
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: { task_id }, orderBy: order }),
         prisma.toolCall.findMany({ where: { task_id }, orderBy: order, omit: QUESTIONS }),
-        prisma.event.findMany({ where: { task_id, type: 'log', OR: REPORTED }, orderBy: { seq: 'asc' } }),
+        findLogs(prisma, task_id, REPORTED),
       ]);
       return { task, steps, messages, calls, events };
     },
@@ -69,16 +69,16 @@ export function inspectionStore(prisma: PrismaClient) {
           orderBy: order,
           omit: { ...QUESTIONS, arguments: true, stdout: true, stderr: true },
         }),
-        prisma.event.findMany({ where: { task_id, OR: TIMED }, orderBy: { seq: 'asc' } }),
+        findLogsAndStatuses(prisma, task_id, TIMED_LOGS),
       ]);
-      return buildTimeline({ task, steps, calls, events: events as unknown as TimedEvent[] });
+      return buildTimeline({ task, steps, calls, events });
     },
     /**
      * Returns how long the run has waited until a time, the models that have answered it, and the runs that were forked from it.
      */
     async figures(task_id: string, until: Date) {
       const [changes, models, forks] = await Promise.all([
-        prisma.event.findMany({ where: { task_id, type: 'status' }, orderBy: { seq: 'asc' } }),
+        findStatuses(prisma, task_id),
         prisma.taskStep.findMany({ where: { task_id, ended_at: { not: null } }, distinct: ['model'], select: { model: true } }),
         prisma.task.findMany({
           where: { forked_from: task_id },
@@ -88,7 +88,7 @@ export function inspectionStore(prisma: PrismaClient) {
         }),
       ]);
       return {
-        waiting_ms: sumWaitingMs(changes as unknown as TimedEvent[], until),
+        waiting_ms: sumWaitingMs(changes, until),
         models: models.map(({ model }) => model),
         forks: forks.map(({ id, fork_step, status, created_at }) => ({
           task_id: id,

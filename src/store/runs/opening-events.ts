@@ -1,5 +1,5 @@
-import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { NewTask } from './new-task.ts';
 
 const EXCERPT = 200;

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
-import type { NewEvent } from '../../domain/events.ts';
 import type { TerminalStatus } from '../../domain/statuses.ts';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../domain/transcript.ts';
+import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, row } from '../database/database.ts';
 import { settleTask } from './settlement.sql.ts';
 

@@ -1,10 +1,10 @@
 import type { QueryConfig } from 'pg';
 import type { CallDecision, CallStatus, LedgerEntry, ToolEffect, WaitingCall } from '../../domain/effects.ts';
-import type { NewEvent } from '../../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../../domain/fork.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import type { GivenAnswer, OpenQuestion } from '../../domain/questions.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
+import type { NewEvent } from '../../events/task-events.ts';
 import { type Queryable, row, rows } from '../database/database.ts';
 import type { Publish } from './settlement.ts';
 import * as sql from './tool-ledger.sql.ts';

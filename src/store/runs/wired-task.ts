@@ -1,4 +1,5 @@
-import type { ForkedFrom, Task } from '../../contracts/tasks.ts';
+import type { ForkedFrom } from '../../contracts/events.ts';
+import type { Task } from '../../contracts/tasks.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import type { PromptParts } from '../../domain/conversation.ts';
 import type { Task as Row } from '../../generated/prisma/client.ts';

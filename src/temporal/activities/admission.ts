@@ -1,7 +1,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Definition } from '../../domain/definition.ts';
-import { createTaskEvents } from '../../domain/events.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 
 export interface AdmissionPorts {

@@ -1,6 +1,6 @@
 import { decideMove } from '../../domain/effects.ts';
-import { createTaskEvents } from '../../domain/events.ts';
 import { forkAnswer } from '../../domain/fork.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { ForkStore } from '../../store/runs/forks.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import { staleAttempt } from './attempt.ts';

@@ -3,11 +3,11 @@ import { parseArguments } from '../../domain/arguments.ts';
 import { type CallSeen, findCallGap } from '../../domain/continuity.ts';
 import { type Definition, listClientTools } from '../../domain/definition.ts';
 import { type CallDecision, decideMove, type WaitingCall } from '../../domain/effects.ts';
-import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { findOutage } from '../../domain/outages.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ResultExtra } from '../../domain/tool-choice.ts';
 import { storable } from '../../domain/transcript.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answerFromRecord } from './answer-call.ts';
@@ -113,7 +113,7 @@ async function run(
 }
 
 function buildStartEvent({ now }: CallToolPorts, { task_id, call_id, name, arguments: args, attempts }: OpenCall): NewEvent {
-  const again = attempts > 0 ? { runAttempt: attempts + 1 } : {};
+  const again = attempts > 0 ? { attempt: attempts + 1 } : {};
   return createTaskEvents(task_id, now).log('tool_call', name, { call_id, name, arguments: args, ...again });
 }
 

@@ -1,8 +1,8 @@
 import type { Definition } from '../../domain/definition.ts';
-import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { type Passage, pickPassages, quotePassages } from '../../domain/knowledge.ts';
 import { formatMemories, pickMemories, type Remembered } from '../../domain/memory.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { OpenRun } from '../../store/runs/runs.ts';
 
 export interface ContextPorts {

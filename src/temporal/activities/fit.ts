@@ -14,11 +14,11 @@ import {
 } from '../../domain/compaction.ts';
 import { estimateTokens } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
-import { createTaskEvents } from '../../domain/events.ts';
 import { dropCalls } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { shorterAsTsv } from '../../domain/tsv.ts';
 import { addUsage, toUsage } from '../../domain/usage.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from './attempt.ts';

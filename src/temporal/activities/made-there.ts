@@ -1,5 +1,5 @@
-import type { createTaskEvents, NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
+import type { createTaskEvents, NewEvent } from '../../events/task-events.ts';
 import type { CallMadeThere } from '../../runtimes/runtime.ts';
 
 /** The number of published characters of arguments and results; the provider has the whole text. */
@@ -14,7 +14,7 @@ export function toProviderCallEvents(
   { id, name, arguments: args, result }: CallMadeThere,
   log: ReturnType<typeof createTaskEvents>['log'],
 ): NewEvent[] {
-  const facts = { call_id: id, name, ran_at: 'provider' };
+  const facts = { call_id: id, name, ran_at: 'provider' as const };
   const called = log('tool_call', name, { ...facts, arguments: excerpt(args) });
   if (!result) return [called];
   return [called, log('tool_result', name, { ...facts, failed: result.failed, result: excerpt(result.content) })];

@@ -1,6 +1,6 @@
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
-import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { listHostedTools } from '../../domain/hosted-tools.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 
 interface Given {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
-import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import {
   type Answer,
   type FormQuestion,
@@ -9,6 +8,7 @@ import {
   type OpenQuestion,
   QuestionRefused,
 } from '../../domain/questions.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { OpenCall, ToolLedger } from '../../store/runs/tool-ledger.ts';
 import type { AskPerson } from '../../tools/source.ts';
 import { retryWhileDown, staleAttempt } from './attempt.ts';

@@ -1,9 +1,9 @@
 import type { Definition } from '../../domain/definition.ts';
-import { createTaskEvents, type NewEvent } from '../../domain/events.ts';
 import { EXTRACT_FACTS, parseFacts, type Remembered } from '../../domain/memory.ts';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { type Answered, toUsage } from '../../domain/usage.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { type Halts, runAttempt } from './attempt.ts';

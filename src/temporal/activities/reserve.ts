@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { findExhaustedLimit } from '../../domain/budget.ts';
 import type { Definition } from '../../domain/definition.ts';
-import { createTaskEvents } from '../../domain/events.ts';
 import { calculateCost, sumTokens } from '../../domain/usage.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs/runs.ts';
 import { BUDGET_HALT } from '../names.ts';

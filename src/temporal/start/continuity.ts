@@ -1,6 +1,7 @@
-import { behindEvents, behindSentence, END, RECORD_BEHIND } from '../../domain/continuity.ts';
+import { behindSentence, END, RECORD_BEHIND } from '../../domain/continuity.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { Store } from '../../store/index.ts';
 import type { UnfinishedTask } from '../../store/runs/tasks.ts';
 import type { Engine } from '../client/engine.ts';
@@ -51,6 +52,12 @@ export async function restart({ store, engine, definition }: ContinuityPorts, ta
   await engine.restart({ task_id, queued, ...toRunRules(settings) }, labels);
   // If the task was settled while its run was being started, the run would otherwise wait for its lane forever.
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
+}
+
+/** Creates the events that a run publishes when it is parked. */
+export function behindEvents(task_id: string, { missing, turns, now }: { missing: string; turns: number; now: () => string }) {
+  const { log, status } = createTaskEvents(task_id, now);
+  return [log(RECORD_BEHIND, behindSentence(missing), { missing }), status('waiting', turns)];
 }
 
 /**

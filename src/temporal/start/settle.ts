@@ -1,5 +1,5 @@
-import { createTaskEvents } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
+import { createTaskEvents } from '../../events/task-events.ts';
 import type { RunStore } from '../../store/runs/runs.ts';
 import type { Settled } from '../../store/runs/settlement.ts';
 import type { FinalState } from '../names.ts';

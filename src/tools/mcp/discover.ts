@@ -1,3 +1,4 @@
+import type { LogData } from '../../contracts/events.ts';
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import { formatRefusal } from '../../domain/errors.ts';
 import { findOutage } from '../../domain/outages.ts';
@@ -14,14 +15,6 @@ export interface McpPorts {
   openConfig(server: PinnedMcpServer): Promise<McpServerConfig>;
 }
 
-/** The log events of discovery. */
-interface McpNote {
-  event: 'mcp_connected' | 'mcp_error';
-  detail: string;
-  server: string;
-  tools?: string[];
-}
-
 interface DiscoveredListing {
   server: McpServerConfig;
   signed_in: boolean;
@@ -30,7 +23,8 @@ interface DiscoveredListing {
 
 interface Discovery {
   tools: AllowedMcpTool[];
-  notes: McpNote[];
+  /** The log events of discovery. */
+  notes: LogData<'mcp_connected' | 'mcp_error'>[];
   /** The reasons why required servers cannot be used, as sentences. */
   missing: Error[];
   /** The tools that the run lacks, with the reason: all tools of a server, or some by name. */

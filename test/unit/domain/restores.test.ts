@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { behindEvents, behindSentence, findCallGap, findStepGap } from '../../../src/domain/continuity.ts';
+import { behindSentence, findCallGap, findStepGap } from '../../../src/domain/continuity.ts';
 import { formatMark, isBehind, isShorter, type Mark, parseMark } from '../../../src/domain/epoch.ts';
+import { behindEvents } from '../../../src/temporal/start/continuity.ts';
 
 describe('what the record lacks for a step', () => {
   const place = (more: object = {}) => ({ follows: true, unended: [], defined: true, ...more });

@@ -10,10 +10,10 @@ import {
 import { splitIntoChunks } from '../../../src/domain/chunks.ts';
 import { isVendor, mergeExchangeLimits } from '../../../src/domain/definition.ts';
 import { type CallDecision, decideMove, type LedgerEntry } from '../../../src/domain/effects.ts';
-import { createTaskEvents } from '../../../src/domain/events.ts';
 import { type ForkEffects, forkAnswer, rebuildLoopState } from '../../../src/domain/fork.ts';
 import { START } from '../../../src/domain/run-loop.ts';
 import { isTerminal, TASK_STATUSES } from '../../../src/domain/statuses.ts';
+import { createTaskEvents } from '../../../src/events/task-events.ts';
 
 const AT = Date.UTC(2026, 0, 31, 12);
 const MINUTE = 60_000;
@@ -187,9 +187,9 @@ describe('an event', () => {
   const event = () => createTaskEvents('t', () => 'now');
 
   it.each([
-    ['log', { event: 'a', detail: 'b' }, () => event().log('a', 'b')],
-    ['log', { event: 'a', detail: 'b', c: 1 }, () => event().log('a', 'b', { c: 1 })],
-    ['message', { role: 'user', content: 'x', c: 1 }, () => event().message('user', 'x', { c: 1 })],
+    ['log', { event: 'completed', detail: 'b' }, () => event().log('completed', 'b')],
+    ['log', { event: 'model_call', detail: 'b', step: 1 }, () => event().log('model_call', 'b', { step: 1 })],
+    ['message', { role: 'user', content: 'x', step: 1 }, () => event().message('user', 'x', { step: 1 })],
     ['message', { role: 'user', content: 'x' }, () => event().message('user', 'x')],
     ['message_delta', { delta: 'd' }, () => event().delta('d')],
     ['status', { status: 'running', current_turn: 3, task_id: 't' }, () => event().status('running', 3)],

@@ -2,15 +2,23 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ProgressToken, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
+import type { LogData } from '../../../contracts/events.ts';
 import { type CompatRun, type CompatServices, streamRunEvents } from '../runs.ts';
 
-const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> = {
-  model_call: () => 'Asking the model',
-  tool_call: ({ name }) => `Calling ${name}`,
-  progress: ({ detail }) => String(detail),
-  approval_requested: ({ detail }) => String(detail),
-  question_asked: ({ detail }) => String(detail),
-};
+function formatProgress(data: LogData): string | null {
+  switch (data.event) {
+    case 'model_call':
+      return 'Asking the model';
+    case 'tool_call':
+      return `Calling ${data.name}`;
+    case 'progress':
+    case 'approval_requested':
+    case 'question_asked':
+      return data.detail;
+    default:
+      return null;
+  }
+}
 
 /** The time between heartbeats. By default, clients give up after a minute without progress. */
 const HEARTBEAT_MS = 10_000;
@@ -42,7 +50,7 @@ export async function reportProgress(services: CompatServices, run: CompatRun, r
   const heartbeat = setInterval(() => sending === 0 && void send('Still running'), HEARTBEAT_MS);
   try {
     for await (const { type, data } of streamRunEvents(services, run, signal)) {
-      const text = type === 'log' ? PROGRESS_TEXTS[String(data.event)]?.(data) : undefined;
+      const text = type === 'log' ? formatProgress(data) : null;
       if (text) await send(text);
     }
   } finally {

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { ANSWER, behindEvents } from '../../../domain/continuity.ts';
+import { ANSWER } from '../../../domain/continuity.ts';
 import type { Definition } from '../../../domain/definition.ts';
 import { providerDestination } from '../../../domain/destinations.ts';
 import { webhookSender } from '../../../egress/webhook-sender.ts';
@@ -18,6 +18,7 @@ import { reconcileEvaluations } from '../../../temporal/client/evaluations.ts';
 import { createParkedRuns } from '../../../temporal/repair/parked-runs.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../../../temporal/repair/reconcile-schedules.ts';
 import { reconcile } from '../../../temporal/repair/reconcile-tasks.ts';
+import { behindEvents } from '../../../temporal/start/continuity.ts';
 import { countSlots } from '../../../temporal/worker/slots.ts';
 import { selectRoles } from '../../../temporal/worker/worker.ts';
 import { createAgentToolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';

@@ -1,10 +1,11 @@
+import type { LogData } from '../../../contracts/events.ts';
 import type { Definition, PinnedMcpServer } from '../../../domain/definition.ts';
 import { mcpDestination } from '../../../domain/destinations.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
-import { createTaskEvents, type NewEvent } from '../../../domain/events.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import { findOutsideRefusal } from '../../../domain/outside.ts';
 import { storable } from '../../../domain/transcript.ts';
+import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import type { CallPlace } from '../../../store/runs/tool-ledger.ts';
 import type { ToolsAsked } from '../../../temporal/activities/tools-asked.ts';
@@ -61,7 +62,7 @@ export function runTools(shared: SharedServices, ports: ToolPorts) {
     const toolset = { mcp: tools };
     const box = buildToolbox(toolset);
     const { log } = createTaskEvents(run.task_id, now);
-    const events = notes.map(({ event, detail, ...more }): NewEvent => log(event, detail, more));
+    const events: NewEvent[] = notes.map(({ event, detail, ...fields }) => log(event, detail, fields));
     for (const { server, tools: names = [], reason } of lost) {
       const what = `${names.join(', ') || 'the tools'} of the MCP server ${server}`;
       events.push(log('tools_not_offered', `${what}: ${reason}`, { tools: names, server, reason }));
@@ -102,7 +103,7 @@ export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { else
 
 /** Publishes the progress of a call. A failure to publish it does not fail the call. */
 export function progressReporter({ store, log: report }: SharedServices, call: CallPlace) {
-  return (text: string, data: Record<string, unknown> = {}): void => {
+  return (text: string, data: Pick<LogData<'progress'>, 'progress' | 'total'> = {}): void => {
     const progress = createTaskEvents(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
     store.ledger.publish(call, [progress]).catch((error: Error) => report(`Progress was not published: ${error.message}`));
   };

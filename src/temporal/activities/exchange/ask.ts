@@ -3,7 +3,6 @@ import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachment
 import { pickSetCallSettings } from '../../../domain/call-settings.ts';
 import { type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
-import { createTaskEvents } from '../../../domain/events.ts';
 import { listHostedTools } from '../../../domain/hosted-tools.ts';
 import { buildInstructions } from '../../../domain/instructions.ts';
 import { dropCalls } from '../../../domain/model-failure.ts';
@@ -11,6 +10,7 @@ import { asLack, findOutage } from '../../../domain/outages.ts';
 import { findForcedTools } from '../../../domain/tool-choice.ts';
 import { storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import type { Answered, UsageSoFar } from '../../../domain/usage.ts';
+import { createTaskEvents } from '../../../events/task-events.ts';
 import type { Exchange } from '../../../runtimes/runtime.ts';
 import { fitTranscript } from '../fit.ts';
 import { listToolEvents } from '../offered.ts';

@@ -1,7 +1,7 @@
 import { isVendor, type OfferedTool } from '../../../domain/definition.ts';
-import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, formatReminder, REMINDER_POSITION } from '../../../domain/transcript.ts';
+import { createTaskEvents, DEFAULT_MODEL, type NewEvent } from '../../../events/task-events.ts';
 import type { PublishedTexts } from '../../../store/runs/runs.ts';
 import { retryWhileDown, staleAttempt } from '../attempt.ts';
 import { type Context, loadContext } from '../context.ts';

@@ -1,12 +1,12 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { estimateTokens } from '../../../domain/context-window.ts';
 import { findStepGap } from '../../../domain/continuity.ts';
-import { createTaskEvents } from '../../../domain/events.ts';
 import { ModelFailure } from '../../../domain/model-failure.ts';
 import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
 import { addUsage, NO_USAGE, toUsage, usageSoFar } from '../../../domain/usage.ts';
+import { createTaskEvents } from '../../../events/task-events.ts';
 import type { OpenRun } from '../../../store/runs/runs.ts';
 import { requireAdmission } from '../admission.ts';
 import { haltFailure, isHalt, retryWhileDown, runAttempt, staleAttempt, taskEnded } from '../attempt.ts';

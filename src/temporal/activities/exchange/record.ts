@@ -1,6 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { OfferedTool } from '../../../domain/definition.ts';
-import { createTaskEvents, type NewEvent } from '../../../domain/events.ts';
 import { parseResponse } from '../../../domain/normalise.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
@@ -8,6 +7,7 @@ import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
 import { asksFirst } from '../../../domain/tool-guards.ts';
 import { REPAIR_POSITION, storable, type TranscriptMessage, toCallId } from '../../../domain/transcript.ts';
 import { addUsage, toUsage } from '../../../domain/usage.ts';
+import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, PublishedTexts, StepRecord } from '../../../store/runs/runs.ts';

@@ -1,4 +1,6 @@
-import { isTerminal } from './statuses.ts';
+import type { AnyLogFields, LogName } from '../../contracts/events.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import type { RecordedLog, RecordedStatus } from './recorded-events.ts';
 
 /** A period of a run: a model call, a tool call, a retry or a wait. */
 export interface TimelineSpan {
@@ -47,12 +49,8 @@ interface TimedCall {
   ended_at: Date | null;
 }
 
-export interface TimedEvent {
-  seq: number;
-  type: string;
-  data: Record<string, unknown>;
-  timestamp: Date;
-}
+export type TimedLog = RecordedLog<(typeof TIMED_LOGS)[number]>;
+export type TimedEvent = TimedLog | RecordedStatus;
 
 interface RunTimes {
   task: TimedTask;
@@ -78,7 +76,7 @@ export const TIMED_LOGS = [
   'budget_exhausted',
   'record_behind',
   'continuity_decided',
-];
+] as const satisfies LogName[];
 
 /** Returns the spans of a run in the order of its record, each one followed by those that belong to it. */
 export function buildTimeline({ task, steps, calls, events }: RunTimes): TimelineSpan[] {
@@ -148,15 +146,15 @@ function callStatus({ status, failed, step, ended_at }: TimedCall, task: TimedTa
 
 function findFirstStarts(events: readonly TimedEvent[]): Map<string, string> {
   const starts = new Map<string, string>();
-  for (const { data, timestamp } of events) {
-    const call_id = data.call_id as string;
-    if (data.event === 'tool_call' && !starts.has(call_id)) starts.set(call_id, timestamp.toISOString());
+  for (const { type, data, timestamp } of events) {
+    if (type === 'log' && data.event === 'tool_call' && !starts.has(data.call_id))
+      starts.set(data.call_id, timestamp.toISOString());
   }
   return starts;
 }
 
 /** The log event that ends each kind of wait for a person. */
-const DECIDED: Record<string, string> = {
+const DECIDED: { [N in LogName]?: LogName } = {
   approval_requested: 'approval_decided',
   reconciliation_requested: 'reconciliation_decided',
   client_call_requested: 'client_call_answered',
@@ -164,7 +162,7 @@ const DECIDED: Record<string, string> = {
   record_behind: 'continuity_decided',
 };
 
-const WAITS_FOR: Record<string, string> = {
+const WAITS_FOR: { [N in LogName]?: string } = {
   approval_requested: 'approval',
   reconciliation_requested: 'reconciliation',
   client_call_requested: 'the client',
@@ -175,18 +173,19 @@ const WAITS_FOR: Record<string, string> = {
 
 function listPauses({ task, steps, events }: RunTimes): TimelineSpan[] {
   return events.flatMap((event, index) => {
-    const name = String(event.data.event);
-    if (name === 'retry' || name === 'rate_limited') return [retrySpan(event, steps, task)];
-    if (!(name in WAITS_FOR)) return [];
+    if (event.type === 'status') return [];
+    if (isRetry(event)) return [retrySpan(event, steps, task)];
+    const name = WAITS_FOR[event.data.event];
+    if (name === undefined) return [];
     const rest = events.slice(index + 1);
     // With `on_exhausted: halt`, a budget that is used up does not make the run wait.
-    if (name === 'budget_exhausted' && nextStatus(rest)?.data.status !== 'waiting') return [];
+    if (event.data.event === 'budget_exhausted' && findStatusChange(rest)?.data.status !== 'waiting') return [];
     const over = findWaitEnd(event, rest);
     return [
       {
         ...toPauseBase(event, steps, task),
         kind: 'wait' as const,
-        name: WAITS_FOR[name]!,
+        name,
         status: over ? ('completed' as const) : openStatus(task),
         end: findEndTime(over?.timestamp ?? null, task),
       },
@@ -194,46 +193,54 @@ function listPauses({ task, steps, events }: RunTimes): TimelineSpan[] {
   });
 }
 
-const nextStatus = (events: readonly TimedEvent[]) => events.find(({ type }) => type === 'status');
+const findStatusChange = (events: readonly TimedEvent[]) => events.find((event) => event.type === 'status');
 
-function findWaitEnd({ data }: TimedEvent, later: readonly TimedEvent[]): TimedEvent | undefined {
-  const decided = DECIDED[String(data.event)];
-  if (decided) return later.find((event) => event.data.event === decided && event.data.call_id === data.call_id);
+function findWaitEnd({ data }: TimedLog, later: readonly TimedEvent[]): TimedEvent | undefined {
+  const decided = DECIDED[data.event];
+  if (decided)
+    return later.find(
+      (event) => event.type === 'log' && event.data.event === decided && getCallId(event) === getCallId({ data }),
+    );
   return later.find(({ type, data: change }) => type === 'status' && change.status !== 'waiting');
 }
 
-function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTask): TimelineSpan {
-  const { error_code, event: name, wait_ms } = event.data;
-  const due = event.timestamp.getTime() + Number(wait_ms ?? 0);
+const getCallId = ({ data }: Pick<TimedLog, 'data'>) => (data as AnyLogFields).call_id;
+
+type Retry = RecordedLog<'retry' | 'rate_limited'>;
+const isRetry = (event: TimedLog): event is Retry => event.data.event === 'retry' || event.data.event === 'rate_limited';
+
+function retrySpan(event: Retry, steps: readonly TimedStep[], task: TimedTask): TimelineSpan {
+  const { error_code, event: name, wait_ms = 0 } = event.data;
+  const due = event.timestamp.getTime() + wait_ms;
   const end = new Date(Math.min(due, task.completed_at?.getTime() ?? due));
   return {
     ...toPauseBase(event, steps, task),
     kind: 'retry',
-    name: String(error_code ?? (name === 'rate_limited' ? 'rate_limited' : 'retry')),
+    name: error_code ?? name,
     status: 'completed',
     end: end.toISOString(),
   };
 }
 
 /** Returns the fields that all pauses have in common; a pause without a call or step belongs to the step in progress. */
-function toPauseBase({ seq, data, timestamp }: TimedEvent, steps: readonly TimedStep[], task: TimedTask) {
-  const call_id = typeof data.call_id === 'string' ? data.call_id : null;
+function toPauseBase({ seq, data, timestamp }: TimedLog, steps: readonly TimedStep[], task: TimedTask) {
+  const { call_id, step: own_step }: AnyLogFields = data;
   const current_step = steps.findLast(({ started_at }) => started_at <= timestamp)?.step ?? 0;
-  const step = call_id ? Number.parseInt(call_id, 10) : Number(data.step ?? current_step);
-  const known = call_id !== null || steps.some((other) => other.step === step);
+  const step = call_id ? Number.parseInt(call_id, 10) : (own_step ?? current_step);
+  const known = call_id !== undefined || steps.some((other) => other.step === step);
   return {
     id: `${call_id ?? step}.${seq}`,
     parent: known ? (call_id ?? String(step)) : null,
     step,
     attempts: 1,
-    detail: String(data.detail ?? ''),
+    detail: data.detail,
     copied: isCopied(step, task),
     start: timestamp.toISOString(),
   };
 }
 
 /** Sums how long the run was in the status `waiting`, from its start to `until`, in milliseconds. */
-export function sumWaitingMs(changes: readonly Pick<TimedEvent, 'data' | 'timestamp'>[], until: Date): number {
+export function sumWaitingMs(changes: readonly Pick<RecordedStatus, 'data' | 'timestamp'>[], until: Date): number {
   return changes.reduce((sum, { data, timestamp }, index) => {
     if (data.status !== 'waiting') return sum;
     const end = changes[index + 1]?.timestamp ?? until;

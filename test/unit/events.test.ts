@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EVENT_TYPES, LOG_EVENTS, LogEntry, RunEvent } from '../../src/contracts/events.ts';
+import { createTaskEvents } from '../../src/events/task-events.ts';
+import { judgeEvent } from '../support/foreign-events.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const at = '2026-01-31T12:00:00.000Z';
+
+describe('the map of events', () => {
+  it('lets only its names and fields compile', () => {
+    const { log, status, message } = createTaskEvents('t', () => at);
+    const more = { call_id: '1-0', name: 'bash', arguments: '{}' };
+    const made = [
+      log('completed', ''),
+      log('model_call', 'm', { step: 1 }),
+      log('tool_call', 'bash', { ...more, ...(at ? { attempt: 2 } : {}) }),
+    ];
+    expect(made.map(judgeEvent)).toEqual([null, null, null]);
+    const wrong = [
+      // @ts-expect-error: a misspelt event
+      log('model_cal', 'm', { step: 1 }),
+      // @ts-expect-error: a missing field
+      log('model_call', 'm'),
+      // @ts-expect-error: a misspelt field
+      log('model_call', 'm', { stp: 1 }),
+      // @ts-expect-error: a misspelt optional field
+      log('tool_call', 'bash', { ...more, atempt: 2 }),
+      // @ts-expect-error: a misspelt optional field of a spread
+      log('tool_call', 'bash', { ...more, ...(at ? { atempt: 2 } : {}) }),
+      // @ts-expect-error: a field of another type
+      log('model_call', 'm', { step: '1' }),
+      // @ts-expect-error: an unknown status
+      status('runing', 1),
+      // @ts-expect-error: a misspelt field of a message
+      message('tool', '', { callid: '1-0' }),
+    ];
+    expect(wrong.map(judgeEvent)).not.toContain(null);
+  });
+
+  it('is what readers narrow to by name', () => {
+    const event = createTaskEvents('t', () => at).log('tool_result', 'bash', { call_id: '1-0', name: 'bash', failed: true });
+    expect(event.type === 'log' && event.data.event === 'tool_result' && event.data.failed).toBe(true);
+    // @ts-expect-error: no event has this name
+    expect(event.type === 'log' && event.data.event === 'tool_resul').toBe(false);
+    // @ts-expect-error: the event has no such field
+    expect(event.type === 'log' && event.data.event === 'tool_result' && event.data.fialed).toBe(undefined);
+  });
+
+  it('says of each event when it happens', () => {
+    for (const [name, { description }] of Object.entries({ ...LOG_EVENTS, ...EVENT_TYPES })) {
+      expect(description, name).toMatch(/^[A-Z].*\.$/);
+    }
+  });
+
+  it('has every event that SQL reads', () => {
+    const files = globSync(['prisma/functions/**/*.sql', 'src/**/*.sql.ts'], { cwd: ROOT });
+    const named = (pattern: RegExp) =>
+      files.flatMap((file) => [...readFileSync(resolve(ROOT, file), 'utf8').matchAll(pattern)].map(([, name]) => name as string));
+    const events = named(/data\s*->>\s*'event'\s*=\s*'(\w+)'/g);
+    expect(events.length).toBeGreaterThan(1);
+    expect(events.filter((name) => !(name in LOG_EVENTS))).toEqual([]);
+  });
+
+  it('still shows events and fields of a later version', () => {
+    const later = { event: 'of_later', detail: 'd', timestamp: at, more: 1 };
+    expect(LogEntry.parse(later)).toEqual(later);
+    const known = { event: 'completed', detail: 'd', timestamp: at, more: 1 };
+    expect(LogEntry.parse(known)).toEqual(known);
+    const frame = { type: 'log', data: { event: 'of_later', detail: 'd' }, timestamp: at };
+    expect(RunEvent.parse(frame)).toEqual(frame);
+  });
+});
