@@ -25,7 +25,7 @@ dashboard shows them. [durability.md](durability.md) describes how a stream is r
 \`\`\`
 
 This page is written by \`npm run event-docs\` from \`src/contracts/events.ts\`, as are \`/openapi.json\` and the types of the TypeScript client,
-which tell events apart by \`type\` and \`event\`. A field with \`?\` may be absent. Later versions add events and fields: ignore those
+which distinguish events by \`type\` and \`event\`. A field with \`?\` may be absent. Later versions add events and fields: ignore those
 that you do not know.
 
 ## Types

@@ -76,7 +76,7 @@ export const LOG_EVENTS = {
     by,
     message: z.string().optional(),
   }),
-  reconciliation_requested: defineEvent('A call may have taken effect, and waits until a person says what came of it.', {
+  reconciliation_requested: defineEvent('A call may have taken effect, and waits until a person reports the outcome.', {
     ...call_with_arguments,
     restored: z.boolean().meta({ description: 'True if the reason is a restore of the installation' }),
   }),
@@ -142,7 +142,7 @@ export const LOG_EVENTS = {
     action: z.enum(['block', 'redact', 'warn']),
     reasons: z.array(z.string()),
   }),
-  output_rejected: defineEvent('The answer does not fit the output schema; `detail` says why.', {
+  output_rejected: defineEvent('The answer does not fit the output schema; `detail` is the reason.', {
     step,
     final: z.boolean().meta({ description: 'True if the model is not asked again' }),
   }),

@@ -10,7 +10,7 @@ const SCHEMAS = new Map<string, z.ZodObject>([
   ),
 ]);
 
-/** Says why an event is not one of the map; null if it is. */
+/** Returns the reason why an event does not fit the map; null if it does. */
 export function judgeEvent({ type, data }: { type: string; data: Record<string, unknown> }): string | null {
   const name = type === 'log' ? `log ${data.event}` : type;
   const schema = SCHEMAS.get(name);

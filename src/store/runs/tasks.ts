@@ -5,7 +5,6 @@ import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.
 import type { TodoItem } from '../../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
-import type { NewEvent } from '../../events/task-events.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
 import { hashDefinition, withDefinition } from '../resources/definitions.ts';
