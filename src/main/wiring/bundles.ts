@@ -10,13 +10,16 @@ import type { WiredTask } from '../../store/runs/wired-task.ts';
 import { createAgentToolbox, type Toolset } from '../../tools/for-agent.ts';
 import type { SharedServices } from '../core.ts';
 import { createOutputGuards } from './guardrails.ts';
-import { toolPorts } from './runs/index.ts';
+import { type ToolServices, toolPorts } from './runs/index.ts';
 import { openAll } from './runs/secrets.ts';
-import { mcpPorts, openMcpPool, withoutElsewhere } from './runs/tools.ts';
+import { type McpServices, mcpPorts, openMcpPool, withoutElsewhere } from './runs/tools.ts';
 import { getContextWindow } from './runtime-options.ts';
 
+/** The services that describe a run: its record, its tools as they were offered, and its secrets. */
+export type BundleServices = McpServices & ToolServices & Pick<SharedServices, 'secrets'>;
+
 /** Builds runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
-export function createBundleBuilder(core: SharedServices): BundleBuilder {
+export function createBundleBuilder(core: BundleServices & Pick<SharedServices, 'judge'>): BundleBuilder {
   const buildBundle = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
     const { bundle } = await loadBundle(core, task, caller);
     const { inputs } = await replay(bundle, createOutputGuards(core.judge));
@@ -36,7 +39,7 @@ export function createBundleBuilder(core: SharedServices): BundleBuilder {
  * Loads a run from its record, without digests, together with the definition and record that it was made from. Known secrets are
  * redacted.
  */
-export async function loadBundle(core: SharedServices, task: WiredTask, caller: Caller) {
+export async function loadBundle(core: BundleServices, task: WiredTask, caller: Caller) {
   const definition = await core.store.definitions.get(task.definition_hash);
   const record = await core.store.inspection.record(task.id);
   const { context_window, keeps_context, tools } = await describeRuntime(core, definition, record);
@@ -60,7 +63,7 @@ export async function loadBundle(core: SharedServices, task: WiredTask, caller: 
 }
 
 /** Returns the tools offered to the run's model, and its context window. Calls nothing and connects to nothing. */
-async function describeRuntime(core: SharedServices, definition: Definition, { task }: RunRecord) {
+async function describeRuntime(core: BundleServices, definition: Definition, { task }: RunRecord) {
   const keeps_context = definition.provider !== null && isVendor(definition.provider);
   const custom_tools = definition.provider !== null;
   const nobody = { access_token: '-', openToken: async () => '-' };

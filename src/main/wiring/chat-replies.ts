@@ -15,11 +15,14 @@ import { getContextWindow, getRuntimeOptions } from './runtime-options.ts';
 /** The part of the window kept free for the reply. */
 const REPLY_SHARE = 0.25;
 
+/** The services that a chat's reply uses. */
+type ReplyServices = Pick<SharedServices, 'store' | 'secrets' | 'judge' | 'meters' | 'tracing' | 'setting' | 'egress'>;
+
 /** Creates the replies of chats, which use the agent's own runtime and no tools. */
-export const createChatReplies = (core: SharedServices): ChatReplies =>
+export const createChatReplies = (core: ReplyServices): ChatReplies =>
   chatReplies({ store: core.store.chat, ask: createAskModel(core) });
 
-function createAskModel(core: SharedServices): AskModel {
+function createAskModel(core: ReplyServices): AskModel {
   const { store, secrets, judge, meters } = core;
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
     secrets.recordSecret(caller.access_token);

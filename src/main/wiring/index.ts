@@ -183,7 +183,17 @@ export async function openWorkerConnection(
 
 /** Opens the control that starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
-  { setting, store, bus, judge, quotas, starts, meters, tracing, log }: SharedServices,
+  {
+    setting,
+    store,
+    bus,
+    judge,
+    quotas,
+    starts,
+    meters,
+    tracing,
+    log,
+  }: Pick<SharedServices, 'setting' | 'store' | 'bus' | 'judge' | 'quotas' | 'starts' | 'meters' | 'tracing' | 'log'>,
   connection: Connection | NativeConnection,
   eager: boolean,
 ): RunControl {
@@ -290,7 +300,7 @@ export async function openApi(
 
 /** Opens the store of audit entries; with a webhook, entries are sent from there. */
 function openAuditStore(
-  { store, setting: { config }, egress, log }: SharedServices,
+  { store, setting: { config }, egress, log }: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'log'>,
   resources: Resources,
 ): Pick<AuditStore, 'add'> {
   const { AUDIT_WEBHOOK_URL: url, AUDIT_WEBHOOK_SECRET: secret } = config;

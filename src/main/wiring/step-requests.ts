@@ -9,11 +9,10 @@ import { chatRequest } from '../../runtimes/chat-request.ts';
 import { messagesRequest } from '../../runtimes/messages-request.ts';
 import type { Exchange } from '../../runtimes/runtime.ts';
 import type { RunRecord } from '../../store/runs/inspection.ts';
-import type { SharedServices } from '../core.ts';
-import { loadBundle } from './bundles.ts';
+import { type BundleServices, loadBundle } from './bundles.ts';
 
 /** Rebuilds the requests that models of runs were sent, from the record. */
-export function createStepRequestBuilder(core: SharedServices): StepRequestBuilder {
+export function createStepRequestBuilder(core: BundleServices): StepRequestBuilder {
   return async (task, step, caller) => {
     const { bundle, definition, record } = await loadBundle(core, task, caller);
     const recorded = bundle.steps.find((known) => known.step === step);

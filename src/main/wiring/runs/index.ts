@@ -175,7 +175,10 @@ export async function createActivityPorts(
 }
 
 /** Creates the ports through which a worker's calls ask people. */
-const questionPorts = ({ store, bus, setting: { config } }: SharedServices, engine: RunControl['engine']): QuestionPorts => {
+const questionPorts = (
+  { store, bus, setting: { config } }: Pick<SharedServices, 'store' | 'bus' | 'setting'>,
+  engine: RunControl['engine'],
+): QuestionPorts => {
   const roles = selectRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
   return {
     ledger: store.ledger,
@@ -201,7 +204,10 @@ const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string)
 };
 
 /** Creates the ports that turn a due schedule into a task. */
-export const createFirePorts = ({ store, mayStart }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
+export const createFirePorts = (
+  { store, mayStart }: Pick<SharedServices, 'store' | 'mayStart'>,
+  { dispatch, schedules }: RunControl,
+): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
   workflows: store.workflows,
@@ -211,7 +217,7 @@ export const createFirePorts = ({ store, mayStart }: SharedServices, { dispatch,
 });
 
 /** Spreads the waiting runs, so that they do not all call the provider at once. */
-async function admit({ store }: SharedServices, provider: Definition['provider']): Promise<number> {
+async function admit({ store }: Pick<SharedServices, 'store'>, provider: Definition['provider']): Promise<number> {
   if (!provider?.requests_per_minute) return 0;
   const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
   return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
@@ -231,7 +237,10 @@ function toModelCaller({ store }: Pick<SharedServices, 'store'>, run: OpenRun, b
   };
 }
 
-export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
+/** The services that built-in and custom tools use. */
+export type ToolServices = Pick<SharedServices, 'runner' | 'egress' | 'setting' | 'store' | 'knowledge' | 'quotas' | 'parsers'>;
+
+export function toolPorts(core: ToolServices): Omit<ToolPorts, 'mcp'> {
   const { runner, egress } = core;
   const { config } = core.setting;
   return {

@@ -13,7 +13,7 @@ interface SessionPorts {
 const PATIENCE_MS = 4_000;
 
 /** Ends the sessions that model providers keep for ended runs. */
-export function runSessions({ store, log }: SharedServices, { definition, openRuntime }: SessionPorts) {
+export function runSessions({ store, log }: Pick<SharedServices, 'store' | 'log'>, { definition, openRuntime }: SessionPorts) {
   async function end(task_id: string, pinned: Definition): Promise<void> {
     const run = await store.runs.open(task_id, 0);
     // A task that never began has no session.

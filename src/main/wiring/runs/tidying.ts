@@ -13,7 +13,10 @@ const SAMPLE_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** Removes what the installation no longer needs, adds what has ended to the usage, and notes the size every hour. Returns how many records of each kind were removed. */
-export function createTidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
+export function createTidying({
+  store,
+  setting: { config },
+}: Pick<SharedServices, 'store' | 'setting'>): () => Promise<Record<string, number>> {
   let rest_until = 0;
   /** Of a pass that has not looked at everything yet. */
   let aged_to: Date | null = null;

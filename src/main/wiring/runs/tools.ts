@@ -21,7 +21,10 @@ import { schemaJudge } from '../parsers.ts';
 const now = () => new Date().toISOString();
 
 /** The MCP connections of a worker. */
-export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, store }: SharedServices): McpPool =>
+/** The services that a pool of connections to MCP servers uses. */
+export type McpServices = Pick<SharedServices, 'setting' | 'runner' | 'mcp_packages' | 'egress' | 'parsers' | 'store'>;
+
+export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, store }: McpServices): McpPool =>
   createMcpPool({
     startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
     packages: mcp_packages,
@@ -32,7 +35,7 @@ export const openMcpPool = ({ setting, runner, mcp_packages, egress, parsers, st
     version: setting.version,
   });
 
-export function mcpPorts({ store }: SharedServices, pool: McpPool): McpToolPorts {
+export function mcpPorts({ store }: Pick<SharedServices, 'store'>, pool: McpPool): McpToolPorts {
   return {
     pool,
     openConfig: async (server: PinnedMcpServer) => {
@@ -45,7 +48,7 @@ export function mcpPorts({ store }: SharedServices, pool: McpPool): McpToolPorts
 }
 
 /** The tools of a run. At its first step the servers are asked, and their answer is pinned with the task. */
-export function runTools(shared: SharedServices, ports: ToolPorts) {
+export function runTools(shared: Pick<SharedServices, 'store' | 'secrets' | 'log'>, ports: ToolPorts) {
   const { store, secrets } = shared;
   return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
@@ -74,7 +77,7 @@ export function runTools(shared: SharedServices, ports: ToolPorts) {
 
 /** Stores what the servers listed, for readers of the servers. A failure does not fail the run. */
 async function saveListings(
-  { store, secrets, log: report }: SharedServices,
+  { store, secrets, log: report }: Pick<SharedServices, 'store' | 'secrets' | 'log'>,
   { listings, principal }: { listings: Awaited<ReturnType<typeof discover>>['listings']; principal: string },
 ): Promise<void> {
   for (const { server, signed_in, tools } of listings) {
@@ -102,7 +105,7 @@ export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { else
 }
 
 /** Publishes the progress of a call. A failure to publish it does not fail the call. */
-export function progressReporter({ store, log: report }: SharedServices, call: CallPlace) {
+export function progressReporter({ store, log: report }: Pick<SharedServices, 'store' | 'log'>, call: CallPlace) {
   return (text: string, data: Pick<LogData<'progress'>, 'progress' | 'total'> = {}): void => {
     const progress = createTaskEvents(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
     store.ledger.publish(call, [progress]).catch((error: Error) => report(`Progress was not published: ${error.message}`));

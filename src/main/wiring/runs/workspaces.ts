@@ -35,7 +35,7 @@ interface Place extends Pick<Workspaces, 'remove' | 'kept'> {
   close(): Promise<void>;
 }
 
-export async function runWorkspaces(core: SharedServices): Promise<RunWorkspaces> {
+export async function runWorkspaces(core: Pick<SharedServices, 'setting' | 'store' | 'egress' | 'log'>): Promise<RunWorkspaces> {
   const { config } = core.setting;
   const s3 = parseS3Settings(config);
   const { enter, leave, ...place } = s3 ? await inObjectStore(core, s3) : inSharedHome(toWorkspacesPath(config));
@@ -85,7 +85,10 @@ function inSharedHome(parent: string): Place {
 /** After an abort, what a call has changed is still stored if that takes no longer. */
 const LAST_MS = 5_000;
 
-async function inObjectStore({ setting, store, egress, log }: SharedServices, s3: S3Settings): Promise<Place> {
+async function inObjectStore(
+  { setting, store, egress, log }: Pick<SharedServices, 'setting' | 'store' | 'egress' | 'log'>,
+  s3: S3Settings,
+): Promise<Place> {
   const { workspaceLayers: record } = store;
   const objects = createS3Store(s3, egress.objects);
   const stored = await openStoredWorkspaces({ parent: toWorkspacesPath(setting.config), objects, record, log });
@@ -108,7 +111,7 @@ async function inObjectStore({ setting, store, egress, log }: SharedServices, s3
 }
 
 /** Checks out the repository of a run, and returns its commit. */
-function createCheckout({ store, egress, setting: { config } }: SharedServices) {
+function createCheckout({ store, egress, setting: { config } }: Pick<SharedServices, 'setting' | 'store' | 'egress'>) {
   const checkout = checkouts({
     rules: egress.configuration.rules,
     path: config.PATH,
