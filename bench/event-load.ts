@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type pg from 'pg';
-import { estimateTextRows, estimateTextWriting } from '../src/domain/sizing.ts';
 import { startPostgres } from '../src/embedded/postgres.ts';
 import { postgresBus } from '../src/events/postgres-bus.ts';
 import { MIGRATIONS } from '../src/main/places.ts';
@@ -17,7 +16,7 @@ import { usesOf } from './usage.ts';
 
 const HELP = `node bin/perdura.mjs bench:event-load [--streams 1000] [--workers 10] [--seconds 20] [--quiet-bus]
 
-Postgres with the texts of many streams, as workers write them, and what \`perdura size\` predicts for it. CPU time is read from /proc, so
+Postgres with the texts of many streams, as workers write them, and what docs/sizing.md predicts for it. CPU time is read from /proc, so
 other work on the machine delays the load but does not count.
 
   --quiet-bus   without notifications, as with REDIS_URL
@@ -36,6 +35,13 @@ const [streams, workers, seconds] = [Number(given.streams), Number(given.workers
 
 const AGENT = '0197a0c4-0000-7000-8000-000000000002';
 const TOKENS_PER_SECOND = 40;
+/** How long a worker collects the text of a run (src/events/publisher.ts): longer with more runs. */
+const PAUSE_MS = Math.min(150, Math.max(50, streams / workers));
+/** An answer slower than the pause has a row for each token. */
+const ROWS_PER_SECOND = streams * Math.min(1_000 / PAUSE_MS, TOKENS_PER_SECOND);
+/** The costs of docs/sizing.md, and the most texts of a statement (src/store/runs/grouped-texts.ts). */
+const COST_MS = { row: 0.037, statement: 0.73 };
+const ROWS_PER_STATEMENT = 256;
 const TOKEN = 'token ';
 
 /** Creates runs in their first step, whose first attempt has started. */
@@ -66,7 +72,7 @@ interface Counts {
  * Simulates a worker with its own connections: all its runs send text at the same moments. It skips a moment that comes too
  * late.
  */
-async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }: { pause_ms: number; counts: Counts }) {
+async function speak(url: string, runs: readonly OpenRun[], counts: Counts) {
   const { pool, close } = openDatabase({ url, max_connections: 8 });
   const bus = given['quiet-bus']
     ? null
@@ -80,10 +86,10 @@ async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }
   const { publishText } = runStore(counted as never, (workflow_id, task_id, written) =>
     bus?.announce(workflow_id, { task_id, ...written }),
   );
-  const delta = TOKEN.repeat(Math.max(1, Math.round((TOKENS_PER_SECOND * pause_ms) / 1_000)));
+  const delta = TOKEN.repeat(Math.max(1, Math.round((TOKENS_PER_SECOND * PAUSE_MS) / 1_000)));
   const last = new Map<OpenRun, number>(runs.map((run) => [run, 0]));
   const end = performance.now() + seconds * 1_000;
-  for (let next = performance.now(); next < end; next = Math.max(next + pause_ms, performance.now())) {
+  for (let next = performance.now(); next < end; next = Math.max(next + PAUSE_MS, performance.now())) {
     await wait(Math.max(0, next - performance.now()));
     await Promise.all(
       runs.map(async (run) => {
@@ -111,19 +117,16 @@ async function measure(): Promise<void> {
     await applyMigrations(postgres.url, MIGRATIONS);
     const { pool, close } = openDatabase({ url: postgres.socket_url });
     const runs = await runningIn(pool);
-    const { pause_ms, rows_per_second } = estimateTextRows({ streams, workers, tokens_per_second: TOKENS_PER_SECOND });
     const counts = { rows: 0, statements: 0 };
     const [before, size] = [await usesOf({ postgres: postgres.pid }), await sizeOf(pool)];
     const share = Math.ceil(runs.length / workers);
     await Promise.all(
-      Array.from({ length: workers }, (_, at) =>
-        speak(postgres.socket_url, runs.slice(at * share, (at + 1) * share), { pause_ms, counts }),
-      ),
+      Array.from({ length: workers }, (_, at) => speak(postgres.socket_url, runs.slice(at * share, (at + 1) * share), counts)),
     );
     const [after, grown] = [await usesOf({ postgres: postgres.pid }), await sizeOf(pool)];
     const per_row_ms = (after.postgres!.cpu_ms - before.postgres!.cpu_ms) / counts.rows;
     const grew = { wal: grown.wal - size.wal, bytes: grown.bytes - size.bytes };
-    report({ counts, per_row_ms, rows_per_second, pause_ms, ...grew, redis_ms: await redisCost() });
+    report({ counts, per_row_ms, ...grew, redis_ms: await redisCost() });
     await close();
   } finally {
     await postgres.stop();
@@ -134,20 +137,25 @@ async function measure(): Promise<void> {
 interface Found {
   counts: Counts;
   per_row_ms: number;
-  rows_per_second: number;
-  pause_ms: number;
   wal: number;
   bytes: number;
   redis_ms: number | null;
 }
 
-function report({ counts, per_row_ms, rows_per_second, pause_ms, wal, bytes, redis_ms }: Found): void {
+/** Returns the CPU time of Postgres for a second of the load: workers write at the same moments, in as few statements as they can. */
+function predictMs(): number {
+  const moments = (workers * 1_000) / 50;
+  const statements = Math.max(ROWS_PER_SECOND / ROWS_PER_STATEMENT, Math.min(ROWS_PER_SECOND, moments));
+  return ROWS_PER_SECOND * COST_MS.row + statements * COST_MS.statement;
+}
+
+function report({ counts, per_row_ms, wal, bytes, redis_ms }: Found): void {
   const micro = (ms: number) => `${(ms * 1_000).toFixed(ms < 0.01 ? 1 : 0)} µs`;
   const lines = [
-    `${streams} streams of ${workers} workers, a text every ${pause_ms} ms: ${rows_per_second} rows a second`,
+    `${streams} streams of ${workers} workers, a text every ${PAUSE_MS} ms: ${ROWS_PER_SECOND} rows a second`,
     `written in ${seconds} s: ${counts.rows} rows by ${counts.statements} statements (${Math.round(counts.rows / seconds)} a second)`,
-    `Postgres: ${micro(per_row_ms)} of CPU per row, so ${((per_row_ms * rows_per_second) / 1_000).toFixed(2)} cores for the whole load`,
-    `predicted: ${(estimateTextWriting({ rows: rows_per_second, workers }).ms / 1_000).toFixed(2)} cores`,
+    `Postgres: ${micro(per_row_ms)} of CPU per row, so ${((per_row_ms * ROWS_PER_SECOND) / 1_000).toFixed(2)} cores for the whole load`,
+    `predicted: ${(predictMs() / 1_000).toFixed(2)} cores`,
     `a row: ${Math.round(bytes / counts.rows)} bytes of disk, ${Math.round(wal / counts.rows)} bytes of log`,
     ...(redis_ms === null ? [] : [`Redis: ${micro(redis_ms)} of CPU per text`]),
   ];

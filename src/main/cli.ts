@@ -21,7 +21,6 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   replay: () => import('./commands/replay.ts'),
   eval: () => import('./commands/eval.ts'),
   restored: () => import('./commands/restored.ts'),
-  size: () => import('./commands/size.ts'),
   doctor: () => import('./commands/doctor.ts'),
   login: () => import('./commands/login.ts'),
   logout: () => import('./commands/logout.ts'),

@@ -23,10 +23,6 @@ const LOCAL = {
   },
   replay: { usage: '<bundle.json> …', summary: 'run bundles of runs again, offline' },
   restored: { summary: 'after restoring a backup or snapshot: ask before writes are repeated' },
-  size: {
-    usage: '--runs-per-second N --streams N [--steps N] [--calls N] [--readers N] [--parked N] [--retention-days N] [--json]',
-    summary: 'how many processes and servers a load needs',
-  },
   doctor: { usage: '[--json]', summary: 'report what is unhealthy and why' },
 };
 

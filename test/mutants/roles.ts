@@ -2,7 +2,6 @@ import type { Mutant } from './mutant.ts';
 
 const ROLES = 'test/temporal/roles.test.ts';
 const MISSING = 'test/accidents/roles.test.ts';
-const SIZING = 'test/unit/sizing.test.ts';
 
 export default [
   {
@@ -84,22 +83,6 @@ export default [
     replacement: 'if (!rows[0])',
     harm: 'An operator believes that tools workers are limited, and they read everything.',
     tests: [{ file: ROLES, name: 'must exist and be restricted' }],
-  },
-  {
-    id: 'roles/sizing-without-streams',
-    file: 'src/domain/sizing.ts',
-    text: 'const processes = countProcesses(estimateCores(most), [streams / cost.STREAMS_PER_WORKER]);',
-    replacement: 'const processes = countProcesses(estimateCores(most), []);',
-    harm: 'The workers that perdura size names have no room for the slow answers of a load.',
-    tests: [{ file: SIZING, name: 'has a slot for each of many slow answers' }],
-  },
-  {
-    id: 'roles/sizing-pause',
-    file: 'src/domain/sizing.ts',
-    text: 'Math.min(most, Math.max(least, (streams / workers) * per_stream))',
-    replacement: 'Math.min(most, Math.max(least, streams * per_stream))',
-    harm: 'perdura size predicts a third of the rows of text that many workers write.',
-    tests: [{ file: SIZING, name: 'follows how workers write texts' }],
   },
   {
     id: 'roles/creates-as-everyone',
