@@ -1,6 +1,7 @@
 -- Closes what a run that ended early left open, so that its transcript is whole: text that was streamed becomes a partial reply, and
 -- each call without a result gets one: p_outcome_unknown when it may have run, p_not_called when it did not. Every open call of a
--- restored run may have run after the restore point. Returns the events of these messages.
+-- restored run may have run after the restore point. Returns the events of these messages: they are the only
+-- ones that SQL builds, because only this statement knows which work it closed.
 -- Locks: tool_calls. The caller has locked the workflow and the task.
 CREATE OR REPLACE FUNCTION close_open_work(p_task uuid, p_outcome_unknown text, p_not_called text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE

@@ -63,6 +63,14 @@ describe('the map of events', () => {
     expect(events.filter((name) => !(name in LOG_EVENTS))).toEqual([]);
   });
 
+  it('holds the only events that SQL builds', () => {
+    const builders = globSync(['prisma/functions/**/*.sql', 'src/**/*.sql.ts'], { cwd: ROOT }).filter((file) =>
+      /'type',\s*'(log|message|message_delta|usage|status)'/.test(readFileSync(resolve(ROOT, file), 'utf8')),
+    );
+    // Only this statement knows which work it closed.
+    expect(builders).toEqual(['prisma/functions/close_open_work.sql']);
+  });
+
   it('still shows events and fields of a later version', () => {
     const later = { event: 'of_later', detail: 'd', timestamp: at, more: 1 };
     expect(LogEntry.parse(later)).toEqual(later);

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type { RunEvent } from '../../contracts/events.ts';
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { apiClient, type Call, findInstallation, type Json } from '../api-client.ts';
@@ -89,8 +90,8 @@ async function watch(url: string, token: string): Promise<void> {
 }
 
 /** Prints an event; returns true if it ends the run. */
-function show({ type, data }: { type: string; data: Json }): boolean {
-  if (type === 'message_delta') print(String(data.delta));
+function show({ type, data }: RunEvent): boolean {
+  if (type === 'message_delta') print(data.delta);
   else if (type === 'message')
     say(data.role === 'assistant' && data.content ? '' : `  ${data.role}: ${data.content || JSON.stringify(data.tool_calls)}`);
   else if (type === 'usage') say(`  usage: ${data.total_in} in, ${data.total_out} out`);

@@ -1,29 +1,39 @@
-import type { PerduraClient, TaskDetail, TaskEvent } from '../../client/index.ts';
+import type { LogData, PerduraClient, RunEvent, TaskDetail, TaskEvent, TranscriptMessage } from '../../client/index.ts';
 import { note, print, printable, say } from '../terminal.ts';
 
 const LONGEST = 200;
 
 /** Formats an event as one line; null for pieces of text, because a later event has the whole text. */
-export function formatEvent({ type, data, timestamp }: Pick<TaskEvent, 'type' | 'data' | 'timestamp'>): string | null {
-  const what = formatEventText(type, data);
-  return what === null ? null : `${timestamp.slice(11, 19)}  ${printable(what)}`;
+export function formatEvent(event: RunEvent): string | null {
+  const text = formatEventText(event);
+  return text === null ? null : formatLine(event.timestamp, text);
 }
 
-function formatEventText(type: TaskEvent['type'], data: TaskEvent['data']): string | null {
-  const fields = data as Record<string, unknown>;
+const formatLine = (timestamp: string, text: string) => `${timestamp.slice(11, 19)}  ${printable(text)}`;
+
+function formatEventText({ type, data }: RunEvent): string | null {
   switch (type) {
     case 'log':
-      return `${fields.event}${fields.detail ? `: ${fields.detail}` : ''}`;
+      return formatLog(data);
     case 'message':
-      return `${fields.role}: ${excerpt(String(fields.content || JSON.stringify(fields.tool_calls ?? '')))}`;
+      return formatMessage(data);
     case 'status':
-      return `status: ${fields.status}`;
+      return `status: ${data.status}`;
     case 'usage':
-      return `usage: ${fields.total_in} in, ${fields.total_out} out`;
-    default:
+      return `usage: ${data.total_in} in, ${data.total_out} out`;
+    case 'message_delta':
       return null;
   }
 }
+
+const formatLog = ({ event, detail }: Pick<LogData, 'event' | 'detail'>) => (detail ? `${event}: ${detail}` : event);
+
+const formatMessage = ({
+  role,
+  content,
+  tool_calls,
+}: Pick<TranscriptMessage, 'role' | 'content'> & { tool_calls?: object[] | null }) =>
+  `${role}: ${excerpt(content || JSON.stringify(tool_calls ?? ''))}`;
 
 const excerpt = (text: string) => {
   const line = text.replaceAll(/\s+/g, ' ').trim();
@@ -89,9 +99,9 @@ export function createTextPrinter(): (event: TaskEvent) => void {
 
 /** Formats the progress of a run, from its record. */
 export function formatRecord({ logs = [], messages = [] }: TaskDetail): string[] {
-  const events = [
-    ...logs.map(({ timestamp, ...data }) => ({ type: 'log' as const, data, timestamp })),
-    ...messages.map(({ created_at, ...data }) => ({ type: 'message' as const, data, timestamp: created_at })),
-  ].sort((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
-  return events.flatMap((event) => formatEvent(event as Pick<TaskEvent, 'type' | 'data' | 'timestamp'>) ?? []);
+  const texts = [
+    ...logs.map((log) => ({ at: log.timestamp, text: formatLog(log) })),
+    ...messages.map((message) => ({ at: message.created_at, text: formatMessage(message) })),
+  ];
+  return texts.sort((one, other) => (one.at < other.at ? -1 : 1)).map(({ at, text }) => formatLine(at, text));
 }
