@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentUpdate } from './agents.ts';
-import { Id } from './common.ts';
+import { CallSettingFields, ShownCallSettings } from './call-settings.ts';
+import { Id, toPatchSchema } from './common.ts';
 import { WorkflowUpdate } from './workflows.ts';
 
 const { system_prompt, provider_id, model, custom_tool_ids, builtin_tools, mcp_server_ids } = AgentUpdate.shape;
 const { output_format, reasoning_effort } = WorkflowUpdate.shape;
-const { temperature, top_p, max_output_tokens, stop, parallel_tool_calls } = WorkflowUpdate.shape;
 
 const MessageEdit = z.object({
   step: z.int().min(0),
@@ -27,11 +27,7 @@ export const ForkChanges = z
     mcp_server_ids: mcp_server_ids.meta({ description: 'Servers of the source run; others are left out' }),
     output_format,
     reasoning_effort,
-    temperature,
-    top_p,
-    max_output_tokens,
-    stop,
-    parallel_tool_calls,
+    ...toPatchSchema(z.object(CallSettingFields)).shape,
     messages: z
       .array(MessageEdit)
       .optional()
@@ -58,11 +54,7 @@ export const ChangeableFields = z
     mcp_server_ids: z.array(z.string()),
     output_format: z.string(),
     reasoning_effort: z.string().nullable(),
-    temperature: z.number().nullable(),
-    top_p: z.number().nullable(),
-    max_output_tokens: z.int().nullable(),
-    stop: z.array(z.string()),
-    parallel_tool_calls: z.boolean().nullable(),
+    ...ShownCallSettings,
   })
   .meta({ id: 'ChangeableFields', description: 'What this run has in the fields that `changes` of a fork can replace' });
 export type ChangeableFields = z.output<typeof ChangeableFields>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Attachment } from './attachments.ts';
+import { PinnedCallSettings } from './call-settings.ts';
 import { Id, Timestamp, TOOL_EFFECTS } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom } from './events.ts';
@@ -30,11 +31,7 @@ export const BundledDefinition = z.object({
     auto_memory: z.boolean(),
     tsv_tool_results: z.boolean(),
     caveman: z.boolean(),
-    temperature: z.number().optional(),
-    top_p: z.number().optional(),
-    max_output_tokens: z.int().optional(),
-    stop: z.array(z.string()).optional(),
-    parallel_tool_calls: z.boolean().optional(),
+    ...PinnedCallSettings,
   }),
   skills: z.array(z.object({ name: z.string(), instructions: z.string() })),
   guardrails: z

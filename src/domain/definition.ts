@@ -1,5 +1,4 @@
 import type { BudgetLimits } from './budget.ts';
-import type { SetCallSettings } from './call-settings.ts';
 import type { ToolEffect } from './effects.ts';
 import { MEMORY_TOOLS } from './memory.ts';
 import type { RunGuards, ToolOrigin } from './tool-guards.ts';
@@ -125,7 +124,8 @@ export interface AllowedMcpTool {
   spec: ToolSpec;
 }
 
-export interface RunSettings extends SetCallSettings {
+/** The settings of the loop. A definition also holds the settings of its model calls here; see `splitSettings`. */
+export interface RunSettings {
   max_turns: number;
   output_format: string;
   reasoning_effort: string | null;

@@ -1,4 +1,4 @@
-import { type CallSettings, callSettings, pickSetCallSettings, withoutCallSettings } from './call-settings.ts';
+import { omitUnset, splitSettings } from './call-settings.ts';
 import { canonicalJson } from './canonical-json.ts';
 import {
   type Definition,
@@ -18,8 +18,8 @@ export interface MessageEdit {
   content: string;
 }
 
-/** The fields of agents and workflows that a fork may change. */
-interface PinnedFields extends CallSettings {
+/** The fields of agents and workflows that a fork may change, in addition to the settings of model calls. */
+interface PinnedFields {
   system_prompt: string;
   provider_id: string | null;
   model: string | null;
@@ -32,10 +32,10 @@ interface PinnedFields extends CallSettings {
 
 type Optional<T> = { [K in keyof T]?: T[K] | undefined };
 
-/** The changes of a fork; an absent field stays as in the source run. */
+/** The changes of a fork; an absent field stays as in the source run. The rest of the fields are settings of model calls. */
 export type DefinitionChanges = Optional<PinnedFields> & { messages?: MessageEdit[] | undefined };
 
-/** Returns a definition's values of the fields that a fork can change. */
+/** Returns a definition's values of the fields that a fork can change. Settings of model calls without a value are missing. */
 export function toPinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): PinnedFields {
   const { output_format, reasoning_effort } = settings;
   return {
@@ -47,7 +47,7 @@ export function toPinnedFields({ agent, provider, model, settings, tools, mcp_se
     mcp_server_ids: mcp_servers.map(({ id }) => id),
     output_format,
     reasoning_effort,
-    ...callSettings(settings),
+    ...splitSettings(settings).call_settings,
   };
 }
 
@@ -80,15 +80,16 @@ export function changeDefinition(source: Definition, changes: DefinitionChanges,
   const { agent, settings } = source;
   const { system_prompt = agent.system_prompt } = changes;
   const { output_format = settings.output_format, reasoning_effort = settings.reasoning_effort } = changes;
+  const { loop, call_settings } = splitSettings(settings);
   const changed: Definition = {
     ...withModel(source, changes, parts),
     ...changeTools(source, changes, parts),
     agent: { ...agent, system_prompt },
     settings: {
-      ...withoutCallSettings(settings),
+      ...loop,
       output_format,
       reasoning_effort,
-      ...pickSetCallSettings({ ...settings, ...omitUndefined(changes) }),
+      ...omitUnset({ ...call_settings, ...omitUndefined(pickCallChanges(changes)) }),
     },
   };
   if (changed.provider && isVendor(changed.provider))
@@ -97,6 +98,13 @@ export function changeDefinition(source: Definition, changes: DefinitionChanges,
   if (hosted && !runsHosted(changed.provider))
     throw unprocessable([{ path: 'changes.provider_id', message: whoRuns(hosted, changed.provider) }]);
   return canonicalJson(changed) === canonicalJson(source) ? source : changed;
+}
+
+/** Returns the changed settings of model calls: what is no field of the definition itself. */
+function pickCallChanges(changes: DefinitionChanges): object {
+  const { system_prompt, provider_id, model, custom_tool_ids, builtin_tools, mcp_server_ids, ...others } = changes;
+  const { output_format, reasoning_effort, messages, ...call_changes } = others;
+  return call_changes;
 }
 
 const omitUndefined = (changes: object) => Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));

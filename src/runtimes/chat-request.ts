@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
+import type { SetCallSettings } from '../contracts/call-settings.ts';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
-import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { strictCallId } from './call-ids.ts';

@@ -1,5 +1,5 @@
+import type { SetCallSettings } from '../contracts/call-settings.ts';
 import type { ModelFile } from '../domain/attachments.ts';
-import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { HostedTool, ToolSpec } from '../domain/definition.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Answered, ExchangeUsage } from '../domain/usage.ts';

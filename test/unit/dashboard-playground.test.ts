@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { callSettings } from '../../src/contracts/call-settings.ts';
 import { ForkChanges } from '../../src/contracts/fork-changes.ts';
 import type { StepRequest } from '../../src/contracts/run-inspection.ts';
 import { buildFork, createDraft, draftValues, listFields, withControl } from '../../src/dashboard/playground/draft.ts';
 import { pickValues, saveLines } from '../../src/dashboard/playground/save-lines.ts';
-import { callSettings } from '../../src/domain/call-settings.ts';
 
 const changeable = {
   ...{ system_prompt: 'Be kind.', provider_id: 'near', model: 'small', output_format: 'markdown', reasoning_effort: null },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CallSettingFields } from '../../src/contracts/call-settings.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { asked, type Destination, SECRET_HOLDERS } from '../../src/domain/destinations.ts';
 
@@ -136,7 +137,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
         'model_total_seconds',
         'model_silence_seconds',
       ],
-      ...['temperature', 'top_p', 'max_output_tokens', 'stop', 'parallel_tool_calls'],
+      ...Object.keys(CallSettingFields),
     ],
     destination: (row) => first(asked.workflow(row as never, [])),
   },

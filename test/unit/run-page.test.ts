@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { callSettings } from '../../src/contracts/call-settings.ts';
 import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
 import { requestDiff } from '../../src/dashboard/runs/request-diff.ts';
 import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { computeAxis, computeBar, computeDepths, getDurationMs } from '../../src/dashboard/runs/span-scale.ts';
-import { callSettings } from '../../src/domain/call-settings.ts';
 
 const START = Date.UTC(2026, 0, 31, 12, 0, 0);
 const at = (seconds: number) => new Date(START + seconds * 1000).toISOString();

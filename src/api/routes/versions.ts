@@ -1,5 +1,5 @@
+import { callSettings } from '../../contracts/call-settings.ts';
 import { type AgentRestore, type Restored, versions } from '../../contracts/versions.ts';
-import { callSettings } from '../../domain/call-settings.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { diffDocuments, type FieldChange } from '../../domain/changes.ts';
 import type { Definition } from '../../domain/definition.ts';

@@ -1,6 +1,7 @@
 import { ForkChanges } from '../../contracts/fork-changes.ts';
 import type { StepRequest } from '../../contracts/run-inspection.ts';
 import { type Field, toFields, type Values } from '../resources/fields.ts';
+import { MODEL_SETTINGS } from '../resources/model-settings.ts';
 import { type FieldFault, findChanges, toControls, toWire } from '../resources/values.ts';
 
 export const TRIAL_EFFECTS = ['recorded', 'stub'] as const;
@@ -24,10 +25,7 @@ const FIELDS: Field[] = toFields(ForkChanges, {
   builtin_tools: { control: 'references', of: 'builtin_tool', description: undefined },
   mcp_server_ids: { control: 'references', of: 'mcp', label: 'MCP servers' },
   output_format: { fallback: 'json' },
-  reasoning_effort: { none: 'model default' },
-  top_p: { label: 'Top p' },
-  stop: { label: 'Stop texts' },
-  parallel_tool_calls: { label: 'Several tool calls at once', none: 'model default' },
+  ...MODEL_SETTINGS,
   messages: { hidden: true },
 });
 

@@ -1,3 +1,4 @@
+import { isCallSetting } from '../../contracts/call-settings.ts';
 import type { ChangeableFields } from '../../contracts/fork-changes.ts';
 import type { Values } from '../resources/fields.ts';
 
@@ -14,15 +15,7 @@ interface Stored {
   workflow: Values;
 }
 
-const OF_WORKFLOW = [
-  'output_format',
-  'reasoning_effort',
-  'temperature',
-  'top_p',
-  'max_output_tokens',
-  'stop',
-  'parallel_tool_calls',
-];
+const isOfWorkflow = (name: string) => name === 'output_format' || name === 'reasoning_effort' || isCallSetting(name);
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -36,14 +29,14 @@ export function saveLines(stored: Stored, { origin, draft }: { origin: Changeabl
     if (same(from, to)) return [];
     const place = choosePlace(name, stored);
     const before = stored[place][name];
-    const after = Array.isArray(from) && name !== 'stop' ? mergeLists(before as string[], from, to as string[]) : to;
+    const after = Array.isArray(from) && !isCallSetting(name) ? mergeLists(before as string[], from, to as string[]) : to;
     return same(before, after) ? [] : [{ name, place, before, after }];
   });
 }
 
 /** Chooses the record to change. A workflow's own model takes precedence over its agent's. */
 const choosePlace = (name: string, { workflow }: Stored) =>
-  OF_WORKFLOW.includes(name) || (name === 'model' && workflow.model !== null) ? 'workflow' : 'agent';
+  isOfWorkflow(name) || (name === 'model' && workflow.model !== null) ? 'workflow' : 'agent';
 
 /**
  * Applies the draft's additions and removals to a stored list, which may contain more than the run had, such as a disabled

@@ -1,4 +1,5 @@
 import { Budget } from '../../contracts/budgets.ts';
+import { CallSettingFields } from '../../contracts/call-settings.ts';
 import { DatasetCreate, DatasetUpdate, datasets } from '../../contracts/datasets.ts';
 import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { transfers } from '../../contracts/transfer.ts';
@@ -6,6 +7,7 @@ import { WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '..
 import { Status } from '../ui/show.tsx';
 import { getOwnZone, When } from '../ui/time.tsx';
 import { column, Named, reference, text } from './columns.tsx';
+import { MODEL_SETTINGS } from './model-settings.ts';
 import { recurrenceText, ScheduleActions, SchedulePreview, ScheduleState } from './panels/schedule-panel.tsx';
 import type { EditableScreen } from './resource.ts';
 
@@ -45,14 +47,11 @@ export const WORKFLOWS: EditableScreen = {
     },
     tsv_tool_results: { label: 'Tool results as tab-separated values' },
     credential_overrides: { label: 'Credential overrides (JSON)' },
-    reasoning_effort: { none: 'model default' },
+    ...MODEL_SETTINGS,
     output_schema: {
       label: 'Output schema (JSON Schema)',
       description: 'The answer has to be JSON that fits it. One that does not is sent back to the model once.',
     },
-    top_p: { label: 'Top p' },
-    stop: { label: 'Stop texts' },
-    parallel_tool_calls: { label: 'Several tool calls at once', none: 'model default' },
     budget: { control: 'nested', nested: () => Budget },
     on_busy: { label: 'If a run is in progress' },
     on_inactive: { label: 'Waiting prompts when switched off' },
@@ -74,7 +73,7 @@ export const WORKFLOWS: EditableScreen = {
         'caveman',
       ],
     },
-    { title: 'Model calls', fields: ['temperature', 'top_p', 'max_output_tokens', 'stop', 'parallel_tool_calls'] },
+    { title: 'Model calls', fields: Object.keys(CallSettingFields) },
     { title: 'Limits of one exchange with the model', fields: ['model_total_seconds', 'model_silence_seconds'] },
     { title: 'Skills and guardrails', fields: ['skill_ids', 'skill_tags', 'guardrail_ids', 'guardrail_tags'] },
     { title: 'Memory', fields: ['auto_memory', 'bypass_memory'] },

@@ -1,4 +1,5 @@
 import type { StepRequestBuilder } from '../../api/ports.ts';
+import { callSettings } from '../../contracts/call-settings.ts';
 import { type Definition, usesVendorApi } from '../../domain/definition.ts';
 import { AppError } from '../../domain/errors.ts';
 import { toPinnedFields } from '../../domain/fork-changes.ts';
@@ -36,7 +37,11 @@ export function createStepRequestBuilder(core: BundleServices): StepRequestBuild
         ...exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
       ],
       parameters: keeps_context ? {} : toParameters(exchange, { model: model ?? '', definition }),
-      changeable: { ...toPinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
+      changeable: {
+        ...callSettings(definition.settings),
+        ...toPinnedFields(definition),
+        system_prompt: bundle.definition.agent.system_prompt,
+      },
       not_rebuilt: describeLimits(definition, {
         copied_otherwise: recorded.copied && wasChanged(record),
         keeps_context,

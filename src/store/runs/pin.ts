@@ -1,6 +1,6 @@
 import type pg from 'pg';
+import { type CallSettings, pickSetCallSettings } from '../../contracts/call-settings.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
-import { type CallSettings, pickSetCallSettings } from '../../domain/call-settings.ts';
 import {
   type Definition,
   type ExchangeLimits,
@@ -54,7 +54,7 @@ interface AgentRow {
   approve_effects: string[];
 }
 
-interface WorkflowRow extends Omit<RunSettings, keyof CallSettings>, CallSettings {
+interface WorkflowRow extends RunSettings, CallSettings {
   id: string;
   title: string | null;
   owner: string;

@@ -1,3 +1,4 @@
+import { CallSettingFields } from '../../../src/contracts/call-settings.ts';
 import { bareName } from './requests.ts';
 
 /**
@@ -185,7 +186,8 @@ const PLAIN = new Set(
     'response_format schema verbosity tools tool_choice order',
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
     'question_id action state code iss disabled allow_secret_questions',
-    'temperature top_p max_output_tokens stop parallel_tool_calls attachments media_type data',
+    ...Object.keys(CallSettingFields),
+    'attachments media_type data',
   ].flatMap((line) => line.split(' ')),
 );
 

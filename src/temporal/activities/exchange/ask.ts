@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { isTextFile, quoteFile, tryDecodeUtf8 } from '../../../domain/attachments.ts';
-import { pickSetCallSettings } from '../../../domain/call-settings.ts';
+import { splitSettings } from '../../../domain/call-settings.ts';
 import { type PinnedRepository, type ToolSpec, toToolSpec } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { listHostedTools } from '../../../domain/hosted-tools.ts';
@@ -112,7 +112,7 @@ function buildExchange(
 ): Exchange {
   const { run, order, definition } = work;
   const { model, settings, output_schema } = definition;
-  const call_settings = pickSetCallSettings(settings);
+  const { call_settings } = splitSettings(settings);
   return {
     task_id: run.task_id,
     model,
