@@ -5,7 +5,7 @@ import { Attachment } from './attachments.ts';
 import { Id, Timestamp } from './common.ts';
 import { CallQuestion } from './questions.ts';
 
-// To add an event: add it to LOG_EVENTS with a sentence that says when it happens and with its fields, then call `log` of
+// To add an event, see docs/adding-an-event.md: declare it in LOG_EVENTS with a sentence that says when it happens, then call `log` of
 // src/events/task-events.ts where it happens. The types of readers and clients follow, and the dashboard shows its name and detail.
 // `npm run event-docs` writes docs/events.md, `npm run client-types` the types of the client.
 

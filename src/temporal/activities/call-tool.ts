@@ -13,7 +13,7 @@ import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answerFromRecord } from './answer-call.ts';
 import { type Halts, haltFailure, type Noted, retryWhileDown, runAttempt, staleAttempt, taskEnded } from './attempt.ts';
 import { type ParkBehind, parkRunBehind } from './continuity.ts';
-import { retryDelay } from './failure.ts';
+import { retryDelay } from './retries.ts';
 
 export interface CallToolPorts extends AnswerPorts {
   ledger: Pick<ToolLedger, 'open' | 'start' | 'end' | 'answer' | 'park' | 'resume' | 'release' | 'decide'>;

@@ -11,7 +11,7 @@ import type { OpenRun } from '../../../store/runs/runs.ts';
 import { requireAdmission } from '../admission.ts';
 import { haltFailure, isHalt, retryWhileDown, runAttempt, staleAttempt, taskEnded } from '../attempt.ts';
 import { parkRunBehind } from '../continuity.ts';
-import { retryDelay } from '../failure.ts';
+import { retryDelay } from '../retries.ts';
 import type { RunSecrets } from '../secrets.ts';
 import { askModel } from './ask.ts';
 import type { ExchangeAttempt, ExchangePorts } from './attempt.ts';
