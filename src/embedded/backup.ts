@@ -6,7 +6,6 @@ import { listAppliedMigrations } from '../store/database/migrations.ts';
 import { pack } from './archive.ts';
 import { CLUSTER_COPY, ENGINE_COPY, KEPT, KEY, MANIFEST, type Manifest, readBackup } from './backup-contents.ts';
 import { copyCluster } from './cluster-copy.ts';
-import { copyEngine } from './engine-copy.ts';
 import { exists, type Log, readJsonFile } from './files.ts';
 import { takeLock } from './lock-file.ts';
 import { startPostgres } from './postgres.ts';
@@ -161,3 +160,22 @@ function toPlainError(error: NodeJS.ErrnoException, file: string): Error {
   if (error.path?.startsWith(toDraftPath(file))) return new Error(`${place} cannot be written to: ${error.message}`);
   return error;
 }
+
+/**
+ * Copies a SQLite database to a new file, even while a server writes to it. The copy holds the state of one moment, including
+ * its journal. Writers do not wait.
+ */
+async function copyEngine(database: string, file: string): Promise<void> {
+  const { DatabaseSync } = await import('node:sqlite').catch(() => {
+    throw new Error(`Backups need Node 22.13 or newer, and this is ${process.versions.node}`);
+  });
+  // The engine's schema has double-quoted string literals.
+  const open = new DatabaseSync(database, { timeout: BUSY_MS, enableDoubleQuotedStringLiterals: true });
+  try {
+    open.prepare('VACUUM INTO ?').run(file);
+  } finally {
+    open.close();
+  }
+}
+
+const BUSY_MS = 30_000;

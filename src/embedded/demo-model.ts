@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,7 +6,6 @@ import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { type HostRule, hostRule, originRule } from '../domain/hosts.ts';
 import { createCompletion, type Delivery, streamCompletion } from './demo-completion.ts';
-import { embed, inBase64 } from './demo-embedding.ts';
 import { createReply } from './demo-reply.ts';
 import { DemoRequest, EmbeddingRequest } from './demo-request.ts';
 import type { Scenario } from './demo-scenario.ts';
@@ -130,3 +130,23 @@ function refuse(response: ServerResponse, error: unknown): void {
 function send(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
+
+const DIMENSIONS = 256;
+
+/**
+ * Returns a hashed bag of words: texts that share words are near each other, and meaning plays no part. The same text always
+ * has the same vector.
+ */
+function embed(text: string): number[] {
+  const vector = new Array<number>(DIMENSIONS).fill(0);
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    const hash = createHash('sha256').update(word).digest();
+    const place = hash.readUInt16LE(0) % DIMENSIONS;
+    vector[place] = (vector[place] ?? 0) + ((hash[2] ?? 0) & 1 ? 1 : -1);
+  }
+  const length = Math.hypot(...vector);
+  return length === 0 ? vector : vector.map((value) => value / length);
+}
+
+/** Encodes a vector as OpenAI's own client requests it: 32-bit floats, little-endian, in base64. */
+const inBase64 = (vector: readonly number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64');

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { RunBundle } from '../contracts/run-bundles.ts';
+import { canonicalJson } from '../domain/canonical-json.ts';
 import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../domain/compaction.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
@@ -12,7 +14,6 @@ import type { ExchangePorts } from '../temporal/activities/exchange/attempt.ts';
 import { exchangeStep } from '../temporal/activities/exchange/index.ts';
 import { BUDGET_HALT } from '../temporal/names.ts';
 import { type Difference, type Differences, differences } from './difference.ts';
-import { digestExchange } from './digest.ts';
 import { type ReplayMemory, replayMemory } from './memory.ts';
 import { openRecording, RecordEnds, type Recording, toDefinition } from './recording.ts';
 
@@ -231,4 +232,29 @@ function compareFailure({ recording, found, at }: Replaying, failure: Applicatio
     error_code: failure.type,
   };
   found.compare(at, 'how the run ends', { recorded: { status, error, error_code }, replayed });
+}
+
+/** Returns a fingerprint of everything that a model receives in an exchange. */
+export function digestExchange({
+  model,
+  instructions,
+  transcript,
+  tools,
+  reasoning_effort,
+  wants_json,
+  output_schema,
+  call_settings,
+  must_call,
+  hosted_tools,
+}: Exchange): string {
+  const messages = transcript.map(({ role, kind, content, tool_calls, call_id, extra }) => {
+    return { role, kind, content, tool_calls, call_id, extra: extra ?? null };
+  });
+  const rules = {
+    ...(output_schema ? { output_schema } : {}),
+    ...(must_call ? { must_call } : {}),
+    ...(hosted_tools ? { hosted_tools } : {}),
+  };
+  const whole = canonicalJson({ model, instructions, messages, tools, reasoning_effort, wants_json, call_settings, ...rules });
+  return createHash('sha256').update(whole).digest('hex');
 }

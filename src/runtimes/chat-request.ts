@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto';
 import type OpenAI from 'openai';
 import type { SetCallSettings } from '../contracts/call-settings.ts';
 import { isImage, type ModelFile } from '../domain/attachments.ts';
 import type { Dialect } from '../domain/provider-presets.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
-import { strictCallId } from './call-ids.ts';
 import type { ReplyExtra } from './chat-reply.ts';
 import type { Exchange } from './runtime.ts';
 
@@ -121,3 +121,14 @@ function readable(text: string): string {
     return JSON.stringify({ not_valid_json: text });
   }
 }
+
+const OWN = /^(\d+)-(\d+)$/;
+
+/** Returns a call's id as nine letters and digits: the same for the same call, and a different one for every other call. */
+export function strictCallId(call_id: string): string {
+  const [, step, index] = OWN.exec(call_id) ?? [];
+  const id = step && index ? `${base36(step).padStart(6, '0')}${base36(index).padStart(3, '0')}` : '';
+  return id.length === 9 ? id : createHash('sha256').update(call_id).digest('hex').slice(0, 9);
+}
+
+const base36 = (digits: string) => Number(digits).toString(36);

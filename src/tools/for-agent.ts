@@ -1,9 +1,8 @@
-import type { AllowedMcpTool, Definition, OfferedTool } from '../domain/definition.ts';
-import { namesOfTool, PREFIXES } from '../domain/tool-guards.ts';
+import type { AllowedMcpTool, Definition, OfferedTool, PinnedTool } from '../domain/definition.ts';
+import { namesOfTool, PREFIXES, toolIdentity } from '../domain/tool-guards.ts';
 import { freeToolName, modelName } from '../domain/tool-names.ts';
 import type { FitArguments } from './arguments.ts';
 import { type BuiltinPorts, createBuiltinTools } from './builtin/index.ts';
-import { createDefinitionTools } from './definitions.ts';
 import { createMcpTools, type McpToolPorts } from './mcp/tools.ts';
 import { createPythonTools, type PythonPorts } from './python.ts';
 import type { SourceTool, ToolOutcome, ToolSource } from './source.ts';
@@ -113,5 +112,19 @@ function createToolbox(shelves: PrefixedSource[], fitArguments: FitArguments, re
       const { name, identity } = tool.own;
       return tool.source.call({ ...call, name, identity, arguments: fitted.arguments }, signal);
     },
+  };
+}
+
+/**
+ * Creates tools that are only definitions, which an agent or a client passes to the model. Nothing here executes them; a call
+ * fails with that reason.
+ */
+function createDefinitionTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
+  return {
+    list: async () =>
+      specs.map(({ kind, name, description, parameters, effect }) => {
+        return { name, description, parameters, effect, identity: toolIdentity(kind, name) };
+      }),
+    call: async ({ name }) => ({ content: `The tool ${name} is only defined here; nothing executes it`, failed: true }),
   };
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { returnPage } from '../../src/api/sign-in/browser-sign-in.ts';
-import { sealLogin } from '../../src/api/sign-in/login-cookie.ts';
+import { returnPage, sealLogin } from '../../src/api/sign-in/browser-sign-in.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { loadExternalSettings } from '../../src/main/setting.ts';

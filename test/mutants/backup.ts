@@ -8,7 +8,7 @@ const OLDER = 'test/temporal/older-engine.test.ts';
 export default [
   {
     id: 'backup/journal-of-the-engine',
-    file: 'src/embedded/engine-copy.ts',
+    file: 'src/embedded/backup.ts',
     text: "open.prepare('VACUUM INTO ?').run(file);",
     replacement: "await (await import('node:fs/promises')).copyFile(database, file);",
     harm: 'What the engine has not yet moved from its journal is missing in every backup.',
@@ -16,7 +16,7 @@ export default [
   },
   {
     id: 'backup/quoted-literals',
-    file: 'src/embedded/engine-copy.ts',
+    file: 'src/embedded/backup.ts',
     text: ', enableDoubleQuotedStringLiterals: true',
     replacement: '',
     harm: 'No engine can be backed up: its schema is refused.',

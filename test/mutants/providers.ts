@@ -15,7 +15,7 @@ export default [
   },
   {
     id: 'providers/call-ids',
-    file: 'src/runtimes/call-ids.ts',
+    file: 'src/runtimes/chat-request.ts',
     text: "padStart(6, '0')",
     replacement: "padStart(7, '0')",
     harm: 'Ids of calls rest on a short hash, so that two calls of a long run can share one.',

@@ -32,7 +32,7 @@ export default [
   },
   {
     id: 'sign-in/login-never-expires',
-    file: 'src/api/sign-in/login-cookie.ts',
+    file: 'src/api/sign-in/browser-sign-in.ts',
     text: 'return login.expires_at > Date.now() ? login : null;',
     replacement: 'return login;',
     harm: 'A sign-in that was left open on a shared computer can be finished days later.',

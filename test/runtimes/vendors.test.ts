@@ -3,7 +3,7 @@ import type { PinnedProvider } from '../../src/domain/definition.ts';
 import { PROVIDER_PRESETS } from '../../src/domain/provider-presets.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { calculateCost } from '../../src/domain/usage.ts';
-import { strictCallId } from '../../src/runtimes/call-ids.ts';
+import { strictCallId } from '../../src/runtimes/chat-request.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
 import { type CompatibleVendor, chatAnswer, messageAnswer, startCompatibleVendor } from '../support/compatible-vendor.ts';

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
-import { digestExchange } from '../../src/replay/digest.ts';
 import { rebuildExchange } from '../../src/replay/exchange-at.ts';
+import { digestExchange } from '../../src/replay/replay.ts';
 
 const FOLDER = join(import.meta.dirname, '../temporal/bundles');
 const read = async (file: string) => JSON.parse(await readFile(join(FOLDER, file), 'utf8')) as RunBundle;

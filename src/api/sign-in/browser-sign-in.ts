@@ -2,13 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { principalKey } from '../../domain/access.ts';
 import { LoginFailure } from '../../domain/login-failure.ts';
 import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts';
-import type { OidcLogin } from '../../identity/oidc-login.ts';
+import type { LoginChecks, OidcLogin } from '../../identity/oidc-login.ts';
 import type { Store } from '../../store/index.ts';
 import type { KeyRing } from '../../store/secrets/key-ring.ts';
 import { identifyToken } from '../http/auth.ts';
 import type { AuditTrail } from '../service/audit-trail.ts';
 import { type BrowserCookies, browserCookies } from './browser-cookies.ts';
-import { openLogin, sealLogin } from './login-cookie.ts';
 import { refuseOtherOrigins } from './same-origin.ts';
 import type { SignIns } from './sign-in.ts';
 
@@ -136,4 +135,31 @@ export function returnPage(return_to: unknown): string {
   const { origin, pathname, search, hash } = new URL(return_to, base);
   const is_page = origin === base && (pathname === DASHBOARD || pathname.startsWith(`${DASHBOARD}/`));
   return is_page ? `${pathname}${search}${hash}` : `${DASHBOARD}/`;
+}
+
+/** A sign-in in progress. */
+interface Login extends LoginChecks {
+  /** The page of the dashboard to show afterwards. */
+  return_to: string;
+  expires_at: number;
+}
+
+const CONTEXT = 'sign-in in progress';
+
+/** Seals the sign-in, so that only a process of this installation can have made it, and no one can read its verifier. */
+export function sealLogin(keys: Pick<KeyRing, 'seal'>, login: Login): string {
+  const { sealed, key_id } = keys.seal(JSON.stringify(login), CONTEXT);
+  return [Buffer.from(key_id), sealed].map((part) => Buffer.from(part).toString('base64url')).join('.');
+}
+
+/** Returns the sign-in; null if the cookie is invalid or too old. */
+function openLogin(keys: Pick<KeyRing, 'openQuietly'>, cookie: string | null): Login | null {
+  const [key_id, sealed] = (cookie ?? '').split('.').map((part) => Buffer.from(part, 'base64url'));
+  if (!key_id || !sealed) return null;
+  try {
+    const login = JSON.parse(keys.openQuietly({ key_id: key_id.toString(), sealed: new Uint8Array(sealed) }, CONTEXT)) as Login;
+    return login.expires_at > Date.now() ? login : null;
+  } catch {
+    return null;
+  }
 }

@@ -4,13 +4,14 @@ import type { BudgetLimits } from '../../domain/budget.ts';
 import type { ContinuityDecision, PlaceOnRecord } from '../../domain/continuity.ts';
 import type { TodoItem } from '../../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../../domain/statuses.ts';
+import { storable } from '../../domain/transcript.ts';
 import { isUuid } from '../../domain/uuid.ts';
+import { createTaskEvents, type NewEvent } from '../../events/task-events.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from '../database/database.ts';
 import { hashDefinition, withDefinition } from '../resources/definitions.ts';
 import type { KeyRing, Sealed } from '../secrets/key-ring.ts';
 import type { NewTask } from './new-task.ts';
-import { openingEvents } from './opening-events.ts';
 import { setTaskBudget } from './pauses.sql.ts';
 import { buildPrepare, type WrittenTask, writeAndPrepare } from './preparing.ts';
 import type { Publish } from './settlement.ts';
@@ -257,3 +258,19 @@ function toTaskRow(
 
 /** Returns bytes as Postgres reads them from JSON. */
 const toBytea = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
+
+const EXCERPT = 200;
+
+/** Returns the first events of a task. */
+function openingEvents({ task_id, prompt, attachments = [], seed: from }: NewTask, at: string): NewEvent[] {
+  const { log } = createTaskEvents(task_id, () => at);
+  const received = log('prompt_received', excerpt(prompt), { task_id, ...(attachments.length > 0 ? { attachments } : {}) });
+  if (!from) return [received];
+  const { step, effects, changes } = from;
+  const forked_from = { task_id: from.task_id, step, effects };
+  const differs = changes.length > 0 ? ` with another ${changes.join(', ')}` : '';
+  const detail = `Forked from step ${step} of the run ${from.task_id}${differs}`;
+  return [received, log('forked', detail, { forked_from, ...(differs ? { changes } : {}) })];
+}
+
+const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));

@@ -17,7 +17,6 @@ import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
-import { withTimeLimit } from './in-time.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
 import { createQuestions } from './questions.ts';
 import { type CallResult, toMcpOutcome } from './result.ts';
@@ -244,4 +243,15 @@ function describeCause(error: unknown, transport: Transport): string {
   const reason = getReason(error);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';
   return truncate(said ? `${reason}; its last output: ${said}` : reason);
+}
+
+/** Returns the result of the work; throws once the time is over. The caller must then end whatever the work waits for. */
+async function withTimeLimit<T>(work: Promise<T>, most_ms: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`it did not answer within ${most_ms / 1_000} s`)), most_ms);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
