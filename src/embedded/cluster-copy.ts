@@ -3,15 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import pg from 'pg';
 import { buildClientConfig } from '../store/database/database.ts';
-
-/** The part that is used here of `pg`'s connection and of the messages that it passes to a query. */
-interface Wire {
-  query(text: string): void;
-  stream: { pause(): void; resume(): void; destroy(): void };
-}
-interface CopyData {
-  chunk: Buffer;
-}
+import { dropConnection, readCopy } from '../vendor/pg-internals.ts';
 
 const BASE_BACKUP = "BASE_BACKUP (LABEL 'perdura backup', CHECKPOINT 'fast', WAL true, MANIFEST 'no')";
 /** The first byte of a message that carries a piece of the tar file; other messages announce an archive or report progress. */
@@ -38,7 +30,7 @@ export async function copyCluster(url: string, file: string, signal: AbortSignal
   } catch (error) {
     output.destroy();
     // The connection is destroyed without a goodbye, which the server would read only after the rest of the copy.
-    (client as unknown as { connection: Wire }).connection.stream.destroy();
+    dropConnection(client);
     throw error;
   }
 }
@@ -46,24 +38,15 @@ export async function copyCluster(url: string, file: string, signal: AbortSignal
 /** Writes the copy to the file. Rejects if the file cannot be written, without waiting for the rest of the copy. */
 function receive(client: pg.Client, output: WriteStream): Promise<void> {
   return new Promise((done, fail) => {
-    const ignore = () => {};
     output.once('error', fail);
-    client.query({
-      submit(wire: unknown) {
-        const { stream } = wire as Wire;
-        output.on('drain', () => stream.resume());
-        (wire as Wire).query(BASE_BACKUP);
-      },
-      handleCopyData({ chunk }: CopyData, { stream }: Wire) {
+    const copied = readCopy(client, BASE_BACKUP, {
+      onStart: (stream) => output.on('drain', () => stream.resume()),
+      onMessage(chunk, stream) {
         if (chunk[0] !== PIECE || output.destroyed) return;
         // The chunk is copied because `pg` reuses the buffer behind the message.
         if (!output.write(Buffer.from(chunk.subarray(1)))) stream.pause();
       },
-      handleRowDescription: ignore,
-      handleDataRow: ignore,
-      handleCommandComplete: ignore,
-      handleError: fail,
-      handleReadyForQuery: () => done(),
-    } as unknown as pg.Submittable);
+    });
+    copied.then(done, fail);
   });
 }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import { getBackend, unrefConnection } from '../vendor/pg-internals.ts';
 import { type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
 import { type PlacedNotice, packNotices, parsePacket } from './notice.ts';
@@ -114,7 +115,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       // Announced events are committed already, and after a crash nobody needs the announcement.
       await fresh.query('SET synchronous_commit TO off');
       client = fresh;
-      own = (fresh as unknown as { processID: number }).processID;
+      own = getBackend(fresh);
       attempted.resolve();
       turn = Promise.resolve();
       others = true;
@@ -129,7 +130,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       client = null;
       attempted.resolve();
       // A silent server never acknowledges the end, and must not keep this process alive.
-      (fresh as unknown as { unref(): void }).unref();
+      unrefConnection(fresh);
       await Promise.race([fresh.end(), wait(GOODBYE_MS)]);
     }
   }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getBackend } from '../../src/vendor/pg-internals.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { allStatements } from '../support/statements.ts';
 import { until } from '../support/until.ts';
@@ -87,7 +88,7 @@ async function prepare(lost: boolean): Promise<void> {
 }
 
 async function isWaiting(client: pg.Client): Promise<boolean> {
-  const pid = (client as unknown as { processID: number }).processID;
+  const pid = getBackend(client);
   const { rows } = await watcher.query(`SELECT wait_event_type = 'Lock' AS waits FROM pg_stat_activity WHERE pid = $1`, [pid]);
   return rows[0]?.waits === true;
 }

@@ -140,7 +140,7 @@ export default [
   {
     id: 'stalls/process-kept-by-a-silent-connection',
     file: 'src/store/database/silent-connections.ts',
-    text: 'for (const client of open) client.unref();',
+    text: 'for (const client of open) unrefConnection(client);',
     replacement: '',
     harm: 'A worker whose connection has fallen silent does not end on SIGTERM: the deploy hangs until it is killed.',
     tests: [{ file: 'test/api/silent-connections.test.ts', name: 'lets the process end although the server does not answer' }],

@@ -50,7 +50,7 @@ export default [
   },
   {
     id: 'starts/stack-of-every-promise',
-    file: 'src/temporal/worker/workflow-thread.ts',
+    file: 'src/vendor/temporal-internals.ts',
     text: 'if (!call_stacks) ',
     replacement: 'if (call_stacks) ',
     harm: 'Each run takes a sixth more CPU time, and nobody can ask where its code waits.',
@@ -107,14 +107,14 @@ export default [
   {
     id: 'starts/stuck-again',
     file: THREAD,
-    text: 'startLimited: () => startThread(data, options, parts),',
-    replacement: 'startLimited: () => startThread(data, UNLIMITED, parts),',
+    text: 'startLimited: () => startThread(data, { limited: true }, parts),',
+    replacement: 'startLimited: () => startThread(data, { limited: false }, parts),',
     harm: 'A workflow that does not yield stops the second thread for good.',
     tests: STUCK,
   },
   {
     id: 'starts/workflow-logs-lost',
-    file: 'src/temporal/worker/workflow-thread.ts',
+    file: 'src/vendor/temporal-internals.ts',
     text: 'is_silent: activator.sinkCalls.length === 0',
     replacement: 'is_silent: true',
     harm: 'What workflows log, such as why a run failed, and their spans are lost.',

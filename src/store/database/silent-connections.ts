@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
 import pg from 'pg';
+import { dropConnection, getBackend, getUnanswered, isBroken, unrefConnection } from '../../vendor/pg-internals.ts';
 import { connectionOutage, statementError } from './database-outages.ts';
 import { workingBackends } from './installation.sql.ts';
 
@@ -68,26 +68,22 @@ export class PooledClient extends pg.Client {
 
   /** True if the connection can no longer be used. The types of `pg` lack these fields. */
   private get broken(): boolean {
-    const { _queryable, _ending, _ended } = this as unknown as Record<string, boolean>;
-    return !_queryable || Boolean(_ending) || Boolean(_ended);
+    return isBroken(this);
   }
 
   /** The statement that waits for its answer. */
   get unanswered(): unknown {
-    return (this as unknown as { _getActiveQuery(): unknown })._getActiveQuery();
+    return getUnanswered(this);
   }
 
   /** The id of the server's process for this connection. */
   get backend(): number {
-    return (this as unknown as { processID: number }).processID;
+    return getBackend(this);
   }
-
-  /** Lets the process end while the connection is open. The types of `pg` lack this method. */
-  declare unref: () => void;
 
   /** Closes the connection without the protocol's goodbye, which a silent server would not answer. */
   drop(): void {
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+    dropConnection(this);
   }
 }
 
@@ -152,7 +148,7 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
     const open = all();
     if (!pool.ended) await pool.end();
     // A silent server does not answer the goodbye, but must not keep this process alive.
-    for (const client of open) client.unref();
+    for (const client of open) unrefConnection(client);
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { optionalTsToMs } from '../../vendor/temporal-internals.ts';
 import { queueOfRole, ROLES, type Role } from '../names.ts';
 
 /** A task queue that runs need. */

@@ -6,9 +6,9 @@ import {
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
 } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
 import { findOutage } from '../../domain/outages.ts';
+import { msToTs } from '../../vendor/temporal-internals.ts';
 import { reconcilerScheduleId, SEARCH_ATTRIBUTES, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
 import type { EpochKeeper } from '../repair/epoch.ts';
 import type { reconcileTasks } from '../workflows/reconcile.ts';

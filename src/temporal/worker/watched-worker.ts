@@ -1,12 +1,14 @@
 import { extname } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import { Worker } from '@temporalio/worker';
-import type { CompiledWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
-import type { Workflow, WorkflowCreator } from '@temporalio/worker/lib/workflow/interface.js';
-import { ThreadedVMWorkflowCreator, WorkerThreadClient } from '@temporalio/worker/lib/workflow/threaded-vm.js';
-import type { Activated, WorkflowThread } from './workflow-thread.ts';
-
-type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
+import {
+  type Activated,
+  type CreatorParts,
+  createThreadedWorkflows,
+  type Workflow,
+  type WorkflowCreator,
+} from '../../vendor/temporal-internals.ts';
+import type { WorkflowThread } from './workflow-thread.ts';
 
 /**
  * A worker whose workflow thread is watched from outside. The SDK instead limits the time of each call into a workflow, for which
@@ -14,29 +16,26 @@ type Parts = Parameters<(typeof Worker)['createWorkflowCreator']>;
  * SDK's limit, so that only runs of that workflow stand still.
  */
 export class WatchedWorker extends Worker {
-  protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
+  protected static override createWorkflowCreator(...parts: CreatorParts): Promise<WorkflowCreator> {
     return startWatchedThread({ call_stacks: false }, parts);
   }
 }
 
 /** A watched worker whose runs can be asked for their call stacks. This takes a sixth of the processor time of a run. */
 export class StackTracingWorker extends WatchedWorker {
-  protected static override createWorkflowCreator(...parts: Parts): Promise<WorkflowCreator> {
+  protected static override createWorkflowCreator(...parts: CreatorParts): Promise<WorkflowCreator> {
     return startWatchedThread({ call_stacks: true }, parts);
   }
 }
 
-function startWatchedThread(data: WorkflowThread, parts: Parts): Promise<WorkflowCreator> {
-  const [, options, logger] = parts;
+function startWatchedThread(data: WorkflowThread, parts: CreatorParts): Promise<WorkflowCreator> {
+  const [, , logger] = parts;
   return watchThread({
-    start: () => startThread(data, UNLIMITED, parts),
-    startLimited: () => startThread(data, options, parts),
+    start: () => startThread(data, { limited: false }, parts),
+    startLimited: () => startThread(data, { limited: true }, parts),
     warn: (message) => logger.warn(message),
   });
 }
-
-/** Disables Node's time limit for a call into a context, which is set if this value is a number. */
-const UNLIMITED = { isolateExecutionTimeoutMs: undefined as unknown as number };
 
 /**
  * The number of checks in a row, one a second, at which calls were open and none had returned. A frozen process runs no checks.
@@ -51,18 +50,9 @@ interface StartedThread {
 
 const THREAD = new URL(`workflow-thread${extname(import.meta.url)}`, import.meta.url);
 
-async function startThread(
-  workerData: WorkflowThread,
-  { isolateExecutionTimeoutMs }: Pick<CompiledWorkerOptions, 'isolateExecutionTimeoutMs'>,
-  [workflowBundle, { activities, reuseV8Context }, logger]: Parts,
-): Promise<StartedThread> {
+async function startThread(workerData: WorkflowThread, limit: { limited: boolean }, parts: CreatorParts): Promise<StartedThread> {
   const thread = new Thread(THREAD, { workerData });
-  const client = new WorkerThreadClient(thread, logger);
-  const registeredActivityNames = new Set(activities.keys());
-  const hasPatchActivationCallback = false;
-  const init = { workflowBundle, isolateExecutionTimeoutMs, reuseV8Context, registeredActivityNames, hasPatchActivationCallback };
-  await client.send({ type: 'init', ...init });
-  return { creator: new ThreadedVMWorkflowCreator([client]), thread };
+  return { creator: await createThreadedWorkflows(thread, limit, parts), thread };
 }
 
 interface Watch {
