@@ -71,7 +71,7 @@ import { type BrowserSignIn, browserSignInRoutes, createCookies } from './sign-i
 import { mcpSignInCallback } from './sign-in/mcp-sign-in-callback.ts';
 import { type Authorization, resourceMetadata } from './sign-in/resource-metadata.ts';
 import { createSignIns } from './sign-in/sign-in.ts';
-import { tokenEnds } from './sign-in/token-ends.ts';
+import { createTokenWatch } from './sign-in/token-ends.ts';
 
 /** The services that the API needs; src/main builds them. */
 export interface Services {
@@ -195,7 +195,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const shared = {
     gates,
     audit,
-    tokenEnds: tokenEnds(services.identify),
+    watchToken: createTokenWatch(services.identify),
     endpoints,
     idempotency,
     closing: createClosingSignal(http),
@@ -291,7 +291,7 @@ function mountResources(api: Api, services: Services & { attach: Attach }, { sha
 
 /** Replies with 405 if the path has other methods, 404 if it is unknown. */
 function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const allowed = listMethods(endpoints, request.url);
-  if (allowed.length === 0) return sendProblem(request, reply, unknownRoute(request));
-  return sendProblem(request, reply.header('allow', allowed.join(', ')), wrongMethod(request, allowed));
+  const methods = listMethods(endpoints, request.url);
+  if (methods.length === 0) return sendProblem(request, reply, unknownRoute(request));
+  return sendProblem(request, reply.header('allow', methods.join(', ')), wrongMethod(request, methods));
 }

@@ -74,7 +74,7 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   let watch: NodeJS.Timeout | undefined;
 
   /** Writes the reply to the tape and returns its last event. */
-  async function reply(turn: ChatTurn, { emit, said, stored }: Tape, active_reply: ActiveReply): Promise<ChatEvent> {
+  async function reply(turn: ChatTurn, { emit, getText, markStored }: Tape, active_reply: ActiveReply): Promise<ChatEvent> {
     const { session_id, question_id, message_id } = turn;
     const stopped = active_reply.stopping.signal;
     try {
@@ -82,9 +82,9 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       const signal = AbortSignal.any([closing.signal, stopped]);
       const history = await loadHistory(turn, signal);
       const answer = ask(turn, history, { emit, signal });
-      const { text, usage } = await answer.catch((error: Error) => toStoppedAnswer(said(), stopped, error));
+      const { text, usage } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
       await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage });
-      stored(async () => (await store.message(message_id))?.content ?? null);
+      markStored(async () => (await store.message(message_id))?.content ?? null);
       return { type: 'done', usage, message_id };
     } catch (error) {
       // If this write fails, questions that wait for this reply wait a few seconds longer.
@@ -151,7 +151,7 @@ type Tape = ReturnType<typeof tape>;
 
 /** Keeps one copy of a reply's text until it is stored: for the record, and for any reader, however slow. */
 function tape() {
-  let unread: string[] = [];
+  let unread_deltas: string[] = [];
   let text_so_far = '';
   let read = 0;
   let rest: StoredText | null = null;
@@ -161,16 +161,16 @@ function tape() {
   return {
     emit(content: string) {
       text_so_far += content;
-      unread.push(content);
+      unread_deltas.push(content);
       bell.put(true);
     },
-    said: () => text_so_far,
+    getText: () => text_so_far,
     /** Gives a slow reader the rest of the text from the record. */
-    stored(load: StoredText['load']) {
+    markStored(load: StoredText['load']) {
       if (text_so_far.length - read > MOST_KEPT) {
         const from = read;
         rest = { load: async () => (await load())?.slice(from) ?? null };
-        unread = [];
+        unread_deltas = [];
       }
       text_so_far = '';
     },
@@ -182,7 +182,7 @@ function tape() {
     async *play(first: ChatEvent): AsyncGenerator<ChatEvent | StoredText> {
       yield first;
       for await (const _ of bell.read())
-        for (let content = unread.shift(); content !== undefined; content = unread.shift()) {
+        for (let content = unread_deltas.shift(); content !== undefined; content = unread_deltas.shift()) {
           read += content.length;
           yield { type: 'delta', content };
         }

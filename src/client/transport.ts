@@ -90,14 +90,14 @@ export function createTransport({
   }
 
   async function once(route: string, { signal, ...input }: Input): Promise<Reply> {
-    const late = AbortSignal.timeout(timeout_ms);
-    const either = signal ? AbortSignal.any([signal, late]) : late;
+    const timeout = AbortSignal.timeout(timeout_ms);
+    const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
       const response = await attempt(route, { ...input, signal: either });
       const text = await wrapConnectionErrors(either, base, () => response.text());
       return { value: parseAnswer(text, base), headers: response.headers };
     } catch (error) {
-      if (late.aborted && !signal?.aborted)
+      if (timeout.aborted && !signal?.aborted)
         throw new PerduraConnectionError(base, new Error(`no answer within ${timeout_ms} ms`));
       throw error;
     }
@@ -106,8 +106,8 @@ export function createTransport({
   return {
     silence_ms,
     open: attempt,
-    async send(route, given = {}) {
-      const input = IDEMPOTENT.has(route) ? { idempotency_key: crypto.randomUUID(), ...given } : given;
+    async send(route, values = {}) {
+      const input = IDEMPOTENT.has(route) ? { idempotency_key: crypto.randomUUID(), ...values } : values;
       for (let repeats = 0; ; repeats += 1) {
         try {
           return await once(route, input);

@@ -25,12 +25,12 @@ const RANK: Record<CallerRole, number> = { viewer: 0, editor: 1, administrator: 
 
 export const lowerRole = (a: CallerRole, b: CallerRole): CallerRole => (RANK[a] < RANK[b] ? a : b);
 
-export const highestRole = (named: readonly unknown[]): CallerRole | null =>
-  (Object.keys(RANK) as CallerRole[]).findLast((role) => named.includes(role)) ?? null;
+export const highestRole = (roles: readonly unknown[]): CallerRole | null =>
+  (Object.keys(RANK) as CallerRole[]).findLast((role) => roles.includes(role)) ?? null;
 
 /** True if `asked` grants nothing that `own` lacks. */
-export const isWithin = (asked: Authority, own: Authority): boolean =>
-  RANK[asked.role] <= RANK[own.role] && asked.scopes.every((scope) => own.scopes.includes(scope));
+export const isWithin = (request: Authority, own: Authority): boolean =>
+  RANK[request.role] <= RANK[own.role] && request.scopes.every((scope) => own.scopes.includes(scope));
 
 /** Length in bytes of a service key and of a session id, long enough that the displayed characters of a key do not matter. */
 export const OWN_TOKEN_BYTES = 40;

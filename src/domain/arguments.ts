@@ -10,9 +10,11 @@ export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { arguments: {} };
   try {
     const value = parseExact(text);
-    const repeated = findRepeatedName(text);
-    if (repeated !== null)
-      return { refusal: `The arguments name ${JSON.stringify(repeated)} twice, so the call was not carried out; name it once` };
+    const repeated_name = findRepeatedName(text);
+    if (repeated_name !== null)
+      return {
+        refusal: `The arguments name ${JSON.stringify(repeated_name)} twice, so the call was not carried out; name it once`,
+      };
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { arguments: value as Record<string, unknown> };
     return { refusal: 'The arguments must be a JSON object' };

@@ -67,29 +67,32 @@ const TAKEN = 'PNG, JPEG, GIF and WebP images, PDF files and UTF-8 text are acce
 
 /** Returns the type of a file, detected by its content, or the fault if the declared type disagrees with it. */
 export function detectMediaType(content: Uint8Array, { name, declared }: { name: string; declared: string }): string | FileFault {
-  const said = (declared.split(';')[0] ?? '').trim().toLowerCase();
-  const wanted = SAME[said] ?? said;
-  const found = matchSignature(content);
-  if (found) return UNDECLARED.includes(wanted) || wanted === found ? found : mismatch(name, declared, found);
+  const bare_type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  const canonical_type = SAME[bare_type] ?? bare_type;
+  const detected_type = matchSignature(content);
+  if (detected_type)
+    return UNDECLARED.includes(canonical_type) || canonical_type === detected_type
+      ? detected_type
+      : mismatch(name, declared, detected_type);
   if (tryDecodeUtf8(content) === null)
     return { message: `${name} is of no type that a run can be given: ${TAKEN}`, code: 'unsupported_media_type' };
-  if (UNDECLARED.includes(wanted)) return BY_ENDING[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text/plain';
-  if (isTextFile({ media_type: wanted })) return wanted;
-  if (SIGNATURES.some(([known]) => known === wanted)) return mismatch(name, declared, 'text');
+  if (UNDECLARED.includes(canonical_type)) return BY_ENDING[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text/plain';
+  if (isTextFile({ media_type: canonical_type })) return canonical_type;
+  if (SIGNATURES.some(([type]) => type === canonical_type)) return mismatch(name, declared, 'text');
   return { message: `Files of type ${declared} cannot be given to a run: ${TAKEN}`, code: 'unsupported_media_type' };
 }
 
-const mismatch = (name: string, declared: string, found: string): FileFault => ({
-  message: `${name} is declared as ${declared}, but its content is ${found}; send the type that it has, or none`,
+const mismatch = (name: string, declared_type: string, detected_type: string): FileFault => ({
+  message: `${name} is declared as ${declared_type}, but its content is ${detected_type}; send the type that it has, or none`,
   code: 'media_type_mismatch',
 });
 
 function matchSignature(content: Uint8Array): string | null {
   const start = Buffer.from(content.subarray(0, SIGNATURE_BYTES)).toString('latin1');
-  const found = SIGNATURES.find(
+  const signature = SIGNATURES.find(
     ([, begins, [place, text] = [0, '']]) => start.startsWith(begins) && start.startsWith(text, place),
   );
-  return found?.[0] ?? null;
+  return signature?.[0] ?? null;
 }
 
 /** Returns the text of a file; null if it is not UTF-8 text. */
@@ -123,7 +126,7 @@ function tokensOfFile({ media_type, size }: Pick<AttachedFile, 'media_type' | 's
 /** Returns a file name without directories and control characters, of limited length. */
 export function plainFileName(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
-  const plain = [...last].filter((char) => !/\p{Cc}/u.test(char)).slice(0, LONGEST_NAME);
-  return plain.join('').trim() || 'file';
+  const characters = [...last].filter((char) => !/\p{Cc}/u.test(char)).slice(0, LONGEST_NAME);
+  return characters.join('').trim() || 'file';
 }
 const LONGEST_NAME = 200;

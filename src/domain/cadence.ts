@@ -75,12 +75,12 @@ interface Span {
 
 /** Returns the next due times after `after` and up to `until`, oldest first; fewer than `count` if the cadence ends. */
 export function listNextDue(cadence: Cadence, { after, count, until = Number.POSITIVE_INFINITY }: Span): number[] {
-  const found: number[] = [];
+  const due_times: number[] = [];
   for (const due of iterateDueTimes(cadence, after)) {
-    if (found.length >= count || due > until) break;
-    found.push(due);
+    if (due_times.length >= count || due > until) break;
+    due_times.push(due);
   }
-  return found;
+  return due_times;
 }
 
 /** Returns the latest due times after `after` and up to `until`, oldest first, at most `limit` of them. */
@@ -91,8 +91,8 @@ export function listDueTimes(
   const least = 'cron' in cadence ? UNIT_MS.minutes : toIntervalMs(cadence);
   // The searched span grows, because it is unknown how far back the latest due times reach.
   for (let span = least * limit; ; span *= 8) {
-    const found = listNextDue(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
-    if (found.length >= limit || until - span <= after) return found.slice(-limit);
+    const due_times = listNextDue(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
+    if (due_times.length >= limit || until - span <= after) return due_times.slice(-limit);
   }
 }
 

@@ -21,7 +21,7 @@ export interface Cut {
   /** The messages that the summary covers. */
   older: TranscriptMessage[];
   /** The messages read after the summary, in whole rounds: a call is never separated from its results. */
-  kept: TranscriptMessage[];
+  recent: TranscriptMessage[];
   /** The last step that the summary covers. */
   step: number;
 }
@@ -34,15 +34,15 @@ export function findCompactionCut(read: readonly TranscriptMessage[], keep_token
   const steps = [...new Set(read.filter(isOfRound).map(({ step }) => step))].sort((a, b) => b - a);
   let first = steps[0];
   if (first === undefined) return null;
-  let left = keep_tokens - transcriptSize(ofStep(read, first));
+  let remaining_tokens = keep_tokens - transcriptSize(ofStep(read, first));
   for (const step of steps.slice(1)) {
-    left -= transcriptSize(ofStep(read, step));
-    if (left < 0) break;
+    remaining_tokens -= transcriptSize(ofStep(read, step));
+    if (remaining_tokens < 0) break;
     first = step;
   }
-  const kept = read.filter((message) => isOfRound(message) && message.step >= first);
-  const older = read.filter((message) => !isStanding(message) && !kept.includes(message));
-  return older.some(isOfRound) ? { older, kept, step: first - 1 } : null;
+  const recent = read.filter((message) => isOfRound(message) && message.step >= first);
+  const older = read.filter((message) => !isStanding(message) && !recent.includes(message));
+  return older.some(isOfRound) ? { older, recent, step: first - 1 } : null;
 }
 
 /** True for the goal and its context, which are never summarised. */

@@ -16,9 +16,11 @@ export function resolveContextWindow(model: string | null, { set, fallback }: { 
  */
 export function findKnownModel(model: string): KnownModel | null {
   const name = plainName(model);
-  const named = KNOWN_MODELS.filter(([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)));
+  const candidates = KNOWN_MODELS.filter(
+    ([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)),
+  );
   return (
-    named.reduce<(typeof named)[number] | null>(
+    candidates.reduce<(typeof candidates)[number] | null>(
       (best, entry) => (best && best[0].length > entry[0].length ? best : entry),
       null,
     )?.[1] ?? null
@@ -36,12 +38,12 @@ function usualWindow(name: string): number | null {
   const most = Math.max(...shared.map(({ letters }) => letters));
   if (most < FAMILY_LETTERS) return null;
   const family = shared.filter(({ letters }) => letters === most);
-  const counted = [...Map.groupBy(family, ({ context_window }) => context_window)].map(([window, { length }]) => ({
+  const window_counts = [...Map.groupBy(family, ({ context_window }) => context_window)].map(([window, { length }]) => ({
     window,
     length,
   }));
-  counted.sort((a, b) => b.length - a.length || a.window - b.window);
-  return counted[0]?.window ?? null;
+  window_counts.sort((a, b) => b.length - a.length || a.window - b.window);
+  return window_counts[0]?.window ?? null;
 }
 
 function lettersInCommon(a: string, b: string): number {
@@ -66,11 +68,11 @@ export function estimateTokens(text: string): number {
 
 /** Returns the latest messages that fit, in order, beginning with a user's message; the last message is always included. */
 export function latestThatFit<M extends { role: string; content: string }>(messages: readonly M[], tokens: number): M[] {
-  let left = tokens;
+  let remaining_tokens = tokens;
   let from = messages.length - 1;
   for (let index = from; index >= 0; index -= 1) {
-    left -= estimateTokens(messages[index]!.content) + MESSAGE_TOKENS;
-    if (left < 0) break;
+    remaining_tokens -= estimateTokens(messages[index]!.content) + MESSAGE_TOKENS;
+    if (remaining_tokens < 0) break;
     if (messages[index]!.role === 'user') from = index;
   }
   return messages.slice(Math.max(0, from));

@@ -23,8 +23,10 @@ export function findStepGap({ step, denied }: { step: number; denied: string[] }
   if (!place.defined) return DEFINITION;
   if (!place.follows) return `step ${step - 1}`;
   // Calls over the turn limit are answered when the step begins.
-  const unended = place.unended.filter((call_id) => !denied.includes(call_id));
-  return unended.length > 0 ? `the result of ${unended.length > 1 ? 'the calls' : 'the call'} ${unended.join(', ')}` : null;
+  const open_calls = place.unended.filter((call_id) => !denied.includes(call_id));
+  return open_calls.length > 0
+    ? `the result of ${open_calls.length > 1 ? 'the calls' : 'the call'} ${open_calls.join(', ')}`
+    : null;
 }
 
 /**
@@ -75,5 +77,5 @@ export const DOUBT = 'what its execution had found missing before';
 export const ANSWER = 'the final answer';
 export const END = 'the end of the run';
 
-export const behindSentence = (missing: string) =>
+export const formatBehind = (missing: string) =>
   `The record of this run is older than its execution: it lacks ${missing}. Resume the run from its record, or fail it`;

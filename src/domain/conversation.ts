@@ -1,7 +1,7 @@
 import { conflict } from './errors.ts';
 
 /** A message of a conversation. A message with the role `instructions` applies to its own turn only. */
-export interface SaidMessage {
+export interface TextMessage {
   role: string;
   text: string;
   /**
@@ -35,12 +35,12 @@ function numberFiles<M extends { role: string; files?: number | undefined }>(mes
 }
 
 /** Turns a conversation into one prompt: the last message, with the earlier ones as context. */
-export function buildPrompt(said: readonly SaidMessage[]): { prompt: string; parts: PromptParts } {
-  const parts = said.map(({ role, text, files }): PromptParts[number] =>
+export function buildPrompt(messages: readonly TextMessage[]): { prompt: string; parts: PromptParts } {
+  const parts = messages.map(({ role, text, files }): PromptParts[number] =>
     files ? [role, text.length, files] : [role, text.length],
   );
-  const last = said.at(-1)?.text ?? '';
-  const before = numberFiles(said.slice(0, -1)).map((message) => `${formatOpening(message)}${message.text}${CLOSING}`);
+  const last = messages.at(-1)?.text ?? '';
+  const before = numberFiles(messages.slice(0, -1)).map((message) => `${formatOpening(message)}${message.text}${CLOSING}`);
   return { prompt: before.length > 0 ? `${before.join(BETWEEN)}${BEFORE_LAST}${last}` : last, parts };
 }
 
@@ -52,19 +52,19 @@ interface PromptRecord {
 }
 
 /** Returns the conversation that a prompt was made of, without instructions. A prompt without recorded parts is one message. */
-export function parseConversation(prompt: string, { parts, files = 0 }: PromptRecord): SaidMessage[] {
-  const said: SaidMessage[] = [];
+export function parseConversation(prompt: string, { parts, files = 0 }: PromptRecord): TextMessage[] {
+  const messages: TextMessage[] = [];
   let at = 0;
-  const listed = numberFiles((parts ?? []).map(([role, length, files]) => ({ role, length, files })));
-  for (const [index, part] of listed.entries()) {
-    const is_last = index === listed.length - 1;
+  const numbered_parts = numberFiles((parts ?? []).map(([role, length, files]) => ({ role, length, files })));
+  for (const [index, part] of numbered_parts.entries()) {
+    const is_last = index === numbered_parts.length - 1;
     const start = at + (is_last ? 0 : formatOpening(part).length);
-    said.push({ role: part.role, text: prompt.slice(start, start + part.length), ...toFilesField(part.files.length) });
-    const after = index === listed.length - 2 ? BEFORE_LAST : BETWEEN;
+    messages.push({ role: part.role, text: prompt.slice(start, start + part.length), ...toFilesField(part.files.length) });
+    const after = index === numbered_parts.length - 2 ? BEFORE_LAST : BETWEEN;
     at = start + part.length + (is_last ? 0 : CLOSING.length + after.length);
   }
-  const whole = said.length > 0 && at === prompt.length;
-  return whole ? said.filter(({ role }) => role !== INSTRUCTIONS) : [{ role: 'user', text: prompt, ...toFilesField(files) }];
+  const whole = messages.length > 0 && at === prompt.length;
+  return whole ? messages.filter(({ role }) => role !== INSTRUCTIONS) : [{ role: 'user', text: prompt, ...toFilesField(files) }];
 }
 
 const toFilesField = (files: number) => (files > 0 ? { files } : {});

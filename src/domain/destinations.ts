@@ -28,7 +28,7 @@ export interface Destination {
 }
 
 /** A resource's request to use a stored token for a destination. */
-export interface Asked {
+export interface TokenReference {
   token: string;
   destination: Destination;
 }
@@ -116,14 +116,14 @@ export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, va
 type EnvConfig = Record<string, { token_name?: string | null | undefined }>;
 
 /** Functions that list the stored tokens that a resource currently asks for. */
-export const asked = {
-  provider: (provider: ProviderFacts & { api_key_token_name: string | null }): Asked[] =>
+export const tokenReferences = {
+  provider: (provider: ProviderFacts & { api_key_token_name: string | null }): TokenReference[] =>
     provider.api_key_token_name ? [{ token: provider.api_key_token_name, destination: providerDestination(provider) }] : [],
-  mcp_server: (server: McpFacts): Asked[] =>
+  mcp_server: (server: McpFacts): TokenReference[] =>
     listTokenNames(server.connection_config).map((token) => ({ token, destination: mcpDestination(server) })),
-  knowledge_source: (source: SourceFacts): Asked[] =>
+  knowledge_source: (source: SourceFacts): TokenReference[] =>
     listTokenNames(source.connection_config).map((token) => ({ token, destination: sourceDestination(source) })),
-  custom_tool: (tool: ToolFacts & { env_config?: EnvConfig | undefined }): Asked[] =>
+  custom_tool: (tool: ToolFacts & { env_config?: EnvConfig | undefined }): TokenReference[] =>
     Object.entries(tool.env_config ?? {}).flatMap(([variable, { token_name }]) =>
       token_name ? [{ token: token_name, destination: toolDestination(tool, variable) }] : [],
     ),
@@ -131,7 +131,7 @@ export const asked = {
   workflow(
     workflow: WorkflowPlace & { repo_url: string | null; repo_token_name: string | null; credential_overrides: unknown },
     tools: readonly (ToolFacts & { env_config?: unknown })[],
-  ): Asked[] {
+  ): TokenReference[] {
     const { repo_url, repo_token_name, credential_overrides } = workflow;
     const overrides = Object.entries(credential_overrides as Record<string, string>);
     return [

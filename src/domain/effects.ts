@@ -34,9 +34,9 @@ type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle'
 export function decideMove({ status, effect, approval, attempts, restored, decision }: LedgerEntry): Move {
   if (status === 'done' || status === 'denied') return 'nothing';
   if (decision && decision.decision !== 'approve' && decision.decision !== 'retry') return 'settle';
-  const asked = status === 'waiting_reconciliation';
-  if (approval && attempts === 0 && !asked && decision?.decision !== 'approve') return 'ask_approval';
-  const unsure = status === 'started' || status === 'waiting_answer' || asked || restored;
+  const was_asked = status === 'waiting_reconciliation';
+  if (approval && attempts === 0 && !was_asked && decision?.decision !== 'approve') return 'ask_approval';
+  const unsure = status === 'started' || status === 'waiting_answer' || was_asked || restored;
   if (unsure && effect === 'write' && decision?.decision !== 'retry') return 'ask_reconciliation';
   return 'run';
 }

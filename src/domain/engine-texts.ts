@@ -16,11 +16,11 @@ const CUT = '…';
 export function truncateToBytes(text: string, most_bytes: number): string {
   const room = most_bytes - countEngineBytes(CUT);
   let bytes = 0;
-  let kept = '';
+  let result = '';
   for (const character of text) {
     bytes += countEngineBytes(character);
-    if (bytes > most_bytes) return `${kept}${CUT}`;
-    if (bytes <= room) kept += character;
+    if (bytes > most_bytes) return `${result}${CUT}`;
+    if (bytes <= room) result += character;
   }
   return text;
 }

@@ -59,14 +59,14 @@ export function toDoubles<T>(value: T): T {
 }
 
 /** Returns arguments that were converted to the types of a schema, with the integers that were `written` instead of doubles. */
-export function exactly<T>(converted: T, written: unknown): T {
-  const source = isExactNumber(written) ? written.rawJSON : typeof written === 'string' ? written.trim() : null;
+export function exactly<T>(converted: T, original: unknown): T {
+  const source = isExactNumber(original) ? original.rawJSON : typeof original === 'string' ? original.trim() : null;
   if (source !== null && INTEGER.test(source)) {
     if (isLarge(converted) && Number(source) === converted) return JSON.rawJSON(source) as T;
-    if (typeof converted === 'string' && isExactNumber(written)) return source as T;
+    if (typeof converted === 'string' && isExactNumber(original)) return source as T;
   }
   if (typeof converted !== 'object' || converted === null) return converted;
-  const originals = new Map(listFields(written));
+  const originals = new Map(listFields(original));
   if (Array.isArray(converted)) return converted.map((part, index) => exactly(part, originals.get(String(index)))) as T;
   return Object.fromEntries(listFields(converted).map(([key, part]) => [key, exactly(part, originals.get(key))])) as T;
 }

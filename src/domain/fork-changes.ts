@@ -66,22 +66,22 @@ export interface ForkParts {
 
 /** Lists the ids of the parts to read before a definition can be changed. */
 export function listMissingParts(source: Definition, { provider_id, custom_tool_ids = [] }: DefinitionChanges) {
-  const pinned = toPinnedFields(source);
+  const pinned_fields = toPinnedFields(source);
   return {
-    provider_id: provider_id && provider_id !== pinned.provider_id ? provider_id : null,
-    custom_tool_ids: custom_tool_ids.filter((id) => !pinned.custom_tool_ids.includes(id)),
+    provider_id: provider_id && provider_id !== pinned_fields.provider_id ? provider_id : null,
+    custom_tool_ids: custom_tool_ids.filter((id) => !pinned_fields.custom_tool_ids.includes(id)),
   };
 }
 
 /** Returns the definition of a fork: the source's if nothing differs. Throws if a fork cannot have one of the changes. */
 export function changeDefinition(source: Definition, changes: DefinitionChanges, parts: ForkParts): Definition {
-  const faults = changeFaults(source, changes, parts);
-  if (faults.length > 0) throw unprocessable(faults);
+  const errors = listChangeErrors(source, changes, parts);
+  if (errors.length > 0) throw unprocessable(errors);
   const { agent, settings } = source;
   const { system_prompt = agent.system_prompt } = changes;
   const { output_format = settings.output_format, reasoning_effort = settings.reasoning_effort } = changes;
   const { loop, call_settings } = splitSettings(settings);
-  const changed: Definition = {
+  const changed_definition: Definition = {
     ...withModel(source, changes, parts),
     ...changeTools(source, changes, parts),
     agent: { ...agent, system_prompt },
@@ -92,12 +92,12 @@ export function changeDefinition(source: Definition, changes: DefinitionChanges,
       ...omitUnset({ ...call_settings, ...omitUndefined(pickCallChanges(changes)) }),
     },
   };
-  if (changed.provider && isVendor(changed.provider))
+  if (changed_definition.provider && isVendor(changed_definition.provider))
     throw unprocessable([{ path: 'changes.provider_id', message: KEPT_THERE }], 'fork_unsupported');
-  const [hosted] = listHostedTools(changed);
-  if (hosted && !runsHosted(changed.provider))
-    throw unprocessable([{ path: 'changes.provider_id', message: whoRuns(hosted, changed.provider) }]);
-  return canonicalJson(changed) === canonicalJson(source) ? source : changed;
+  const [hosted_tool] = listHostedTools(changed_definition);
+  if (hosted_tool && !runsHosted(changed_definition.provider))
+    throw unprocessable([{ path: 'changes.provider_id', message: whoRuns(hosted_tool, changed_definition.provider) }]);
+  return canonicalJson(changed_definition) === canonicalJson(source) ? source : changed_definition;
 }
 
 /** Returns the changed settings of model calls: what is no field of the definition itself. */
@@ -112,23 +112,23 @@ const omitUndefined = (changes: object) => Object.fromEntries(Object.entries(cha
 const KEPT_THERE =
   'This provider keeps conversations in its own sessions, which cannot start in the middle of one; choose another provider';
 
-function changeFaults(source: Definition, changes: DefinitionChanges, parts: ForkParts): FieldError[] {
-  const asked = listMissingParts(source, changes);
+function listChangeErrors(source: Definition, changes: DefinitionChanges, parts: ForkParts): FieldError[] {
+  const missing_parts = listMissingParts(source, changes);
   const { mcp_server_ids } = toPinnedFields(source);
-  const faults: FieldError[] = [];
-  const fault = (field: string, message: string) => faults.push({ path: `changes.${field}`, message });
-  if (asked.provider_id && !parts.provider) fault('provider_id', `No provider with id ${asked.provider_id}`);
-  const missing = asked.custom_tool_ids.filter((wanted) => !parts.tools.some(({ id }) => id === wanted));
-  if (missing.length > 0) fault('custom_tool_ids', `No custom tool with id ${missing.join(', ')}`);
+  const errors: FieldError[] = [];
+  const addError = (field: string, message: string) => errors.push({ path: `changes.${field}`, message });
+  if (missing_parts.provider_id && !parts.provider) addError('provider_id', `No provider with id ${missing_parts.provider_id}`);
+  const missing_ids = missing_parts.custom_tool_ids.filter((tool_id) => !parts.tools.some(({ id }) => id === tool_id));
+  if (missing_ids.length > 0) addError('custom_tool_ids', `No custom tool with id ${missing_ids.join(', ')}`);
   if (parts.disabled.length > 0)
-    fault('custom_tool_ids', `Disabled: ${parts.disabled.join(', ')}. Enable them or leave them out`);
-  const added = (changes.mcp_server_ids ?? []).filter((id) => !mcp_server_ids.includes(id));
-  if (added.length > 0)
-    fault(
+    addError('custom_tool_ids', `Disabled: ${parts.disabled.join(', ')}. Enable them or leave them out`);
+  const added_ids = (changes.mcp_server_ids ?? []).filter((id) => !mcp_server_ids.includes(id));
+  if (added_ids.length > 0)
+    addError(
       'mcp_server_ids',
-      `The source run has no MCP server ${added.join(', ')}. A fork uses the tools that the source run found, so servers can only be left out`,
+      `The source run has no MCP server ${added_ids.join(', ')}. A fork uses the tools that the source run found, so servers can only be left out`,
     );
-  return faults;
+  return errors;
 }
 
 /**
@@ -155,9 +155,9 @@ function changeTools(
 ): Partial<Definition> {
   const of = <K extends PinnedTool['kind']>(kind: K) =>
     tools.filter((tool): tool is Extract<PinnedTool, { kind: K }> => tool.kind === kind);
-  const known = [...of('custom'), ...parts.tools];
-  const chosen = custom_tool_ids?.flatMap((wanted) => known.find(({ id }) => id === wanted) ?? []);
-  const custom = chosen ? [...of('custom').filter(({ id }) => id === undefined), ...chosen] : of('custom');
+  const available_tools = [...of('custom'), ...parts.tools];
+  const chosen_tools = custom_tool_ids?.flatMap((tool_id) => available_tools.find(({ id }) => id === tool_id) ?? []);
+  const custom = chosen_tools ? [...of('custom').filter(({ id }) => id === undefined), ...chosen_tools] : of('custom');
   const builtin = builtin_tools ? pinBuiltins(builtin_tools, settings) : of('builtin');
   return {
     ...(custom_tool_ids || builtin_tools

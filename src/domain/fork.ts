@@ -80,8 +80,8 @@ interface Records {
 export function forkAnswer(call: ForkedCall, { effects, recorded, earlier, evaluated = false }: Records): ForkAnswer | null {
   if (effects === 'live') return null;
   const equal = recorded.filter((other) => isSameCall(other, call));
-  const found = equal[earlier.filter((other) => isSameCall(other, call)).length] ?? equal.at(-1);
-  if (found) return { content: found.content, failed: found.failed, answered_by: 'recorded' };
+  const record = equal[earlier.filter((other) => isSameCall(other, call)).length] ?? equal.at(-1);
+  if (record) return { content: record.content, failed: record.failed, answered_by: 'recorded' };
   if (effects === 'stub') return { content: formatStub(call.name, evaluated), failed: false, answered_by: 'stub' };
   return call.effect === 'write' ? { content: unknownEffect(call.name, evaluated), failed: true, answered_by: 'refused' } : null;
 }

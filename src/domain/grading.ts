@@ -7,12 +7,12 @@ export const toGradedText = (answer: unknown): string => (typeof answer === 'str
 export function difference(answer: unknown, expected: unknown, { ignore_case }: { ignore_case: boolean }): string | null {
   if (expected === null || expected === undefined)
     return 'The item has no expected answer; delete it and add it again with `expected`';
-  const [given, wanted] = [answer, expected].map((value) => {
-    const plain = unwrapResponse(value);
-    const text = typeof plain === 'string' ? plain.trim() : canonicalJson(plain);
+  const [answer_text, expected_text] = [answer, expected].map((value) => {
+    const content = unwrapResponse(value);
+    const text = typeof content === 'string' ? content.trim() : canonicalJson(content);
     return ignore_case ? text.toLowerCase() : text;
   });
-  return given === wanted ? null : 'The answer is not the expected one';
+  return answer_text === expected_text ? null : 'The answer is not the expected one';
 }
 
 /** Returns the text of an answer that should have been JSON and was not: `parseResponse` wraps such a text in an object. */

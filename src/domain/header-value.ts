@@ -2,7 +2,7 @@
  * Returns the reason a secret text cannot be the value of an HTTP header, as a sentence about `it` that does not quote the text;
  * null if it can.
  */
-export function headerFault(text: string, it: string): string | null {
+export function findHeaderError(text: string, it: string): string | null {
   try {
     new Headers([['x-value', text]]);
     return null;

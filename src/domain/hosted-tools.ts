@@ -29,17 +29,17 @@ export function unkeptGuard(tools: readonly HostedTool[], agent: Guarding): { fi
   const [first] = tools;
   if (!first) return null;
   const advice = 'which its vendor runs without asking. Remove one of the two; a tool of `builtin_tools` can be guarded';
-  const named = tools.flatMap((tool) => listGuards(agent).filter((guard) => guards(guard, tool)));
-  if (named[0])
+  const conflicts = tools.flatMap((tool) => listGuards(agent).filter((guard) => guards(guard, tool)));
+  if (conflicts[0])
     return {
       field: 'approval_tools',
-      message: `\`${named[0].name}\` cannot guard the tool of that name in \`tool_definitions\`, ${advice}`,
+      message: `\`${conflicts[0].name}\` cannot guard the tool of that name in \`tool_definitions\`, ${advice}`,
     };
   if (!agent.approve_effects?.length) return null;
   return { field: 'approve_effects', message: `\`approve_effects\` cannot guard \`${first.name}\`, ${advice}` };
 }
 
 const guards = ({ name, tool }: ApprovalGuard, { name: own }: HostedTool): boolean => {
-  const hosted = toolIdentity('hosted', own);
-  return tool === hosted || fitsTool(name, { tool: hosted, own, prefix: PREFIXES.hosted });
+  const identity = toolIdentity('hosted', own);
+  return tool === identity || fitsTool(name, { tool: identity, own, prefix: PREFIXES.hosted });
 };

@@ -23,9 +23,9 @@ export function hostRule({ listening, names = [] }: HostNames): HostRule {
 
 /** Creates the same rule for the `Origin` of a page, which is a URL or `null`. */
 export const originRule =
-  (allowed: HostRule): ((origin: string | undefined) => boolean) =>
+  (isAllowedHost: HostRule): ((origin: string | undefined) => boolean) =>
   (origin) =>
-    origin === undefined || (URL.canParse(origin) && allowed(new URL(origin).host));
+    origin === undefined || (URL.canParse(origin) && isAllowedHost(new URL(origin).host));
 
 /** Returns the host name without its port and a final dot, as the URL standard spells it; null if there is none. */
 function parseHostName(host: string | undefined): string | null {

@@ -9,8 +9,8 @@ export function buildInstructions({ agent, skills, settings, output_schema }: De
   for (const { name, instructions } of skills) parts.push(`## Skill: ${name}\n\n${instructions}`);
   if (settings.output_format === 'json' || output_schema) parts.push(JSON_ANSWER);
   const whole = parts.filter((part) => part.trim() !== '').join('\n\n');
-  const said = settings.caveman ? `${terse(whole)}\n\n${TERSE_ANSWER}` : whole;
-  return output_schema ? `${said}\n\n${schemaSentence(output_schema)}` : said;
+  const text = settings.caveman ? `${terse(whole)}\n\n${TERSE_ANSWER}` : whole;
+  return output_schema ? `${text}\n\n${schemaSentence(output_schema)}` : text;
 }
 
 const schemaSentence = (output_schema: Record<string, unknown>) =>

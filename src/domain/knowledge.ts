@@ -20,15 +20,15 @@ const LEAST_RESEMBLANCE = 0.25;
 
 /** Picks the passages worth giving to a run, best first, until the budget is used up. */
 export function pickPassages(passages: readonly Passage[]): Passage[] {
-  const chosen: Passage[] = [];
-  let spent = 0;
+  const selection: Passage[] = [];
+  let used_characters = 0;
   for (const passage of passages) {
     const related = passage.text_score !== null || (passage.vector_score ?? 0) >= LEAST_RESEMBLANCE;
-    if (!related || spent + passage.content.length > BUDGET) continue;
-    spent += passage.content.length;
-    chosen.push(passage);
+    if (!related || used_characters + passage.content.length > BUDGET) continue;
+    used_characters += passage.content.length;
+    selection.push(passage);
   }
-  return chosen;
+  return selection;
 }
 
 /** Formats passages as the model reads them, each under the name to cite. */

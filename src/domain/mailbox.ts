@@ -18,11 +18,11 @@ interface Capacity<T> {
  */
 export function mailbox<T>(capacity?: Capacity<T>) {
   let waiting: T[] = [];
-  let kept = 0;
+  let total = 0;
   let ended = false;
   let wake = () => {};
   const count = (change: number) => {
-    kept += change;
+    total += change;
     capacity?.onSizeChange?.(change);
   };
   /** Resolves when an item has arrived, or with true after `idle_ms` without one. */
@@ -43,9 +43,9 @@ export function mailbox<T>(capacity?: Capacity<T>) {
   function keep(item: T): void {
     const size = capacity?.getSize(item) ?? 0;
     if (capacity && waiting.at(-1) === capacity.instead) return;
-    if (capacity && kept + size > capacity.most) {
+    if (capacity && total + size > capacity.most) {
       waiting = [capacity.instead];
-      count(-kept);
+      count(-total);
     } else {
       waiting.push(item);
       count(size);

@@ -18,15 +18,15 @@ const BUDGET = 4_000;
 
 /** Picks the memories that a run is given, each key once, until the budget is used up. */
 export function pickMemories<M extends Remembered>(memories: readonly M[]): M[] {
-  const chosen = new Map<string, M>();
-  let spent = 0;
+  const memories_by_key = new Map<string, M>();
+  let used_characters = 0;
   for (const memory of memories) {
     const length = memory.key.length + memory.value.length;
-    if (chosen.has(memory.key) || spent + length > BUDGET) continue;
-    spent += length;
-    chosen.set(memory.key, memory);
+    if (memories_by_key.has(memory.key) || used_characters + length > BUDGET) continue;
+    used_characters += length;
+    memories_by_key.set(memory.key, memory);
   }
-  return [...chosen.values()];
+  return [...memories_by_key.values()];
 }
 
 export const formatMemories = (memories: readonly Remembered[]) =>

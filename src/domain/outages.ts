@@ -91,8 +91,8 @@ const DEEPEST = 20;
 /** Returns the outage that an error, or one of its causes, reports; null if it is about something else. */
 export function findOutage(error: unknown, depth = 0): Outage | null {
   if (typeof error !== 'object' || error === null || depth > DEEPEST) return null;
-  const { [MARK]: marked, code, syscall, cause, meta } = error as Facts;
-  if (marked) return marked;
+  const { [MARK]: outage, code, syscall, cause, meta } = error as Facts;
+  if (outage) return outage;
   if (meta?.outage instanceof OutageError) return meta.outage[MARK];
   return findOutageByCode(code, syscall) ?? findOutage(cause, depth + 1);
 }
@@ -104,9 +104,9 @@ export function findOutage(error: unknown, depth = 0): Outage | null {
 export function asLack(error: unknown, place?: string): unknown {
   const lack = findOutage(error);
   if (!LACKS.has(lack)) return error;
-  const named = place && lack === DISK;
+  const names_place = place && lack === DISK;
   return new OutageError(
-    named ? { ...DISK, sentence: `The disk is full: there is no room for ${place}; make room there` } : lack!,
+    names_place ? { ...DISK, sentence: `The disk is full: there is no room for ${place}; make room there` } : lack!,
   );
 }
 

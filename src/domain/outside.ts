@@ -20,8 +20,8 @@ export function findOutsideRefusal(error: unknown): OutsideRefused | null {
 
 /** Formats a failure as a sentence, with the code of what was refused. */
 export function outsideSentence(error: Error): string {
-  const refused = findOutsideRefusal(error);
-  return refused ? `${refused.code}: ${error.message}` : error.message;
+  const refusal = findOutsideRefusal(error);
+  return refusal ? `${refusal.code}: ${error.message}` : error.message;
 }
 
 /** The code thrown by the counting fetch, which does not know its caller. */

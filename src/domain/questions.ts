@@ -88,7 +88,7 @@ export const MOST_QUESTIONS = 20;
 const ANSWER_CHARACTERS = 16 * 1_024;
 
 /** Returns the reason a question is not put to a person; null if it is. */
-export function questionFault({ message, schema }: Omit<FormQuestion, 'asked_by'>): string | null {
+export function findQuestionError({ message, schema }: Omit<FormQuestion, 'asked_by'>): string | null {
   const names = Object.keys(schema.properties);
   if (message.length > MESSAGE_CHARACTERS) return `its message has more than ${MESSAGE_CHARACTERS} characters`;
   if (names.length > MOST_FIELDS) return `it has more than ${MOST_FIELDS} fields`;
@@ -111,42 +111,42 @@ function toChoices(titled?: Choice[], values?: string[], names: string[] = []) {
 }
 
 /** Returns the faults of an answer, by field. */
-export function answerFaults(
+export function listAnswerErrors(
   { properties, required = [] }: FormQuestion['schema'],
   content: Record<string, unknown>,
 ): FieldError[] {
   const missing = required.filter((name) => !Object.hasOwn(content, name));
-  const faults: FieldError[] = missing.map((path) => ({ path, message: 'This field is required' }));
+  const errors: FieldError[] = missing.map((path) => ({ path, message: 'This field is required' }));
   for (const [path, value] of Object.entries(content)) {
-    const message = Object.hasOwn(properties, path) ? valueFault(properties[path]!, value) : 'The question has no such field';
-    if (message !== null) faults.push({ path, message });
+    const message = Object.hasOwn(properties, path) ? findValueError(properties[path]!, value) : 'The question has no such field';
+    if (message !== null) errors.push({ path, message });
   }
-  return faults;
+  return errors;
 }
 
-function valueFault(field: QuestionField, value: unknown): string | null {
+function findValueError(field: QuestionField, value: unknown): string | null {
   switch (field.type) {
     case 'boolean':
       return typeof value === 'boolean' ? null : 'Must be true or false';
     case 'number':
     case 'integer':
-      return numberFault(field, value);
+      return findNumberError(field, value);
     case 'string':
-      return textFault(field, value);
+      return findTextError(field, value);
     case 'array':
       return listFault(field, value);
   }
 }
 
 type NumberField = Extract<QuestionField, { minimum?: number | undefined }>;
-function numberFault({ type, minimum, maximum }: NumberField, value: unknown): string | null {
+function findNumberError({ type, minimum, maximum }: NumberField, value: unknown): string | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return 'Must be a number';
   if (type === 'integer' && !Number.isInteger(value)) return 'Must be a whole number';
   if (minimum !== undefined && value < minimum) return `Must be at least ${minimum}`;
   return maximum !== undefined && value > maximum ? `Must be at most ${maximum}` : null;
 }
 
-function textFault(field: Extract<QuestionField, { type: 'string' }>, value: unknown): string | null {
+function findTextError(field: Extract<QuestionField, { type: 'string' }>, value: unknown): string | null {
   if (typeof value !== 'string') return 'Must be text';
   const { minLength = 0, maxLength = ANSWER_CHARACTERS, format } = field;
   const choices = findChoices(field);

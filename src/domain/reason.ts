@@ -30,15 +30,15 @@ export function sentenceOfError(error: unknown): string {
  */
 export function readably(error: Error, what: string): Error {
   const inner = innermost(error) as Error;
-  const said = sentenceOfError(inner);
-  return said === inner.message?.trim() ? error : new Misshapen(`${what} cannot be read: ${said}`, { cause: error });
+  const sentence = sentenceOfError(inner);
+  return sentence === inner.message?.trim() ? error : new Misshapen(`${what} cannot be read: ${sentence}`, { cause: error });
 }
 
 /** Formats the first fault that zod has found. */
 function formatFirstIssue([first]: unknown[]): string {
   const { path = [], message = '' } = Object(first) as { path?: PropertyKey[]; message?: string };
-  const said = message.replace('received undefined', 'received nothing');
-  return path.length > 0 ? `${path.map(String).join('.')}: ${said}` : said;
+  const text = message.replace('received undefined', 'received nothing');
+  return path.length > 0 ? `${path.map(String).join('.')}: ${text}` : text;
 }
 
 const LINE_CHARACTERS = 500;
@@ -52,6 +52,6 @@ export const getReason = (error: unknown): string => sentenceOfError(innermost(e
 /** Returns an error's message, and its reason if the message lacks it. */
 export function textWithReason(error: Error): string {
   const reason = getReason(error);
-  const said = error.cause ? error.message : sentenceOfError(error);
-  return said.includes(reason) ? said : `${said}: ${reason}`;
+  const sentence = error.cause ? error.message : sentenceOfError(error);
+  return sentence.includes(reason) ? sentence : `${sentence}: ${reason}`;
 }

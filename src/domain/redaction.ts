@@ -55,13 +55,13 @@ export function redactor(values: Iterable<string> = [], base?: Redactor): Redact
     size: () => secrets.size,
     value: <T>(input: T): T => walk(input, text) as T,
     json(input) {
-      const plain = text(input);
-      if (plain === input || !isJson(input) || isJson(plain)) return plain;
+      const redacted_text = text(input);
+      if (redacted_text === input || !isJson(input) || isJson(redacted_text)) return redacted_text;
       return JSON.stringify(walk(parseExact(input), text));
     },
     output(input, bytes) {
-      const plain = text(input);
-      return bytes > Buffer.byteLength(input) ? withoutPiece(plain, indexes()) : plain;
+      const redacted_text = text(input);
+      return bytes > Buffer.byteLength(input) ? withoutPiece(redacted_text, indexes()) : redacted_text;
     },
     error: (error) => redactError(error, text),
     stream: (emit) => createRedactedStream(indexes, emit),
@@ -87,20 +87,20 @@ function buildIndex(secrets: Iterable<string>): Index {
 /** Returns the text without secrets. If more may follow, a possible beginning of a secret is returned as `rest`. */
 function replaceSecrets(input: string, indexes: readonly Index[], more: boolean): { out: string; rest: string } {
   if (indexes.length === 0) return { out: input, rest: '' };
-  const held = more ? findPartialSecret(input, indexes) : input.length;
+  const safe_end = more ? findPartialSecret(input, indexes) : input.length;
   let out = '';
-  let copied = 0;
-  for (let at = 0; at < held; ) {
+  let copy_end = 0;
+  for (let at = 0; at < safe_end; ) {
     const length = measureSecret(input, at, indexes);
     if (length === 0) at += 1;
     else {
-      out += input.slice(copied, at) + MARK;
+      out += input.slice(copy_end, at) + MARK;
       at += length;
-      copied = at;
+      copy_end = at;
     }
   }
-  const end = Math.max(copied, held);
-  return { out: out + input.slice(copied, end), rest: input.slice(end) };
+  const end = Math.max(copy_end, safe_end);
+  return { out: out + input.slice(copy_end, end), rest: input.slice(end) };
 }
 
 /** Returns the length of the longest secret that begins at this index. */
@@ -108,8 +108,8 @@ function measureSecret(input: string, at: number, indexes: readonly Index[]): nu
   const key = toIndexKey(input, at);
   let length = 0;
   for (const { spellings } of indexes) {
-    const found = spellings.get(key)?.find((spelling) => input.startsWith(spelling, at));
-    if (found && found.length > length) length = found.length;
+    const spelling = spellings.get(key)?.find((spelling) => input.startsWith(spelling, at));
+    if (spelling && spelling.length > length) length = spelling.length;
   }
   return length;
 }
@@ -180,7 +180,7 @@ function walk(value: unknown, text: (input: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => walk(item, text));
   if (value && typeof value === 'object' && !isExactNumber(value))
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), walk(item, text)]));
-  const plain = isExactNumber(value) ? value.rawJSON : String(value);
-  const redactedText = text(plain);
-  return redactedText === plain ? value : redactedText;
+  const input_text = isExactNumber(value) ? value.rawJSON : String(value);
+  const redactedText = text(input_text);
+  return redactedText === input_text ? value : redactedText;
 }

@@ -83,13 +83,13 @@ export async function runLoop(ports: RunPorts, { max_turns }: RunRules, from: Lo
     }
     if (calls.length === 0) return { ended: true, state };
 
-    const allowed = calls.slice(0, max_turns - state.turns);
-    const denied = calls.slice(allowed.length).map(({ call_id }) => call_id);
-    if (allowed.length > 0) await Promise.all(allowed.map((call) => ports.act(call)));
+    const allowed_calls = calls.slice(0, max_turns - state.turns);
+    const denied = calls.slice(allowed_calls.length).map(({ call_id }) => call_id);
+    if (allowed_calls.length > 0) await Promise.all(allowed_calls.map((call) => ports.act(call)));
     state = {
       ...state,
       step: state.step + 1,
-      turns: state.turns + allowed.length,
+      turns: state.turns + allowed_calls.length,
       denied,
       denied_rounds: state.denied_rounds + (denied.length > 0 ? 1 : 0),
     };

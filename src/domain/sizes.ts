@@ -21,8 +21,8 @@ const LEAST_MS = 0.5 * 3_600_000;
  * enough apart.
  */
 export function changePerDay(samples: readonly SizeSample[], measure: Measure): number | null {
-  const known = samples.flatMap(({ at, [measure]: bytes }) => (bytes === null ? [] : [{ time: Date.parse(at), bytes }]));
-  const [first, last] = [known[0], known.at(-1)];
+  const measurements = samples.flatMap(({ at, [measure]: bytes }) => (bytes === null ? [] : [{ time: Date.parse(at), bytes }]));
+  const [first, last] = [measurements[0], measurements.at(-1)];
   if (!first || !last || last.time - first.time < LEAST_MS) return null;
   return ((last.bytes - first.bytes) / (last.time - first.time)) * DAY_MS;
 }

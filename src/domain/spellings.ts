@@ -30,9 +30,9 @@ function listSecretParts(value: string): string[] {
   ];
 }
 
-function basicParts(encoded: string): string[] {
-  const pair = Buffer.from(encoded, 'base64').toString();
-  return [encoded, pair, pair.slice(pair.indexOf(':') + 1)];
+function basicParts(credentials: string): string[] {
+  const pair = Buffer.from(credentials, 'base64').toString();
+  return [credentials, pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
 function addressParts(text: string): string[] {
@@ -73,14 +73,14 @@ export function isOrdinary(text: string): boolean {
     return password === '' && search === '';
   }
   const words = text.replace(/\butf-8\b/i, '').split(/[^A-Za-z0-9]+/);
-  const plain = (shape: RegExp) => words.every((word) => shape.test(word));
+  const allMatch = (shape: RegExp) => words.every((word) => shape.test(word));
   // A mix of letters and digits may be a secret that somebody made up: hunter-22.
-  return plain(/^\d{0,4}$/) || (plain(/^[A-Za-z]*$/) && words.every(({ length }) => length <= WORD_CHARACTERS));
+  return allMatch(/^\d{0,4}$/) || (allMatch(/^[A-Za-z]*$/) && words.every(({ length }) => length <= WORD_CHARACTERS));
 }
 
 const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
 const inAscii = (text: string) =>
-  text.replaceAll(/[\u0080-\uffff]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  text.replaceAll(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const HTML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 function spell(text: string): string[] {
@@ -88,8 +88,8 @@ function spell(text: string): string[] {
   const well = text.toWellFormed();
   const bytes = Buffer.from(well);
   const quoted = encodeURIComponent(well);
-  const strict = quoted.replaceAll(/[!'()*]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`);
-  const html = text.replaceAll(/[&<>"']/g, (found) => HTML[found] as string);
+  const strict = quoted.replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const html = text.replaceAll(/[&<>"']/g, (character) => HTML[character] as string);
   return [
     text,
     ...listJsonNestings(once),
@@ -117,7 +117,7 @@ function listJsonNestings(text: string): string[] {
   return forms;
 }
 
-const lowerEscapes = (url: string) => url.replaceAll(/%[0-9A-F]{2}/g, (found) => found.toLowerCase());
+const lowerEscapes = (url: string) => url.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 
 /**
  * Returns the Base64 of the whole text, and the characters that depend on it alone when it is encoded with text before and after

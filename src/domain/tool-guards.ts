@@ -42,7 +42,7 @@ export const PREFIXES = {
 
 /** Returns the tools behind identities. Those of a source that was deleted are missing. */
 export function resolveTools(identities: readonly ToolIdentity[], { custom, mcp }: PresentNames): Map<ToolIdentity, AgentTool> {
-  const found = identities.flatMap((tool): AgentTool[] => {
+  const tools = identities.flatMap((tool): AgentTool[] => {
     const [kind = '', first = '', ...rest] = tool.split(':');
     if (kind === 'mcp') {
       const server = mcp.get(first);
@@ -51,7 +51,7 @@ export function resolveTools(identities: readonly ToolIdentity[], { custom, mcp 
     const own = kind === 'custom' ? custom.get(first) : [first, ...rest].join(':');
     return own === undefined ? [] : [{ tool, own, prefix: PREFIXES[kind as keyof typeof PREFIXES] }];
   });
-  return new Map(found.map((tool) => [tool.tool, tool]));
+  return new Map(tools.map((tool) => [tool.tool, tool]));
 }
 
 export const namesOfTool = ({ own, prefix }: Pick<AgentTool, 'own' | 'prefix'>): string[] => [
@@ -79,9 +79,9 @@ export interface StoredGuards {
  * guard as well.
  */
 export function listGuards({ approval_tools, approval_guards }: StoredGuards): ApprovalGuard[] {
-  const pinned = approval_guards ?? [];
-  const bare = approval_tools.filter((name) => !pinned.some((guard) => guard.name === name));
-  return [...pinned, ...bare.map((name) => ({ name, tool: null }))];
+  const pinned_guards = approval_guards ?? [];
+  const bare = approval_tools.filter((name) => !pinned_guards.some((guard) => guard.name === name));
+  return [...pinned_guards, ...bare.map((name) => ({ name, tool: null }))];
 }
 
 export const listGuardedTools = (guards: readonly ApprovalGuard[]): ToolIdentity[] => [
@@ -89,16 +89,17 @@ export const listGuardedTools = (guards: readonly ApprovalGuard[]): ToolIdentity
 ];
 
 /** Returns the name under which a guard is shown: the listed one as long as it fits, otherwise the tool's present one. */
-function getGuardName({ name, tool }: ApprovalGuard, known: ReadonlyMap<ToolIdentity, AgentTool>): string {
-  const found = tool === null ? undefined : known.get(tool);
-  if (!found || fitsTool(name, found)) return name;
-  return found.tool.startsWith('mcp:') ? prefixName(found.prefix, modelName(found.own)) : found.own;
+function getGuardName({ name, tool }: ApprovalGuard, tools_by_identity: ReadonlyMap<ToolIdentity, AgentTool>): string {
+  const guarded_tool = tool === null ? undefined : tools_by_identity.get(tool);
+  if (!guarded_tool || fitsTool(name, guarded_tool)) return name;
+  return guarded_tool.tool.startsWith('mcp:') ? prefixName(guarded_tool.prefix, modelName(guarded_tool.own)) : guarded_tool.own;
 }
 
 /** Lists the names of all guards, each once. */
-export const listGuardNames = (guards: readonly ApprovalGuard[], known: ReadonlyMap<ToolIdentity, AgentTool>): string[] => [
-  ...new Set(guards.map((guard) => getGuardName(guard, known))),
-];
+export const listGuardNames = (
+  guards: readonly ApprovalGuard[],
+  tools_by_identity: ReadonlyMap<ToolIdentity, AgentTool>,
+): string[] => [...new Set(guards.map((guard) => getGuardName(guard, tools_by_identity)))];
 
 interface Pinning {
   /** The guards that the agent has. */
@@ -106,30 +107,30 @@ interface Pinning {
   /** The tools of the agent. */
   tools: readonly AgentTool[];
   /** The agent's tools, and those that `before` is pinned to. */
-  known: ReadonlyMap<ToolIdentity, AgentTool>;
+  tools_by_identity: ReadonlyMap<ToolIdentity, AgentTool>;
 }
 
 export interface PinnedGuards {
   guards: ApprovalGuard[];
   /** Names that fit none of the agent's tools. */
-  unfit: string[];
+  unmatched_names: string[];
   /** Those of `unfit` that the agent did not have before. */
-  added: string[];
+  new_unmatched_names: string[];
 }
 
 /** Pins names to every tool that they fit. A guard that the agent has under a name keeps its pin, whatever the tool is called now. */
-export function pinGuards(names: readonly string[], { before, tools, known }: Pinning): PinnedGuards {
-  const pinned: PinnedGuards = { guards: [], unfit: [], added: [] };
+export function pinGuards(names: readonly string[], { before, tools, tools_by_identity }: Pinning): PinnedGuards {
+  const result: PinnedGuards = { guards: [], unmatched_names: [], new_unmatched_names: [] };
   for (const name of new Set(names)) {
-    const kept = before.filter((guard) => getGuardName(guard, known) === name);
-    const fits = tools.filter((tool) => fitsTool(name, tool) && !kept.some((guard) => guard.tool === tool.tool));
-    const pins = [...kept.filter(({ tool }) => tool !== null), ...fits.map(({ tool }) => ({ name, tool }))];
-    pinned.guards.push(...(pins.length > 0 ? pins : [{ name, tool: null }]));
+    const kept_guards = before.filter((guard) => getGuardName(guard, tools_by_identity) === name);
+    const fits = tools.filter((tool) => fitsTool(name, tool) && !kept_guards.some((guard) => guard.tool === tool.tool));
+    const pins = [...kept_guards.filter(({ tool }) => tool !== null), ...fits.map(({ tool }) => ({ name, tool }))];
+    result.guards.push(...(pins.length > 0 ? pins : [{ name, tool: null }]));
     if (pins.some(({ tool }) => tools.some((one) => one.tool === tool))) continue;
-    pinned.unfit.push(name);
-    if (kept.length === 0) pinned.added.push(name);
+    result.unmatched_names.push(name);
+    if (kept_guards.length === 0) result.new_unmatched_names.push(name);
   }
-  return pinned;
+  return result;
 }
 
 /** The guards that a run is pinned with. */
@@ -146,10 +147,12 @@ export interface RunGuards {
 export function runGuards(agent: StoredGuards & { approve_effects?: readonly string[] | null }, names: PresentNames): RunGuards {
   const guards = listGuards(agent);
   const guarded_tools = listGuardedTools(guards);
-  const known = resolveTools(guarded_tools, names);
+  const tools_by_identity = resolveTools(guarded_tools, names);
   const approve_effects = (agent.approve_effects ?? []) as ToolEffect[];
   return {
-    approval_tools: [...new Set([...agent.approval_tools, ...guards.map(({ name }) => name), ...listGuardNames(guards, known)])],
+    approval_tools: [
+      ...new Set([...agent.approval_tools, ...guards.map(({ name }) => name), ...listGuardNames(guards, tools_by_identity)]),
+    ],
     ...(guarded_tools.length > 0 ? { guarded_tools } : {}),
     ...(approve_effects.length > 0 ? { approve_effects } : {}),
   };

@@ -10,11 +10,11 @@ export const prefixName = (prefix: string, name: string) => `${prefix}_${name}`.
 const stem = (prefixed: string) => prefixed.slice(0, NAME_CHARACTERS - NUMBER_CHARACTERS);
 
 /** Returns an unused name: the name itself, otherwise prefixed with its source, otherwise with a number. */
-export function freeToolName(name: string, prefix: string, taken: Pick<Map<string, unknown>, 'has'>): string {
-  if (!taken.has(name)) return name;
+export function freeToolName(name: string, prefix: string, used_names: Pick<Map<string, unknown>, 'has'>): string {
+  if (!used_names.has(name)) return name;
   const base = prefixName(prefix, name);
   for (let shownName = base, number = 2; ; number += 1) {
-    if (!taken.has(shownName)) return shownName;
+    if (!used_names.has(shownName)) return shownName;
     shownName = `${stem(base)}_${number}`;
   }
 }

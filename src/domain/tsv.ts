@@ -40,8 +40,8 @@ function formatCell(value: Scalar | undefined): string {
   if (value === undefined) return '';
   if (isExactNumber(value)) return value.rawJSON;
   if (typeof value !== 'string') return String(value);
-  const plain = value.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
-  return plain === '' || plain === 'null' || plain === 'true' || plain === 'false' || isNumeric(plain) ? `"${plain}"` : plain;
+  const text = value.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
+  return text === '' || text === 'null' || text === 'true' || text === 'false' || isNumeric(text) ? `"${text}"` : text;
 }
 
 const isNumeric = (text: string) => text.trim() !== '' && !Number.isNaN(Number(text));

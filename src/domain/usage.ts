@@ -51,9 +51,9 @@ export const findPrice = (names: readonly (string | null)[], prices: ModelPrices
 export function calculateCost(usage: ExchangeUsage, names: readonly (string | null)[], prices: ModelPrices): number {
   const price = findPrice(names, prices);
   if (!price) return 0;
-  const fresh = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
+  const uncached_tokens = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
   const dollars =
-    fresh * price.input +
+    uncached_tokens * price.input +
     usage.cache_read * (price.cache_read ?? price.input) +
     usage.cache_write * (price.cache_write ?? price.input) +
     usage.total_out * price.output;
@@ -71,7 +71,7 @@ export const toUsage = ({ model, usage }: Answered, { asked, prices }: { asked: 
 /** The usage of an exchange so far, and the text that it sent after its endpoint last reported usage. */
 export interface UsageSoFar {
   /** The estimated tokens of the request. */
-  sent: number;
+  request_tokens: number;
   /** Null: the endpoint has reported nothing. */
   reported: Answered | null;
   /** The text that came after the last report, or since the beginning. */
@@ -79,11 +79,11 @@ export interface UsageSoFar {
 }
 
 /** Returns the usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
-export function usageSoFar({ sent, reported, unreported }: UsageSoFar, estimateTokens: (text: string) => number) {
-  const known = reported?.usage ?? { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
-  const total_in = known.total_in > 0 ? known.total_in : sent;
-  const usage = { ...known, total_in, total_out: known.total_out + estimateTokens(unreported) };
-  const estimated = usage.total_in !== known.total_in || usage.total_out !== known.total_out;
+export function usageSoFar({ request_tokens, reported, unreported }: UsageSoFar, estimateTokens: (text: string) => number) {
+  const reported_usage = reported?.usage ?? { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
+  const total_in = reported_usage.total_in > 0 ? reported_usage.total_in : request_tokens;
+  const usage = { ...reported_usage, total_in, total_out: reported_usage.total_out + estimateTokens(unreported) };
+  const estimated = usage.total_in !== reported_usage.total_in || usage.total_out !== reported_usage.total_out;
   return { model: reported?.model ?? null, usage, estimated };
 }
 

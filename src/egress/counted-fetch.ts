@@ -30,11 +30,11 @@ export function limitFetchBytes(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS):
     if (!body) return response;
     const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
     const admit = chooseAdmission(response, { method, limits });
-    const counted = new Response(
+    const limited_response = new Response(
       relayBody(body, (source) => limitSource(source, admit)),
       response,
     );
-    return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
+    return Object.defineProperties(limited_response, { url: { value: url }, redirected: { value: redirected } });
   };
 }
 
@@ -59,11 +59,11 @@ function chooseAdmission({ ok, headers }: Response, { method, limits }: { method
 }
 
 function truncateBytes(most: number): Admission {
-  let left = most;
+  let remaining = most;
   return (chunk) => {
-    const passed = chunk.subarray(0, left);
-    left -= passed.length;
-    return { passed, more: left > 0 };
+    const passed = chunk.subarray(0, remaining);
+    remaining -= passed.length;
+    return { passed, more: remaining > 0 };
   };
 }
 

@@ -35,11 +35,11 @@ export async function resolveAllowedAddresses(
   const { port } = target;
   const hostname = target.hostname.replace(/^\[(.*)\]$/, '$1');
   if (hostname === '') throw new EgressDenied('Connections to nowhere are not allowed from here');
-  const found = isIP(hostname) ? [{ address: hostname, family: isIPv6(hostname) ? 6 : 4 }] : await resolve(hostname);
-  const judged = found.map((it) => ({ ...it, judgement: rules({ address: it.address, hostname, port }) }));
-  const allowed = judged.filter(({ judgement }) => judgement === 'allowed');
-  if (allowed.length > 0) return allowed.map(({ address, family }) => ({ address, family }));
-  if (judged.some(({ judgement }) => judgement === 'own'))
+  const addresses = isIP(hostname) ? [{ address: hostname, family: isIPv6(hostname) ? 6 : 4 }] : await resolve(hostname);
+  const checked_addresses = addresses.map((it) => ({ ...it, judgement: rules({ address: it.address, hostname, port }) }));
+  const allowed_addresses = checked_addresses.filter(({ judgement }) => judgement === 'allowed');
+  if (allowed_addresses.length > 0) return allowed_addresses.map(({ address, family }) => ({ address, family }));
+  if (checked_addresses.some(({ judgement }) => judgement === 'own'))
     throw new EgressDenied(
       `Connections to ${hostname}:${port} are not allowed from here: the port belongs to Perdura itself. EGRESS_ALLOW can open it by address and port`,
     );

@@ -63,17 +63,17 @@ const limitRawBytes =
   (most: number): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) => {
-    let left = Number.POSITIVE_INFINITY;
+    let remaining = Number.POSITIVE_INFINITY;
     const counter: Handler = {
       onRequestStart: (...started) => handler.onRequestStart?.(...started),
       onRequestUpgrade: (...upgraded) => handler.onRequestUpgrade?.(...upgraded),
       onResponseStart(controller, status, headers, text) {
-        if (headers['content-encoding'] !== undefined) left = most;
+        if (headers['content-encoding'] !== undefined) remaining = most;
         handler.onResponseStart?.(controller, status, headers, text);
       },
       onResponseData(controller, chunk) {
-        left -= chunk.length;
-        if (left < 0) controller.abort(tooLarge('a compressed answer', most));
+        remaining -= chunk.length;
+        if (remaining < 0) controller.abort(tooLarge('a compressed answer', most));
         else handler.onResponseData?.(controller, chunk);
       },
       onResponseEnd: (...ended) => handler.onResponseEnd?.(...ended),

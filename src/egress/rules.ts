@@ -74,8 +74,8 @@ function parseEntry(entry: string): Entry {
 
 function splitPort(entry: string): { host: string; port: number | undefined } {
   const bracketed = /^\[(.+)\](?::(\d+))?$/.exec(entry);
-  const plain = /^([^:]+):(\d+)$/.exec(entry);
-  const [, host = entry, port] = bracketed ?? plain ?? [];
+  const host_and_port = /^([^:]+):(\d+)$/.exec(entry);
+  const [, host = entry, port] = bracketed ?? host_and_port ?? [];
   return { host, port: port === undefined ? undefined : Number(port) };
 }
 
@@ -91,9 +91,9 @@ function matcher(host: string, entry: string): Entry['matches'] {
 
 function rangeMatcher(address: string, prefix: string | undefined, entry: string): Entry['matches'] {
   const first = parseAddress(address);
-  const unmapped = first?.kind() === 'ipv4' && isIP(address) === 6 ? 96 : 0;
+  const prefix_offset = first?.kind() === 'ipv4' && isIP(address) === 6 ? 96 : 0;
   const most = first?.kind() === 'ipv6' ? 128 : 32;
-  const bits = prefix === undefined ? most : Number(prefix) - unmapped;
+  const bits = prefix === undefined ? most : Number(prefix) - prefix_offset;
   if (!first || !Number.isInteger(bits) || bits < 0 || bits > most || prefix === '')
     throw new Error(`"${entry}" is not an address, a range or a host name`);
   return (target) => target.address.kind() === first.kind() && (target.address as ipaddr.IPv4).match(first as ipaddr.IPv4, bits);

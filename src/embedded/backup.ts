@@ -82,12 +82,12 @@ async function write(draft: string, { home, with_key, version, signal, log }: Ba
   };
   await writeFile(join(draft, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   log('Packing');
-  const kept = [];
-  for (const path of KEPT) if ((with_key || path !== KEY) && (await exists(join(home, path)))) kept.push(path);
+  const included_paths = [];
+  for (const path of KEPT) if ((with_key || path !== KEY) && (await exists(join(home, path)))) included_paths.push(path);
   const archive = join(draft, ARCHIVE);
   const members = [
     { folder: draft, paths: [MANIFEST, ENGINE_COPY, CLUSTER_COPY] },
-    { folder: home, paths: kept },
+    { folder: home, paths: included_paths },
   ];
   await pack(archive, members, signal);
   await readBackup(archive);

@@ -55,19 +55,19 @@ function fillType(schema: Schema, pieces: Pieces, root: Schema): unknown {
 }
 
 function fillObject({ properties = {}, required = [] }: Schema, pieces: Pieces, root: Schema): Record<string, unknown> {
-  const wanted = Object.entries(properties).filter(([name]) => required.includes(name));
-  const filled = Object.fromEntries(wanted.map(([name, schema]) => [name, fill(schema, pieces, root)]));
+  const required_entries = Object.entries(properties).filter(([name]) => required.includes(name));
+  const result = Object.fromEntries(required_entries.map(([name, schema]) => [name, fill(schema, pieces, root)]));
   for (const [name, schema] of Object.entries(properties)) {
-    if (!(name in filled) && hasMatchingPiece(schema, pieces)) filled[name] = fill(schema, pieces, root);
+    if (!(name in result) && hasMatchingPiece(schema, pieces)) result[name] = fill(schema, pieces, root);
   }
-  return filled;
+  return result;
 }
 
 function fillArray({ items = {}, default: preset }: Schema, pieces: Pieces, root: Schema): unknown {
   const type = findType(items);
-  const filled: unknown[] = [];
-  while (hasMatchingPiece(items, pieces)) filled.push(fill(items, pieces, root));
-  if (filled.length > 0) return filled;
+  const values: unknown[] = [];
+  while (hasMatchingPiece(items, pieces)) values.push(fill(items, pieces, root));
+  if (values.length > 0) return values;
   return preset ?? (type === 'object' || items.$ref ? [fill(items, pieces, root)] : []);
 }
 

@@ -42,18 +42,18 @@ export async function createCompletion({ request, reply, delivery }: Turn) {
 
 /** Streams a completion. Ends early, without an error, if the client disconnects. */
 export async function streamCompletion({ request, reply, delivery }: Turn, response: ServerResponse): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const disconnect = new AbortController();
+  response.once('close', () => disconnect.abort());
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders();
   const frames = buildFrames(request, reply).map((frame) => `data: ${JSON.stringify(frame)}\n\n`);
   try {
-    if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: gone.signal });
-    await write(response, delivery.cut ? frames.slice(0, frames.length / 2) : frames, { ...delivery, signal: gone.signal });
+    if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: disconnect.signal });
+    await write(response, delivery.cut ? frames.slice(0, frames.length / 2) : frames, { ...delivery, signal: disconnect.signal });
     if (delivery.cut) response.destroy();
     else response.end('data: [DONE]\n\n');
   } catch (error) {
-    if (!gone.signal.aborted) throw error;
+    if (!disconnect.signal.aborted) throw error;
   }
 }
 

@@ -38,10 +38,10 @@ class Refusal extends Error {
  */
 export async function startDemoModel(options: DemoModelOptions = {}): Promise<{ url: string; stop(): Promise<void> }> {
   const { port = 0, host = '127.0.0.1', token_delay_ms = 15 } = options;
-  const seen = new Map<string, number>();
-  const known = hostRule({ listening: host });
+  const call_counts = new Map<string, number>();
+  const isOwnHost = hostRule({ listening: host });
   const server = createServer((request, response) => {
-    answer(request, response, { token_delay_ms, seen, known }).catch((error: unknown) => refuse(response, error));
+    answer(request, response, { token_delay_ms, call_counts, isOwnHost }).catch((error: unknown) => refuse(response, error));
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -59,15 +59,15 @@ export async function startDemoModel(options: DemoModelOptions = {}): Promise<{ 
 interface Memory {
   token_delay_ms: number;
   /** How often each scenario key was seen, for scenarios whose first calls fail. */
-  seen: Map<string, number>;
+  call_counts: Map<string, number>;
   /** The host names to which the server answers. */
-  known: HostRule;
+  isOwnHost: HostRule;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, memory: Memory): Promise<void> {
   const { host, origin } = request.headers;
-  if (!memory.known(host)) throw new Refusal(421, 'foreign_host', `The demo model does not answer to the name ${host}`);
-  if (!originRule(memory.known)(origin))
+  if (!memory.isOwnHost(host)) throw new Refusal(421, 'foreign_host', `The demo model does not answer to the name ${host}`);
+  if (!originRule(memory.isOwnHost)(origin))
     throw new Refusal(403, 'foreign_origin', `Pages of ${origin} may not use the demo model`);
   const route = `${request.method} ${request.url?.split('?')[0]?.replace(/^\/v1/, '')}`;
   if (route === 'GET /models') return send(response, { object: 'list', data: [MODEL] });
@@ -79,10 +79,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, memory
 
 const MODEL = { id: DEMO_MODEL, object: 'model', created: 1_735_689_600, owned_by: 'perdura', name: NAME };
 
-async function chat(request: DemoRequest, response: ServerResponse, { token_delay_ms, seen }: Memory): Promise<void> {
+async function chat(request: DemoRequest, response: ServerResponse, { token_delay_ms, call_counts }: Memory): Promise<void> {
   const reply = createReply(request);
   const { scenario } = reply;
-  const first = scenario ? failOrCount(scenario, seen) : false;
+  const first = scenario ? failOrCount(scenario, call_counts) : false;
   const delivery: Delivery = {
     ttft_ms: scenario?.ttft_ms ?? 0,
     itl_ms: scenario?.itl_ms ?? token_delay_ms,
@@ -93,10 +93,10 @@ async function chat(request: DemoRequest, response: ServerResponse, { token_dela
 }
 
 /** True if this is the first call with the scenario's key; throws if the call is one of those that must fail. */
-function failOrCount({ key, status, failn }: Scenario, seen: Map<string, number>): boolean {
+function failOrCount({ key, status, failn }: Scenario, call_counts: Map<string, number>): boolean {
   if (!key) return true;
-  const count = (seen.get(key) ?? 0) + 1;
-  seen.set(key, count);
+  const count = (call_counts.get(key) ?? 0) + 1;
+  call_counts.set(key, count);
   if (status && count <= failn) throw new Refusal(status, 'scripted', `The scenario asked for status ${status}`);
   return count === 1;
 }

@@ -24,8 +24,8 @@ export function createReply(request: DemoRequest): DemoReply {
   const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((it) => it.function);
   const scenario = parseScenario(conversation.prompt);
   if (scenario) return { ...playScenario(scenario, conversation, tools), scenario };
-  const chosen = chooseTools(request, conversation, tools);
-  if (chosen.length > 0) return { calls: buildCalls(chosen, conversation.prompt), text: '' };
+  const chosen_tools = chooseTools(request, conversation, tools);
+  if (chosen_tools.length > 0) return { calls: buildCalls(chosen_tools, conversation.prompt), text: '' };
   return { calls: [], text: finalText(request, conversation, tools) };
 }
 
@@ -44,28 +44,28 @@ function playScenario(scenario: Scenario, { prompt, results }: DemoConversation,
  * prompt mentions, in that order.
  */
 function chooseTools({ tool_choice }: DemoRequest, { prompt, results }: DemoConversation, tools: readonly Tool[]): Tool[] {
-  const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
-  if (named) return tools.filter(({ name }) => name === named);
+  const forced_name = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
+  if (forced_name) return tools.filter(({ name }) => name === forced_name);
   const mentioned = results.length > 0 ? [] : findMentionedTools(prompt, tools);
   return mentioned.length === 0 && tool_choice === 'required' ? tools.slice(0, 1) : mentioned;
 }
 
 /** Finds the tools whose names the prompt mentions. Long names come first, so that `read_file` does not match `read`. */
 function findMentionedTools(prompt: string, tools: readonly Tool[]): Tool[] {
-  let words = ` ${plain(prompt)} `;
-  const found: { tool: Tool; at: number }[] = [];
+  let words = ` ${normalizeWords(prompt)} `;
+  const mentions: { tool: Tool; at: number }[] = [];
   for (const tool of [...tools].sort((a, b) => b.name.length - a.name.length)) {
-    const name = ` ${plain(tool.name)} `;
+    const name = ` ${normalizeWords(tool.name)} `;
     const at = words.indexOf(name);
     if (at < 0) continue;
-    found.push({ tool, at });
+    mentions.push({ tool, at });
     words = words.replaceAll(name, ` ${'#'.repeat(name.length - 2)} `);
   }
-  return found.sort((a, b) => a.at - b.at).map(({ tool }) => tool);
+  return mentions.sort((a, b) => a.at - b.at).map(({ tool }) => tool);
 }
 
 /** Normalizes text so that `getWeather`, `get_weather` and `get weather` are the same words. */
-function plain(text: string): string {
+function normalizeWords(text: string): string {
   const words = text.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2').toLowerCase();
   return words.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 }
@@ -74,11 +74,11 @@ function plain(text: string): string {
  * Builds one call for each tool. Each call continues in the prompt where the previous one stopped, and wraps around at its end.
  */
 function buildCalls(tools: readonly Tool[], prompt: string): DemoCall[] {
-  const left = extractPieces(prompt);
+  const remaining_pieces = extractPieces(prompt);
   return tools.map(({ name, parameters }) => {
-    if (left.numbers.length === 0) left.numbers = extractPieces(prompt).numbers;
-    if (left.quotes.length === 0) left.quotes = extractPieces(prompt).quotes;
-    return { name, arguments: JSON.stringify(fill({ type: 'object', ...parameters }, left)) };
+    if (remaining_pieces.numbers.length === 0) remaining_pieces.numbers = extractPieces(prompt).numbers;
+    if (remaining_pieces.quotes.length === 0) remaining_pieces.quotes = extractPieces(prompt).quotes;
+    return { name, arguments: JSON.stringify(fill({ type: 'object', ...parameters }, remaining_pieces)) };
   });
 }
 

@@ -53,9 +53,11 @@ export interface DemoConversation {
 /** Returns the last prompt and what followed it. */
 export function toConversation(messages: readonly Message[]): DemoConversation {
   const begin = findLastPrompt(messages);
-  const later = messages.slice(begin + 1);
-  const names = new Map(later.flatMap((it) => it.tool_calls ?? []).map((call) => [call.id, call.function?.name ?? 'unnamed']));
-  const answers = later.filter((it) => it.role === 'tool');
+  const later_messages = messages.slice(begin + 1);
+  const names = new Map(
+    later_messages.flatMap((it) => it.tool_calls ?? []).map((call) => [call.id, call.function?.name ?? 'unnamed']),
+  );
+  const answers = later_messages.filter((it) => it.role === 'tool');
   return {
     prompt: begin < 0 ? '' : messageText(messages[begin] as Message),
     results: answers.map((it) => ({ name: names.get(it.tool_call_id ?? '') ?? 'unnamed', text: messageText(it) })),
@@ -67,12 +69,12 @@ export function toConversation(messages: readonly Message[]): DemoConversation {
  * not a new prompt.
  */
 function findLastPrompt(messages: readonly Message[]): number {
-  let found = -1;
+  let last_prompt = -1;
   for (const [index, message] of messages.entries()) {
     if (message.role !== 'user') continue;
-    const opening = found < 0 ? '' : messageText(messages[found] as Message).slice(0, 100);
+    const opening = last_prompt < 0 ? '' : messageText(messages[last_prompt] as Message).slice(0, 100);
     const reminds = messages[index - 1]?.role === 'tool' && opening !== '' && messageText(message).includes(opening);
-    if (!reminds) found = index;
+    if (!reminds) last_prompt = index;
   }
-  return found;
+  return last_prompt;
 }

@@ -36,9 +36,9 @@ const DEFAULTS: Scenario = {
 export function parseScenario(text: string): Scenario | undefined {
   const fields = /\[\[([\w.:-]+=[\w.:-]*(?:;[\w.:-]+=[\w.:-]*)*);?\]\]/.exec(text)?.[1];
   if (!fields) return undefined;
-  const given = Object.fromEntries(fields.split(';').map((field) => field.split('=') as [string, string]));
+  const settings = Object.fromEntries(fields.split(';').map((field) => field.split('=') as [string, string]));
   const entries = Object.entries(DEFAULTS).map(([name, value]) => {
-    const text = given[name];
+    const text = settings[name];
     return [name, text === undefined ? value : typeof value === 'string' ? text : Number(text) || 0];
   });
   return Object.fromEntries(entries) as Scenario;

@@ -23,10 +23,12 @@ async function listensOnLinux(pid: number, port: number): Promise<boolean> {
  * Null if the process has no file of that name open.
  */
 export async function hasOpen(pid: number, file: string): Promise<boolean | null> {
-  const wanted = await stat(file, { bigint: true }).catch(() => null);
+  const target_file = await stat(file, { bigint: true }).catch(() => null);
   const open = process.platform === 'linux' ? await openOnLinux(pid, basename(file)) : await openByLsof(pid, basename(file));
   if (open.length === 0) return null;
-  return wanted !== null && open.some(({ dev, ino }) => ino === wanted.ino && (dev === null || dev === wanted.dev));
+  return (
+    target_file !== null && open.some(({ dev, ino }) => ino === target_file.ino && (dev === null || dev === target_file.dev))
+  );
 }
 
 interface FileIdentity {
@@ -35,14 +37,14 @@ interface FileIdentity {
 }
 
 async function openOnLinux(pid: number, name: string): Promise<FileIdentity[]> {
-  const found: FileIdentity[] = [];
+  const identities: FileIdentity[] = [];
   const targets = await listOpenFiles(pid);
   for (const [descriptor, target] of targets) {
     if (!target.endsWith(`/${name}`) && !target.endsWith(`/${name} (deleted)`)) continue;
     const identity = await stat(`/proc/${pid}/fd/${descriptor}`, { bigint: true }).catch(() => null);
-    if (identity) found.push(identity);
+    if (identity) identities.push(identity);
   }
-  return found;
+  return identities;
 }
 
 async function openByLsof(pid: number, name: string): Promise<FileIdentity[]> {

@@ -35,10 +35,10 @@ export async function takeLock(file: string): Promise<LockResult> {
 
 /** Waits for the lock; calls `onWait` once with its holder. */
 export async function waitForLock(file: string, onWait: (holder: ProcessMark) => void): Promise<() => Promise<void>> {
-  for (let reported = false; ; reported = true) {
+  for (let is_reported = false; ; is_reported = true) {
     const lock = await takeLock(file);
     if (lock.held) return lock.release;
-    if (!reported) onWait(lock.holder);
+    if (!is_reported) onWait(lock.holder);
     await sleep(250);
   }
 }

@@ -84,11 +84,11 @@ export async function launch(place: Place, first: number, { only = false } = {})
     ]);
     const server = code === 0 ? await runningServer(place) : undefined;
     if (server) return server;
-    const said = await readTail(place.log_file, begin);
+    const log_tail = await readTail(place.log_file, begin);
     // Another program has taken the port since it was found free; on a slow machine that may be a long time.
-    if (/could not bind/.test(said)) next = port + 1;
-    else if (performance.now() > patience || !/shared memory block|lock file/.test(said)) {
-      throw new Error(`Postgres did not start: ${output.trim()}\n${said.trim()}\nIts log: ${place.log_file}`);
+    if (/could not bind/.test(log_tail)) next = port + 1;
+    else if (performance.now() > patience || !/shared memory block|lock file/.test(log_tail)) {
+      throw new Error(`Postgres did not start: ${output.trim()}\n${log_tail.trim()}\nIts log: ${place.log_file}`);
     }
   }
 }

@@ -120,7 +120,7 @@ async function moveOut(base: string, options: { account: Account; fallback: stri
   await openDirectory(fallback);
   await openDirectory(area);
   await writeFile(join(area, 'home.txt'), `${dirname(base)}\n`);
-  if (!(await canUse(account, '-x', area))) throw new Error(unreachable(account, base, area));
+  if (!(await canUse(account, '-x', area))) throw new Error(describeUnreachable(account, base, area));
   await mkdir(join(area, 'data'), { mode: 0o700 });
   await give(join(area, 'data'), account);
   await symlink(join(area, 'data'), join(base, 'data'));
@@ -128,6 +128,6 @@ async function moveOut(base: string, options: { account: Account; fallback: stri
   return area;
 }
 
-const unreachable = (account: Account, ...places: string[]) =>
+const describeUnreachable = (account: Account, ...places: string[]) =>
   `Postgres has to run as user ${account.name}, who can reach neither ${places.join(' nor ')}. ` +
   'Choose a home that other users can enter, start Perdura as another user than root, or set DATABASE_URL.';

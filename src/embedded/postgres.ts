@@ -55,8 +55,8 @@ export async function startPostgres({
   const password = await loadPassword(home, place);
   if (!(await hasCluster(place))) await createCluster(place, password);
 
-  const left = await takeOver(place, { password, log });
-  let server = left ?? (await launch(place, (await loadPort(home, 'postgres')) ?? port));
+  const running_server = await takeOver(place, { password, log });
+  let server = running_server ?? (await launch(place, (await loadPort(home, 'postgres')) ?? port));
   await savePort(home, 'postgres', server.port);
   const access = { port: server.port, password };
   await ensureDatabase(access, DATABASE);
@@ -70,7 +70,7 @@ export async function startPostgres({
     },
     name: 'Postgres',
     log_file: place.log_file,
-    reused: left !== undefined,
+    reused: running_server !== undefined,
     isUp: () => isAlive(server.mark),
     async restart() {
       server = await launch(place, server.port, { only: true });
@@ -88,11 +88,11 @@ async function loadPassword(home: string, place: Place): Promise<string> {
 
 /** Returns the server that runs on this data; undefined if none does, or if it did not respond and was ended. */
 async function takeOver(place: Place, { password, log }: { password: string; log: Log }): Promise<RunningCluster | undefined> {
-  const found = await runningServer(place);
-  if (!found) return undefined;
-  const access: PostgresAccess = { port: found.port, password };
-  if (await answers(access, found.mark)) return found;
-  log(`Postgres, process ${found.mark.pid}, does not answer; restarting it`);
-  await endProcess(found.mark, 2_000);
+  const cluster = await runningServer(place);
+  if (!cluster) return undefined;
+  const access: PostgresAccess = { port: cluster.port, password };
+  if (await answers(access, cluster.mark)) return cluster;
+  log(`Postgres, process ${cluster.mark.pid}, does not answer; restarting it`);
+  await endProcess(cluster.mark, 2_000);
   return undefined;
 }

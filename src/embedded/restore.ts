@@ -39,10 +39,10 @@ export async function restore(options: RestoreOptions): Promise<Manifest> {
 }
 
 async function requireEmpty(home: string): Promise<void> {
-  const found = (await readdir(home).catch(() => [])).filter((name) => !LEFT_OUT.some((pattern) => pattern.test(name)));
-  if (found.length === 0) return;
+  const entries = (await readdir(home).catch(() => [])).filter((name) => !LEFT_OUT.some((pattern) => pattern.test(name)));
+  if (entries.length === 0) return;
   throw new Error(
-    `${home} is not empty: it holds ${found.slice(0, 5).join(', ')}. Move it away, or set PERDURA_HOME to a new folder.`,
+    `${home} is not empty: it holds ${entries.slice(0, 5).join(', ')}. Move it away, or set PERDURA_HOME to a new folder.`,
   );
 }
 
@@ -90,6 +90,6 @@ async function placeCluster(file: string, { data, account }: Place): Promise<voi
 async function clear(home: string, place: Place | undefined): Promise<void> {
   const area = place && dirname(place.data);
   const outside = area && !area.startsWith(home) ? [area] : [];
-  const made = ['restore.part', 'postgres', 'temporal', RESTORED, ...KEPT].map((path) => join(home, path));
-  for (const path of [...made, ...outside]) await rm(path, { recursive: true, force: true });
+  const created_paths = ['restore.part', 'postgres', 'temporal', RESTORED, ...KEPT].map((path) => join(home, path));
+  for (const path of [...created_paths, ...outside]) await rm(path, { recursive: true, force: true });
 }

@@ -12,7 +12,7 @@ export interface Restartable {
 
 interface Supervision {
   /** Rejects with a readable error if a server keeps dying. */
-  broken: Promise<never>;
+  failure: Promise<never>;
   /** Stops the supervision; resolves when no server is being started. */
   stop(): Promise<void>;
 }
@@ -49,12 +49,12 @@ export function supervise(servers: readonly Restartable[], { log, on_restart }: 
   }
 
   const watching = servers.map(keepUp);
-  const broken = new Promise<never>((_resolve, reject) => {
+  const failure = new Promise<never>((_resolve, reject) => {
     for (const one of watching) one.catch(reject);
   });
-  broken.catch(() => {});
+  failure.catch(() => {});
   return {
-    broken,
+    failure,
     async stop() {
       stopping.abort();
       await Promise.allSettled(watching);

@@ -39,10 +39,10 @@ export async function findTemporal(options: FinderOptions): Promise<string> {
   const cache = options.cache ?? join(homedir(), '.cache/perdura/bin');
   if (path) return requireUsable(path);
   const places = [join(home, 'bin/temporal'), join(cache, 'temporal')];
-  const found =
+  const executable =
     (await findFirstUsable(options.installed ?? (await findOnPath()), findBinaryFault, log)) ??
     (await findFirstUsable(places, findOwnFault, log));
-  return found ?? obtain(options, await findWritable(cache, join(home, 'bin')));
+  return executable ?? obtain(options, await findWritable(cache, join(home, 'bin')));
 }
 
 async function requireUsable(path: string): Promise<string> {

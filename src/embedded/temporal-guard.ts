@@ -25,10 +25,10 @@ const HEADERS = {
  * other sites' pages may only link here.
  */
 export async function startUiGuard({ port, target }: GuardOptions): Promise<{ close(): Promise<void> }> {
-  const allowed = hostRule({ listening: HOST });
+  const isAllowedHost = hostRule({ listening: HOST });
   const server = createServer((incoming, outgoing) => {
     const { host } = incoming.headers;
-    if (!allowed(host)) return refuse(outgoing, 421, `This is not ${host}: open http://${HOST}:${port}`);
+    if (!isAllowedHost(host)) return refuse(outgoing, 421, `This is not ${host}: open http://${HOST}:${port}`);
     if (!isOwn(incoming)) return refuse(outgoing, 403, "Other sites' pages may link to the Temporal UI, not use it");
     relay(incoming, outgoing, target);
   });

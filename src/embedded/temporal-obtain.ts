@@ -26,10 +26,10 @@ export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SU
   try {
     const expected = sums[name];
     if (!expected) throw new Error(`there is no pinned checksum of ${name}`);
-    const watched = throttleReports(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
-    await fetchFile(`${releases}/v${TEMPORAL_VERSION}/${name}`, archive, watched);
-    const found = await computeSha256(archive);
-    if (found !== expected) throw new Error(`its checksum is ${found} and should be ${expected}`);
+    const reportProgress = throttleReports(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
+    await fetchFile(`${releases}/v${TEMPORAL_VERSION}/${name}`, archive, reportProgress);
+    const checksum = await computeSha256(archive);
+    if (checksum !== expected) throw new Error(`its checksum is ${checksum} and should be ${expected}`);
     const { code, output } = await run('tar', ['-xzf', archive, '-C', draft, 'temporal']);
     if (code !== 0) throw new Error(`it cannot be unpacked: ${output.trim()}`);
   } catch (error) {
@@ -103,11 +103,11 @@ async function fetchVerifiedSource(go: string): Promise<string> {
   ]);
   if (code === 127) throw new Error('Temporal could not be built: Go is not installed');
   const answer = output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1) || '{}';
-  const found: { Dir?: string; Sum?: string } = code === 0 ? JSON.parse(answer) : {};
-  if (!found.Dir) throw new Error(`Temporal could not be built: its source cannot be had: ${output.trim().slice(-500)}`);
-  if (found.Sum !== MODULE_SUM)
-    throw new Error(`Temporal could not be built: the sum of its source is ${found.Sum} and should be ${MODULE_SUM}`);
-  return found.Dir;
+  const module_info: { Dir?: string; Sum?: string } = code === 0 ? JSON.parse(answer) : {};
+  if (!module_info.Dir) throw new Error(`Temporal could not be built: its source cannot be had: ${output.trim().slice(-500)}`);
+  if (module_info.Sum !== MODULE_SUM)
+    throw new Error(`Temporal could not be built: the sum of its source is ${module_info.Sum} and should be ${MODULE_SUM}`);
+  return module_info.Dir;
 }
 
 /** Reports progress, but only at intervals. */

@@ -32,17 +32,17 @@ export const recordSum = (executable: string, sum: string): Promise<void> =>
 
 /** Returns the reason why an executable is not the one that Perdura obtained; undefined if it is. Does not execute the file. */
 export async function findChange(executable: string): Promise<string | undefined> {
-  const [recorded] = ((await readIfExists(toRecordPath(executable))) ?? '').trim().split(/\s+/);
-  const found = await computeSha256(executable);
-  if (recorded) {
-    return recorded === found
+  const [recorded_sum] = ((await readIfExists(toRecordPath(executable))) ?? '').trim().split(/\s+/);
+  const current_sum = await computeSha256(executable);
+  if (recorded_sum) {
+    return recorded_sum === current_sum
       ? undefined
-      : `it was changed after Perdura obtained it (its SHA-256 is ${found}, and ${recorded} was recorded)`;
+      : `it was changed after Perdura obtained it (its SHA-256 is ${current_sum}, and ${recorded_sum} was recorded)`;
   }
   // The executable is older than the records, but Go embeds the source version in its builds.
   if (!(await readFile(executable)).includes(`mod\t${MODULE}\tv${TEMPORAL_VERSION}\t${MODULE_SUM}\n`))
     return `its SHA-256 was not recorded when it was obtained, and it is not a build of ${MODULE} v${TEMPORAL_VERSION}`;
   // A directory that cannot be written to cannot be tampered with by this user either.
-  await recordSum(executable, found).catch(() => {});
+  await recordSum(executable, current_sum).catch(() => {});
   return undefined;
 }

@@ -114,9 +114,9 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const { home } = options;
   const record = join(home, 'temporal/server.json');
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
-  const left = await takeOver(record, options);
-  if (left) await keepRuns(left, options);
-  let server = left ?? (await launch(options, record));
+  const running_server = await takeOver(record, options);
+  if (running_server) await keepRuns(running_server, options);
+  let server = running_server ?? (await launch(options, record));
   const ui_port = await findFreePort((await loadPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
   const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
   await savePort(home, 'temporal-ui', ui_port);
@@ -129,7 +129,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
     },
     name: 'Temporal',
     log_file: toLogPath(home),
-    reused: left !== undefined,
+    reused: running_server !== undefined,
     isUp: () => isAlive(server),
     async restart() {
       const again = await startOnce(options, record, server);

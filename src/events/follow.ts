@@ -182,30 +182,30 @@ async function* parts(from: FollowSource, following: ActiveFollowing, signal: Ab
   const { workflow_id, task_id, subscription } = following;
   const source = { log: patient(from, signal), workflow_id, task_id, account: subscription.account };
   try {
-    let { after: seen, epoch } = toReaderPlace(following);
+    let { after: last_seq, epoch } = toReaderPlace(following);
     let next_extent = following.extent;
     for await (const notice of readNotices(subscription)) {
       if (signal.aborted) return;
-      if (notice.last <= seen) continue;
-      const carried = findCarriedEvents(notice, seen);
-      const read = () => source.log.extent(workflow_id, { task_id: task_id ?? null, after: seen, epoch });
-      const extent = carried ? null : (next_extent ?? (await read()));
+      if (notice.last <= last_seq) continue;
+      const carried_events = findCarriedEvents(notice, last_seq);
+      const read = () => source.log.extent(workflow_id, { task_id: task_id ?? null, after: last_seq, epoch });
+      const extent = carried_events ? null : (next_extent ?? (await read()));
       next_extent = null;
       epoch = extent?.epoch ?? epoch;
       const begin = extent?.begin_again_after ?? null;
       if (begin !== null) yield toResetEvent(begin, task_id);
-      seen = begin ?? seen;
+      last_seq = begin ?? last_seq;
       // Most looks at an idle stream find nothing new, and cost one read.
-      const news = extent && extent.last !== seen ? readRecorded(source, { after: seen, until: extent.last }) : [];
-      for await (const event of carried ?? news) {
-        seen = event.seq;
+      const news = extent && extent.last !== last_seq ? readRecorded(source, { after: last_seq, until: extent.last }) : [];
+      for await (const event of carried_events ?? news) {
+        last_seq = event.seq;
         if (task_id && event.task_id !== task_id) continue;
         yield event;
         if (ends(event, task_id)) return;
       }
       if (task_id && extent?.over) return;
       // Numbers become visible in order: once the last event of a notice is read, all earlier ones are.
-      seen = Math.max(seen, extent?.last ?? notice.last);
+      last_seq = Math.max(last_seq, extent?.last ?? notice.last);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -240,13 +240,13 @@ async function* readRecorded(
   { after, until }: { after: number; until: number },
 ): AsyncGenerator<FollowedEvent> {
   let limit = ROWS.first;
-  for (let seen = after, more = true; more && seen < until; ) {
-    const page = await log.read(workflow_id, { after: seen, task_id, limit, bytes: PAGE_BYTES });
+  for (let last_seq = after, more = true; more && last_seq < until; ) {
+    const page = await log.read(workflow_id, { after: last_seq, task_id, limit, bytes: PAGE_BYTES });
     more = page.more;
     limit = estimatePageLimit(page);
     account.add(page.bytes);
     for (const event of page.events) {
-      seen = event.seq;
+      last_seq = event.seq;
       yield event.data === null ? { ...event, load: () => log.one(workflow_id, event.seq) } : event;
     }
     account.add(-page.bytes);
@@ -258,10 +258,10 @@ const estimatePageLimit = ({ events, bytes }: RecordPage): number =>
   Math.min(ROWS.most, Math.ceil((PAGE_BYTES * Math.max(1, events.length)) / Math.max(1, bytes)));
 
 /** Returns the new events that a notice carries; null if it carries none, or if earlier ones were missed. */
-function findCarriedEvents({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
-  if (!events?.length || !task_id || last - events.length > seen) return null;
+function findCarriedEvents({ last, task_id, events }: Notice, last_seq: number): StoredEvent[] | null {
+  if (!events?.length || !task_id || last - events.length > last_seq) return null;
   const numbered = events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));
-  return numbered.filter(({ seq }) => seq > seen);
+  return numbered.filter(({ seq }) => seq > last_seq);
 }
 
 const ends = ({ type, data }: FollowedEvent, task_id: string | undefined) =>

@@ -47,14 +47,14 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   const attempted = Promise.withResolvers<void>();
   // A connection runs one statement at a time; the others queue.
   let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const runInTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
     turn = mine.catch(() => {});
     return mine;
   };
   const send = (query: string | pg.QueryConfig, on: pg.Client | null): Promise<unknown> =>
     on && on === client ? on.query(query) : Promise.reject(new Error(DOWN));
-  const ask = (query: string | pg.QueryConfig, on = client): Promise<unknown> => inTurn(() => send(query, on));
+  const ask = (query: string | pg.QueryConfig, on = client): Promise<unknown> => runInTurn(() => send(query, on));
   const listen = async (): Promise<void> => {
     await ask(`LISTEN "${EVENTS_CHANNEL}"`);
     // This covers what was written since the listeners last read the record.
@@ -63,7 +63,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   const unlisten = (): Promise<unknown> => {
     const on = client;
     // A new stream may have asked to listen before this statement runs.
-    return inTurn(async () => channels.names().length === 0 && send(`UNLISTEN "${EVENTS_CHANNEL}"`, on));
+    return runInTurn(async () => channels.names().length === 0 && send(`UNLISTEN "${EVENTS_CHANNEL}"`, on));
   };
   /** The listeners for events, by workflow. */
   const channels = listeners<Notice>({
@@ -85,16 +85,16 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       for (const { workflow_id, ...notice } of parsePacket(payload)) channels.notify(workflow_id, notice);
   };
   /** The notices to be sent, as JSON. */
-  let unsent: string[] = [];
+  let outbox: string[] = [];
   let sending = false;
   const sendAll = async (): Promise<void> => {
-    while (unsent.length > 0) await inTurn(sendUnsent).catch(() => {});
+    while (outbox.length > 0) await runInTurn(sendUnsent).catch(() => {});
     sending = false;
   };
   /** Sends the collected notices. Notices that cannot be sent are lost, but readers find their events in the record. */
   const sendUnsent = (): Promise<unknown> => {
-    const packets = packNotices(unsent, LARGEST_PACKET);
-    unsent = [];
+    const packets = packNotices(outbox, LARGEST_PACKET);
+    outbox = [];
     return send({ ...ANNOUNCE, values: [EVENTS_CHANNEL, packets] }, client);
   };
 
@@ -106,16 +106,16 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
 
   /** Serves one connection; ends when the connection has ended, for whatever reason. */
   async function serve(): Promise<void> {
-    const fresh = new pg.Client({ ...connection, query_timeout: PROBE_MS });
-    fresh.on('notification', notify);
-    fresh.on('error', () => {});
-    const ended = new Promise<void>((resolve) => fresh.once('end', resolve));
+    const new_client = new pg.Client({ ...connection, query_timeout: PROBE_MS });
+    new_client.on('notification', notify);
+    new_client.on('error', () => {});
+    const ended = new Promise<void>((resolve) => new_client.once('end', resolve));
     try {
-      await fresh.connect();
+      await new_client.connect();
       // Announced events are committed already, and after a crash nobody needs the announcement.
-      await fresh.query('SET synchronous_commit TO off');
-      client = fresh;
-      own = getBackend(fresh);
+      await new_client.query('SET synchronous_commit TO off');
+      client = new_client;
+      own = getBackend(new_client);
       attempted.resolve();
       turn = Promise.resolve();
       others = true;
@@ -124,14 +124,14 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       if (channels.names().length > 0) await listen();
       while (!closing.signal.aborted) {
         await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
-        await probe(fresh);
+        await probe(new_client);
       }
     } finally {
       client = null;
       attempted.resolve();
       // A silent server never acknowledges the end, and must not keep this process alive.
-      unrefConnection(fresh);
-      await Promise.race([fresh.end(), wait(GOODBYE_MS)]);
+      unrefConnection(new_client);
+      await Promise.race([new_client.end(), wait(GOODBYE_MS)]);
     }
   }
 
@@ -146,15 +146,15 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     }
   }
 
-  const served = keepServing();
+  const service_loop = keepServing();
   return {
     subscribe: (workflow_id, on_notice) => channels.add(workflow_id, on_notice),
     announce(workflow_id, notice) {
-      const placed: PlacedNotice = { workflow_id, ...notice };
-      const whole = JSON.stringify(placed);
+      const placed_notice: PlacedNotice = { workflow_id, ...notice };
+      const whole = JSON.stringify(placed_notice);
       channels.notify(workflow_id, { ...notice, bytes: whole.length });
       if (!client || !others) return;
-      unsent.push(Buffer.byteLength(whole) + 2 > LARGEST_PACKET ? JSON.stringify({ workflow_id, last: notice.last }) : whole);
+      outbox.push(Buffer.byteLength(whole) + 2 > LARGEST_PACKET ? JSON.stringify({ workflow_id, last: notice.last }) : whole);
       if (sending) return;
       sending = true;
       void sendAll();
@@ -173,7 +173,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     async close() {
       closing.abort();
       // The bus may still be connecting.
-      await Promise.race([served, wait(GOODBYE_MS)]);
+      await Promise.race([service_loop, wait(GOODBYE_MS)]);
     },
   };
 }

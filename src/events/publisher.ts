@@ -60,11 +60,11 @@ export function deltaPublishers(): PublishDeltas {
     return {
       push(delta) {
         // Otherwise this text joins the text that is waiting already.
-        const alone = waiting === '';
+        const is_first = waiting === '';
         waiting += delta;
         if (waiting.length >= BATCH_CHARACTERS) sendWaiting();
-        else if (alone && performance.now() - last >= clock.pause()) sendWaiting();
-        else if (alone) clock.onTick(sendWaiting);
+        else if (is_first && performance.now() - last >= clock.pause()) sendWaiting();
+        else if (is_first) clock.onTick(sendWaiting);
       },
       async flush() {
         sendWaiting();
@@ -84,12 +84,12 @@ interface Clock {
 
 /** Creates a clock that stops while nobody uses it. */
 function createSharedClock(): Clock {
-  let asked: (() => void)[] = [];
+  let callbacks: (() => void)[] = [];
   let pause = PAUSE_MS;
   let last = Number.NEGATIVE_INFINITY;
   const tick = () => {
-    const due = asked;
-    asked = [];
+    const due = callbacks;
+    callbacks = [];
     last = performance.now();
     pause = Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE_MS, due.length * PAUSE_MS_PER_RUN));
     for (const work of due) work();
@@ -97,8 +97,8 @@ function createSharedClock(): Clock {
   return {
     onTick(work) {
       const rest = last + pause - performance.now();
-      if (asked.length === 0) setTimeout(tick, rest > 0 ? rest : pause);
-      asked.push(work);
+      if (callbacks.length === 0) setTimeout(tick, rest > 0 ? rest : pause);
+      callbacks.push(work);
     },
     pause: () => pause,
   };

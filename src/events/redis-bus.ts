@@ -31,7 +31,7 @@ const OPTIONS = {
  * it reads what it missed at the next message, its next read of the record, or the notice after a reconnect.
  */
 export function redisBus({ url, log }: RedisBusOptions): EventBus {
-  const reported = onceEach(log);
+  const reportOnce = onceEach(log);
   const publisher = new Redis(url, OPTIONS);
   const subscriber = new Redis(url, OPTIONS);
   const listen = async (channel: string) => {
@@ -54,15 +54,15 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
     for (const channel of [...halts.names(), ...channels.names()]) door.open(channel);
   });
   // Without a connection, the error of a command describes only the client's own queue; these are the real faults.
-  const faults = new Map<Redis, string>();
+  const errors_by_connection = new Map<Redis, string>();
   const probes = [publisher, subscriber].map((connection) => {
     connection.on('error', (error) => {
-      faults.set(connection, error.message);
-      reported(`Redis is unavailable, events are read from the record: ${error.message}`);
+      errors_by_connection.set(connection, error.message);
+      reportOnce(`Redis is unavailable, events are read from the record: ${error.message}`);
     });
     connection.on('ready', () => {
-      faults.delete(connection);
-      reported(null);
+      errors_by_connection.delete(connection);
+      reportOnce(null);
     });
     return setInterval(() => void probe(connection), PROBE_MS).unref();
   });
@@ -75,7 +75,7 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
       const payload = whole.length > LARGEST_NOTICE ? JSON.stringify({ last: notice.last }) : whole;
       publisher
         .publish(toChannel(workflow_id), payload)
-        .catch((error: Error) => reported(`Redis did not accept an event; watchers read it from the record: ${error.message}`));
+        .catch((error: Error) => reportOnce(`Redis did not accept an event; watchers read it from the record: ${error.message}`));
     },
     halt(task_id) {
       publisher
@@ -84,11 +84,11 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
     },
     onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
     async ping() {
-      const answered = (connection: Redis) =>
+      const pingConnection = (connection: Redis) =>
         connection.ping().catch((error: Error) => {
-          throw new Error(`Redis is unavailable (REDIS_URL): ${faults.get(connection) ?? error.message}`);
+          throw new Error(`Redis is unavailable (REDIS_URL): ${errors_by_connection.get(connection) ?? error.message}`);
         });
-      await Promise.all([publisher, subscriber].map(answered));
+      await Promise.all([publisher, subscriber].map(pingConnection));
     },
     async close() {
       for (const timer of probes) clearInterval(timer);

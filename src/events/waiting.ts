@@ -65,13 +65,13 @@ function createTurns(): StreamBudget['turn'] {
   /** The time at which this turn's sending ends. */
   let until = 0;
   /** The last look at the clock. The time from then until the next turn begins counts as everything else. */
-  let looked = performance.now();
+  let last_look = performance.now();
 
   const begin = () => {
     is_sending = true;
     setImmediate(next);
     const now = performance.now();
-    until = now + Math.min(SENDING_MS.most, Math.max(SENDING_MS.least, now - looked));
+    until = now + Math.min(SENDING_MS.most, Math.max(SENDING_MS.least, now - last_look));
     free = FRAMES_TOGETHER;
   };
   const next = () => {
@@ -82,8 +82,8 @@ function createTurns(): StreamBudget['turn'] {
   };
   const checkClock = () => {
     looking = false;
-    looked = performance.now();
-    const most = looked < until ? FRAMES_TOGETHER : 0;
+    last_look = performance.now();
+    const most = last_look < until ? FRAMES_TOGETHER : 0;
     const passing = waiting.splice(0, most);
     free = most - passing.length;
     if (passing.length > 0) checkClockLater();

@@ -43,7 +43,7 @@ export interface Folder {
   makeDirectory(name: EntryName): Promise<void>;
   makeLink(name: EntryName, target: string): Promise<void>;
   /** Changes the mode of a file or directory, whichever the name is when it is opened. Links have no mode. */
-  changeMode(name: EntryName, change: (found: EntryStats) => number): Promise<void>;
+  changeMode(name: EntryName, change: (stats: EntryStats) => number): Promise<void>;
   setOwner(name: EntryName, uid: number, gid: number): Promise<void>;
   /** Sets the modification time, in seconds. */
   setTime(name: EntryName, mtime: number): Promise<void>;
@@ -126,8 +126,8 @@ function toFolder(handle: FileHandle, path: Buffer, own_rights: number): Folder 
   async function begin<T>(operation: () => Promise<T>): Promise<T> {
     if (closed) throw new Error('The folder is closed');
     const work = operation();
-    const settled = work.then(noop, noop).finally(() => pending.delete(settled));
-    pending.add(settled);
+    const settlement = work.then(noop, noop).finally(() => pending.delete(settlement));
+    pending.add(settlement);
     return work;
   }
 
@@ -135,8 +135,8 @@ function toFolder(handle: FileHandle, path: Buffer, own_rights: number): Folder 
 
   const changeMode: Folder['changeMode'] = (name, change) =>
     on(name, (place) =>
-      withOpened(place, async (opened, found) => {
-        if (found.isFile() || found.isDirectory()) await setOpenedMode(opened, place, BigInt(change(found)));
+      withOpened(place, async (file, stats) => {
+        if (stats.isFile() || stats.isDirectory()) await setOpenedMode(file, place, BigInt(change(stats)));
       }),
     );
 
@@ -150,7 +150,7 @@ function toFolder(handle: FileHandle, path: Buffer, own_rights: number): Folder 
     stat: (name) => on(name, (place) => lstat(place, { bigint: true })),
     target: (name) => on(name, (place) => readlink(place, { encoding: 'latin1' })),
     enter,
-    read: (name) => on(name, (place) => withOpened(place, (opened, found) => reopen(opened, found, place))),
+    read: (name) => on(name, (place) => withOpened(place, (file, stats) => reopen(file, stats, place))),
     create: (name) => on(name, (place) => open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)),
     makeDirectory: (name) => on(name, (place) => mkdir(place, { mode: 0o700 }).then(noop)),
     makeLink: (name, target) => on(name, (place) => symlink(Buffer.from(target, 'latin1'), place)),
@@ -177,25 +177,25 @@ function joinName(folder: Buffer, name: EntryName): Buffer {
 }
 
 /** Opens an entry without any effect on it, and passes it on with its status. */
-async function withOpened<T>(place: Buffer, use: (opened: FileHandle, found: EntryStats) => Promise<T>): Promise<T> {
-  const opened = await open(place, O_RDONLY | O_PATH | O_NOFOLLOW | O_NONBLOCK);
+async function withOpened<T>(place: Buffer, use: (file: FileHandle, stats: EntryStats) => Promise<T>): Promise<T> {
+  const file = await open(place, O_RDONLY | O_PATH | O_NOFOLLOW | O_NONBLOCK);
   try {
-    return await use(opened, await opened.stat({ bigint: true }));
+    return await use(file, await file.stat({ bigint: true }));
   } finally {
-    await opened.close();
+    await file.close();
   }
 }
 
 /**
  * Opens a file for reading that is open without rights. If the service owns it but may not read it, that right is added first.
  */
-async function reopen(opened: FileHandle, found: EntryStats, place: Buffer): Promise<FileHandle> {
-  if (!found.isFile()) throw Object.assign(new Error('Only files can be read'), { code: 'EINVAL' });
-  const again = () => open(toDescriptorPath(opened, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
-  return again().catch(async (error) => {
-    if (error.code !== 'EACCES' || found.uid !== BigInt(process.geteuid?.() ?? -1)) throw error;
-    await setOpenedMode(opened, place, (found.mode & PERMISSIONS) | 0o400n);
-    return again();
+async function reopen(file: FileHandle, stats: EntryStats, place: Buffer): Promise<FileHandle> {
+  if (!stats.isFile()) throw Object.assign(new Error('Only files can be read'), { code: 'EINVAL' });
+  const openAgain = () => open(toDescriptorPath(file, place), O_RDONLY | O_NONBLOCK | (IS_LINUX ? 0 : O_NOFOLLOW));
+  return openAgain().catch(async (error) => {
+    if (error.code !== 'EACCES' || stats.uid !== BigInt(process.geteuid?.() ?? -1)) throw error;
+    await setOpenedMode(file, place, (stats.mode & PERMISSIONS) | 0o400n);
+    return openAgain();
   });
 }
 

@@ -22,9 +22,9 @@ export async function measureFolder(path: string, limits: { bytes: number; files
   const size: FolderSize = { bytes: 0, files: 0, unmeasured: null };
   await walkFolder(path, {
     rights: TO_READ,
-    see({ found }) {
+    see({ stats }) {
       size.files += 1;
-      size.bytes += Number(found.blocks) * BLOCK;
+      size.bytes += Number(stats.blocks) * BLOCK;
       return size.bytes <= limits.bytes && size.files <= limits.files;
     },
     miss(place, reason) {

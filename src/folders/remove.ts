@@ -24,8 +24,8 @@ export async function removeFolder(path: string): Promise<void> {
 
 async function removeTree(parent: Folder, name: EntryName, path: string): Promise<void> {
   // Most directories are empty, and then one call is enough.
-  const refused = await refusal(parent.removeDirectory(name));
-  if (refused === null || refused.code === 'ENOENT') return;
+  const error = await refusal(parent.removeDirectory(name));
+  if (error === null || error.code === 'ENOENT') return;
   const folder = await parent.enter(name, TO_EMPTY).catch(unlessExchanged);
   if (!folder) return parent.unlink(name);
   try {
@@ -72,12 +72,12 @@ async function isUnlinked(folder: Folder, name: EntryName): Promise<boolean> {
 
 async function moveUp(from: Folder, name: EntryName, into: Folder): Promise<void> {
   const move = () => from.move(name, into, randomUUID());
-  const refused = await refusal(move());
-  if (refused?.code === 'EACCES') {
+  const error = await refusal(move());
+  if (error?.code === 'EACCES') {
     // Moving a directory needs write permission in it, which entering it restores.
     await (await from.enter(name).catch(unlessExchanged))?.close();
     await move().catch(unlessExchanged);
-  } else if (refused) unlessExchanged(refused);
+  } else if (error) unlessExchanged(error);
 }
 
 const refusal = (work: Promise<void>): Promise<NodeJS.ErrnoException | null> =>

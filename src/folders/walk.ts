@@ -9,7 +9,7 @@ const LOOKS = 5;
 interface WalkEntry {
   /** The path below the folder where the walk began, one character for each byte. */
   path: EntryName;
-  found: EntryStats;
+  stats: EntryStats;
   /** The target of a symbolic link; empty for other entries. */
   target: string;
 }
@@ -45,11 +45,11 @@ async function walkDirectory(folder: Folder, path: EntryName, level: number, wal
     const looks = await Promise.all(some.map((name) => unlessClosed(folder.stat(name).catch(unlessExchanged))));
     for (const [index, name] of some.entries()) {
       const at = path === '' ? name : `${path}/${name}`;
-      const found = looks[index];
+      const stats = looks[index];
       const goes_on =
-        found === CLOSED
+        stats === CLOSED
           ? walk.miss(at, 'cannot be looked at')
-          : !found || (await visit({ folder, name, found }, at, level, walk));
+          : !stats || (await visit({ folder, name, stats }, at, level, walk));
       if (!goes_on) return false;
     }
   }
@@ -59,18 +59,18 @@ async function walkDirectory(folder: Folder, path: EntryName, level: number, wal
 interface Looked {
   folder: Folder;
   name: EntryName;
-  found: EntryStats;
+  stats: EntryStats;
 }
 
-async function visit(looked: Looked, path: EntryName, level: number, walk: Walk): Promise<boolean> {
-  const settled = await unlessClosed(openEntry(looked, level < MOST_LEVELS));
-  if (settled === null) return true;
-  if (settled === CLOSED) return walk.miss(path, 'cannot be read');
-  if (settled === CHANGING) return walk.miss(path, 'is exchanged again and again');
-  const { found, target, inner } = settled;
+async function visit(entry: Looked, path: EntryName, level: number, walk: Walk): Promise<boolean> {
+  const opened_entry = await unlessClosed(openEntry(entry, level < MOST_LEVELS));
+  if (opened_entry === null) return true;
+  if (opened_entry === CLOSED) return walk.miss(path, 'cannot be read');
+  if (opened_entry === CHANGING) return walk.miss(path, 'is exchanged again and again');
+  const { found: stats, target, inner } = opened_entry;
   try {
-    if (!walk.see({ path, found, target })) return false;
-    if (found.isDirectory() && !inner) return walk.miss(path, `lies more than ${MOST_LEVELS} levels deep`);
+    if (!walk.see({ path, stats, target })) return false;
+    if (stats.isDirectory() && !inner) return walk.miss(path, `lies more than ${MOST_LEVELS} levels deep`);
     return inner ? await walkDirectory(inner, path, level + 1, walk) : true;
   } finally {
     await inner?.close();
@@ -80,17 +80,17 @@ async function visit(looked: Looked, path: EntryName, level: number, walk: Walk)
 const CHANGING = Symbol('it changes');
 
 /** Returns an entry with its open directory or its link target. Null: it has vanished. */
-async function openEntry({ folder, name, found: first }: Looked, may_enter: boolean) {
-  let found: EntryStats | null = first;
-  for (let looks = 1; found; looks += 1) {
+async function openEntry({ folder, name, stats: first }: Looked, may_enter: boolean) {
+  let stats: EntryStats | null = first;
+  for (let looks = 1; stats; looks += 1) {
     try {
-      const inner: Folder | null = found.isDirectory() && may_enter ? await folder.enter(name) : null;
-      const target: string = found.isSymbolicLink() ? await folder.target(name) : '';
-      return { found, inner, target };
+      const inner: Folder | null = stats.isDirectory() && may_enter ? await folder.enter(name) : null;
+      const target: string = stats.isSymbolicLink() ? await folder.target(name) : '';
+      return { found: stats, inner, target };
     } catch (error) {
       if (!isExchanged(error)) throw error;
       if (looks === LOOKS) return CHANGING;
-      found = await folder.stat(name).catch(unlessExchanged);
+      stats = await folder.stat(name).catch(unlessExchanged);
     }
   }
   return null;

@@ -5,15 +5,15 @@ import { withOwnTokens } from './own-tokens.ts';
 
 export const withBrowserSessions = (
   others: CachedIdentity,
-  known: (session: string) => Promise<BrowserSession | null>,
+  findSession: (session: string) => Promise<BrowserSession | null>,
 ): CachedIdentity =>
   withOwnTokens(others, {
     isOne: isBrowserSession,
     async check(session) {
-      const browser_session = await known(session);
+      const browser_session = await findSession(session);
       return browser_session && toIdentity(browser_session);
     },
-    unreachable: 'Whether you are signed in cannot be checked now; try again shortly',
+    unreachable_message: 'Whether you are signed in cannot be checked now; try again shortly',
   });
 
 const toIdentity = ({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Identity => ({

@@ -56,7 +56,7 @@ interface CacheOptions {
   on_seen?: (principal: Identity) => void;
   lasting?: Lasting;
   /** The refusal message while no provider answers. */
-  unreachable?: string;
+  unreachable_message?: string;
 }
 
 /**
@@ -70,7 +70,7 @@ export function createCachedIdentity(
     now = () => performance.now(),
     on_seen,
     lasting: { positive_ms, negative_ms, stale_ms, familiar_ms } = LASTING,
-    unreachable = 'The identity provider is unreachable; try again shortly',
+    unreachable_message = 'The identity provider is unreachable; try again shortly',
   }: CacheOptions = {},
 ): CachedIdentity {
   const secret = createSecretKey(randomBytes(32));
@@ -86,7 +86,7 @@ export function createCachedIdentity(
     } catch {
       const entry = cache.get(hash);
       if (entry?.principal && isLasting(entry.principal) && now() - entry.at < stale_ms) return entry.principal;
-      throw new AppError('unavailable', unreachable, { code: 'identity_unavailable' });
+      throw new AppError('unavailable', unreachable_message, { code: 'identity_unavailable' });
     } finally {
       asking.delete(hash);
     }

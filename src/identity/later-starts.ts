@@ -25,7 +25,7 @@ interface LaterStartPorts {
   claims_roles: boolean;
 }
 
-interface Asked {
+interface StartFacts {
   /** The saved thing, such as `schedule`. */
   noun: string;
   /** True if its runs call the default runtime. */
@@ -36,7 +36,7 @@ interface Asked {
  * Returns the reason, as a sentence, why something that was saved to run later may not start now; null: it may. Throws if that
  * cannot be determined now.
  */
-export type LaterStarts = (left: LeftToRun, asked: Asked) => Promise<string | null>;
+export type LaterStarts = (work: LeftToRun, start_facts: StartFacts) => Promise<string | null>;
 
 /**
  * Checks the present rights of the owner, as far as they are known without a token: the role in the settings, otherwise the one
@@ -44,11 +44,16 @@ export type LaterStarts = (left: LeftToRun, asked: Asked) => Promise<string | nu
  * for the default runtime.
  */
 export function laterStarts(ports: LaterStartPorts): LaterStarts {
-  return async (left, asked) =>
-    (await rightsRefusal(ports, left, asked)) ?? (asked.uses_token ? await tokenRefusal(ports, left, asked) : null);
+  return async (work, start_facts) =>
+    (await rightsRefusal(ports, work, start_facts)) ??
+    (start_facts.uses_token ? await tokenRefusal(ports, work, start_facts) : null);
 }
 
-async function rightsRefusal(ports: LaterStartPorts, { owner, ...left }: LeftToRun, { noun }: Asked): Promise<string | null> {
+async function rightsRefusal(
+  ports: LaterStartPorts,
+  { owner, ...left }: LeftToRun,
+  { noun }: StartFacts,
+): Promise<string | null> {
   const principal = await ports.principal(owner);
   if (!principal) return `The owner of this ${noun} is not known to this installation; sign in as the owner and save it again`;
   const { provider, claimed_role, ...person } = principal;
@@ -69,7 +74,7 @@ async function rightsRefusal(ports: LaterStartPorts, { owner, ...left }: LeftToR
 async function tokenRefusal(
   { identify }: LaterStartPorts,
   { owner, access_token }: LeftToRun,
-  { noun }: Asked,
+  { noun }: StartFacts,
 ): Promise<string | null> {
   const remedy = `save the ${noun} again with an access token that is valid, or give the agent a provider`;
   const why = "The agent uses the default runtime, which is called with its owner's access token";

@@ -9,15 +9,15 @@ interface OwnTokens {
   isOne(access_token: string): boolean;
   check: IdentityCheck;
   /** The refusal message while tokens cannot be checked. */
-  unreachable: string;
+  unreachable_message: string;
   now?: (() => number) | undefined;
 }
 
 /** Checks tokens that this installation made, and never sends them to an identity provider. All other tokens go to `others`. */
-export function withOwnTokens(others: CachedIdentity, { isOne, check, unreachable, now }: OwnTokens): CachedIdentity {
+export function withOwnTokens(others: CachedIdentity, { isOne, check, unreachable_message, now }: OwnTokens): CachedIdentity {
   const own = createCachedIdentity([check], {
     lasting: { positive_ms: KEPT_MS, negative_ms: KEPT_MS, stale_ms: KEPT_MS, familiar_ms: FAMILIAR_MS },
-    unreachable,
+    unreachable_message,
     ...(now && { now }),
   });
   const of = (access_token: string) => (isOne(access_token) ? own : others);

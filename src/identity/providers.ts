@@ -48,8 +48,8 @@ export function localIdentity(accounts: readonly LocalAccount[]): IdentityCheck 
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const digests = accounts.map(({ token, login }) => ({ login, digest: digest(token) }));
   return async (access_token) => {
-    const asked = digest(access_token);
-    const match = digests.find((account) => timingSafeEqual(account.digest, asked));
+    const token_digest = digest(access_token);
+    const match = digests.find((account) => timingSafeEqual(account.digest, token_digest));
     return match ? { provider: 'local', subject: match.login, login: match.login } : null;
   };
 }

@@ -5,20 +5,20 @@ import type { CachedIdentity, Identity } from './cached-identity.ts';
 import { withOwnTokens } from './own-tokens.ts';
 
 interface ServiceKeys {
-  known(key: string): Promise<KnownKey | null>;
+  findKey(key: string): Promise<KnownKey | null>;
   /** The role that the issuer named at the owner's last sign-in; null: none, or roles are not taken from tokens. */
   claimedRole(owner: string): Promise<CallerRole | null>;
   now?: () => number;
 }
 
-export const withServiceKeys = (others: CachedIdentity, { known, claimedRole, now }: ServiceKeys): CachedIdentity =>
+export const withServiceKeys = (others: CachedIdentity, { findKey, claimedRole, now }: ServiceKeys): CachedIdentity =>
   withOwnTokens(others, {
     isOne: isServiceKey,
     async check(key) {
-      const service_key = await known(key);
+      const service_key = await findKey(key);
       return service_key && toIdentity(service_key, await claimedRole(service_key.owner));
     },
-    unreachable: 'Service keys cannot be checked now; try again shortly',
+    unreachable_message: 'Service keys cannot be checked now; try again shortly',
     now,
   });
 

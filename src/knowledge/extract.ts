@@ -56,26 +56,26 @@ export const fileReader =
     const kind = KINDS[extname(filename).toLowerCase()];
     if (!kind) throw refusal(`${filename || 'The file'} is not one of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
     const { reader, content_type } = kind;
-    const named = `The file ${filename}`;
+    const file_label = `The file ${filename}`;
     const order = { reader, content, longest: LONGEST_TEXT };
     const { text, length } = await pool
       .run('document', order, { owner, ...limits, slow: true, once: true })
-      .catch((error) => Promise.reject(toReadFailure(error, named)));
-    if (length === 0) throw refusal(`${named} holds no text; a scanned document must be read by OCR first`, 'no_text');
+      .catch((error) => Promise.reject(toReadFailure(error, file_label)));
+    if (length === 0) throw refusal(`${file_label} holds no text; a scanned document must be read by OCR first`, 'no_text');
     if (length > LONGEST_TEXT)
       throw refusal(
-        `${named} holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
+        `${file_label} holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
         'too_much_text',
       );
     return { text, content_type };
   };
 
-function toReadFailure(error: unknown, named: string): unknown {
+function toReadFailure(error: unknown, file_label: string): unknown {
   if (!(error instanceof ParserFailure)) return error;
   const { kind, message } = error;
-  if (kind === 'refused') return refusal(`${named} cannot be read: ${message}`);
-  if (kind === 'timeout') return refusal(`${named} cannot be read: ${message}`, 'file_too_costly');
-  if (kind === 'memory') return refusal(`${named} unpacks to more than can be read`, 'file_too_costly');
-  if (kind === 'busy') return overLimit(`${named} was not read: ${message}`, { code: 'parsers_busy' });
+  if (kind === 'refused') return refusal(`${file_label} cannot be read: ${message}`);
+  if (kind === 'timeout') return refusal(`${file_label} cannot be read: ${message}`, 'file_too_costly');
+  if (kind === 'memory') return refusal(`${file_label} unpacks to more than can be read`, 'file_too_costly');
+  if (kind === 'busy') return overLimit(`${file_label} was not read: ${message}`, { code: 'parsers_busy' });
   return new AppError('unavailable', 'The service is stopping; try again shortly');
 }

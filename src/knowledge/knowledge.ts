@@ -117,13 +117,13 @@ export function createKnowledge(ports: KnowledgePorts) {
       if (!query?.trim())
         return { items: await ports.find({ words: [], vector: null, embedder: null, tags, source_ids, limit }), warnings: [] };
       const { vector, warning } = await embedQuery(query);
-      const wanted = { words: extractKeywords(query), vector, embedder: embedder?.name ?? null, tags, source_ids, limit };
-      const [here, elsewhere] = await Promise.all([
-        ports.find(wanted),
+      const search_request = { words: extractKeywords(query), vector, embedder: embedder?.name ?? null, tags, source_ids, limit };
+      const [here, remote_results] = await Promise.all([
+        ports.find(search_request),
         tags?.length ? { items: [], warnings: [] } : searchElsewhere(search, vector),
       ]);
-      const items = [...here, ...elsewhere.items].sort((a, b) => b.score - a.score).slice(0, limit);
-      return { items, warnings: [...(warning ? [warning] : []), ...elsewhere.warnings] };
+      const items = [...here, ...remote_results.items].sort((a, b) => b.score - a.score).slice(0, limit);
+      return { items, warnings: [...(warning ? [warning] : []), ...remote_results.warnings] };
     },
 
     /** Throws a sentence if an external source cannot be searched. */

@@ -251,8 +251,8 @@ const HIDDEN = /KEY|SECRET|TOKEN/;
 
 function describeIssue(issue: z.core.$ZodIssue, value: string): string {
   const name = String(issue.path[0]);
-  const shown = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/[^/@]*@/, '//…@')}`;
-  return `${shown} is not valid: expected ${describeExpectation(issue)}`;
+  const setting_text = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/[^/@]*@/, '//…@')}`;
+  return `${setting_text} is not valid: expected ${describeExpectation(issue)}`;
 }
 
 function describeExpectation(issue: z.core.$ZodIssue): string {

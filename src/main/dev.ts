@@ -59,8 +59,8 @@ export async function startInstallation(config: Config, log: ProcessLog): Promis
   try {
     resources.hold(await lockInstallation(config.PERDURA_HOME), (it) => it.release());
     const servers = await startServers(config, resources, log);
-    const fresh = await applyMigrations(servers.direct_database_url, MIGRATIONS);
-    if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
+    const new_migrations = await applyMigrations(servers.direct_database_url, MIGRATIONS);
+    if (new_migrations.length > 0) log(`Applied ${new_migrations.length} database migrations`);
     let address: string | null = null;
     const setting = await buildSettings(config, servers, () => address);
     const { api_url, done } = await startApiAndWorker(setting, servers, { resources, log });
@@ -69,7 +69,7 @@ export async function startInstallation(config: Config, log: ProcessLog): Promis
     await announceReady(config, installation, resources);
     const on_restart = async () => writeReady(config, { ...installation, pids: listPids(servers) });
     const supervision = resources.hold(supervise(servers.restartable, { log, on_restart }), (it) => it.stop());
-    return { installation, done: Promise.race([done, supervision.broken]), stop: () => resources.close() };
+    return { installation, done: Promise.race([done, supervision.failure]), stop: () => resources.close() };
   } catch (error) {
     await resources.close();
     throw error;
@@ -119,8 +119,9 @@ async function startApiAndWorker(
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
-  const { PERDURA_HOME: home, PERDURA_PORT: wanted } = config;
-  const port = wanted === undefined ? await reservePort(home, 'api', DEFAULT_PORT) : await findFreePort(wanted, host);
+  const { PERDURA_HOME: home, PERDURA_PORT: configured_port } = config;
+  const port =
+    configured_port === undefined ? await reservePort(home, 'api', DEFAULT_PORT) : await findFreePort(configured_port, host);
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 

@@ -3,7 +3,7 @@ import type { UnfinishedTask } from '../store/runs/tasks.ts';
 import { describeServed, describeUnserved } from '../temporal/client/queues.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { missingWhileParked } from '../temporal/repair/parked-runs.ts';
-import { around } from '../temporal/repair/reconcile-tasks.ts';
+import { toGraceSpan } from '../temporal/repair/reconcile-tasks.ts';
 import { missingAttributes } from '../temporal/worker/housekeeping.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import { bucketChecks, describeTools } from './wiring/checks.ts';
@@ -49,13 +49,13 @@ export function doctorChecks(core: SharedServices, { engine, client, epoch }: Ru
       const { recorded, why } = await epoch.compare();
       if (why) throw new Error(`${why}: a new epoch is due; a worker notices within seconds`);
       if (!recorded.restored_at) return `${recorded.epoch}, never restored`;
-      return `${recorded.epoch}, restored at ${recorded.restored_at}; ${await store.epoch.restoredTasks()} tasks from before have not ended`;
+      return `${recorded.epoch}, restored at ${recorded.restored_at}; ${await store.epoch.countRestoredTasks()} tasks from before have not ended`;
     },
     async 'stored tokens'() {
-      const ungranted = await store.grants.ungranted();
-      return ungranted.length === 0
+      const ungranted_tokens = await store.grants.listUngranted();
+      return ungranted_tokens.length === 0
         ? 'granted wherever they are named'
-        : `not granted by their owners: ${ungranted.join(', ')}; they can save these, or grant them on the page of the token`;
+        : `not granted by their owners: ${ungranted_tokens.join(', ')}; they can save these, or grant them on the page of the token`;
     },
     async tags() {
       const apart = await store.notJoined();
@@ -67,16 +67,16 @@ export function doctorChecks(core: SharedServices, { engine, client, epoch }: Ru
       const clock = await store.retention.agingClock();
       if (!clock) return 'not counted yet; a worker does this every hour';
       const behind_days = Math.floor((clock.now.getTime() - clock.at.getTime()) / DAY_MS);
-      const counted = `counted up to ${clock.at.toISOString()}`;
-      if (behind_days < 2 || setting.config.RETENTION_DAYS === 0) return counted;
+      const progress = `counted up to ${clock.at.toISOString()}`;
+      if (behind_days < 2 || setting.config.RETENTION_DAYS === 0) return progress;
       throw new Error(
-        `${counted}, ${behind_days} days before the time of the database: no worker ran for so long, or its clock is wrong. ` +
+        `${progress}, ${behind_days} days before the time of the database: no worker ran for so long, or its clock is wrong. ` +
           'If the clock is right, do nothing: each hour counts a day until then. If it is wrong, correct it now, or stop the workers: ' +
           'records would be removed too early',
       );
     },
     async runs() {
-      const tasks = await store.tasks.unfinished(around(new Date(), SETTLED_MS));
+      const tasks = await store.tasks.listUnfinished(toGraceSpan(new Date(), SETTLED_MS));
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
       const strays = tasks
         .filter((_, index) => ['closed', 'unknown'].includes(states[index] ?? '') && !tasks[index]?.record_behind)
@@ -91,9 +91,10 @@ export function doctorChecks(core: SharedServices, { engine, client, epoch }: Ru
         throw new Error(
           `${unnoticed.length} wait for what their record does not have: ${unnoticed.slice(0, 5).join(', ')}; a worker asks their owners within a minute`,
         );
-      const asked = behind === 0 ? '' : `, ${behind} because their record is older than their execution (decide: resume or fail)`;
+      const behind_note =
+        behind === 0 ? '' : `, ${behind} because their record is older than their execution (decide: resume or fail)`;
       if (strays.length === 0)
-        return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person${asked}`;
+        return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person${behind_note}`;
       throw new Error(
         `${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`,
       );

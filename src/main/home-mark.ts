@@ -48,9 +48,9 @@ export function createHomeMark(home: string, { holds_record }: { holds_record: b
 /** Asks the next start from a home for a new epoch. */
 export const requestRestore = (home: string): Promise<void> => replaceFile(getRequestPath(home), '');
 
-function isCopy(text: string, found: BigIntStats): boolean {
+function isCopy(text: string, stats: BigIntStats): boolean {
   const [, file] = /"file":"([\d:]+)"/.exec(text) ?? [];
-  const identity = getFileIdentity(found);
+  const identity = getFileIdentity(stats);
   return Boolean(file && identity && file !== identity);
 }
 

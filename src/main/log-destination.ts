@@ -31,23 +31,27 @@ export function logDestination(fd: number, asLine = (sentence: string) => senten
     if (busy || waiting === '') return;
     busy = true;
     const lines = waiting;
-    const counted = dropped;
-    const bytes = Buffer.from(counted > 0 ? notice() + lines : lines);
+    const reported_count = dropped;
+    const bytes = Buffer.from(reported_count > 0 ? notice() + lines : lines);
     waiting = '';
-    sendRest(bytes, 0, (error, written) => {
+    sendRest(bytes, 0, (error, written_bytes) => {
       busy = false;
       if (error) {
-        torn = torn || written > 0;
+        torn = torn || written_bytes > 0;
         drop(lines, error.code ?? error.message);
       } else {
-        dropped -= counted;
+        dropped -= reported_count;
         torn = false;
       }
       send();
     });
   }
 
-  function sendRest(bytes: Buffer, from: number, done: (error: NodeJS.ErrnoException | null, written: number) => void): void {
+  function sendRest(
+    bytes: Buffer,
+    from: number,
+    done: (error: NodeJS.ErrnoException | null, written_bytes: number) => void,
+  ): void {
     write(fd, bytes, from, bytes.length - from, null, (error, count) => {
       if (error?.code === 'EAGAIN') setTimeout(sendRest, PAUSE_MS, bytes, from, done);
       else if (error || from + count === bytes.length) done(error, from + count);

@@ -54,7 +54,7 @@ export const report = (sentence: string): void => (isJsonLog() ? lines.info(sent
 
 /** Returns the log of requests, on standard output: JSON, or text on a terminal. */
 export const requestLog = (): { write(line: string): void } =>
-  isJsonLog() || !process.stdout.isTTY ? standardOutput : { write: (line) => standardOutput.write(readable(line)) };
+  isJsonLog() || !process.stdout.isTTY ? standardOutput : { write: (line) => standardOutput.write(formatRequestLine(line)) };
 
 interface RequestLine {
   time: string;
@@ -69,7 +69,7 @@ interface RequestLine {
 }
 
 /** Formats a JSON line of the request log for people. */
-export function readable(line: string): string {
+export function formatRequestLine(line: string): string {
   const { time, level, msg, reqId, req, res, err, audit } = JSON.parse(line) as RequestLine;
   const request = req ? [req.method, req.url] : [];
   const facts = [res?.statusCode, msg, audit && JSON.stringify(audit), reqId && `(${reqId})`];

@@ -34,9 +34,9 @@ export const findLocalPrincipal = ({ IDENTITY_PROVIDERS: names }: Config): Princ
  * folder.
  */
 export function listAdministrators(config: Config): string[] {
-  const { ADMIN_SUBJECTS: named } = config;
+  const { ADMIN_SUBJECTS: subjects } = config;
   const local = findLocalPrincipal(config);
-  return named.length === 0 && local ? [`${local.provider}:${local.subject}`] : named;
+  return subjects.length === 0 && local ? [`${local.provider}:${local.subject}`] : subjects;
 }
 
 export function getDefaultRuntime({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {

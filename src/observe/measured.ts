@@ -33,12 +33,12 @@ export function measureRuntime(runtime: ModelRuntime, prices: ModelPrices, meter
   return {
     ...runtime,
     async exchange(input, emit, signal) {
-      const asked = runtime.exchange(input, emit, signal);
+      const reply = runtime.exchange(input, emit, signal);
       const { model } = input;
       const countAnswer = ({ usage, model: by }: Answered) =>
         meters.modelAnswered({ model: by ?? model, usage, cost: calculateCost(usage, [by, model], prices) });
       try {
-        const answer = await timeWork(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
+        const answer = await timeWork(reply, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
         countAnswer(answer.reply);
         return answer;
       } catch (error) {
@@ -53,10 +53,10 @@ export function measureRuntime(runtime: ModelRuntime, prices: ModelPrices, meter
 export const measurePublishers =
   (publishers: PublishDeltas, meters: Meters): PublishDeltas =>
   (send) => {
-    let since: number | null = null;
+    let first_delta_at: number | null = null;
     const sendTimed = async (delta: string) => {
-      const start = since;
-      since = null;
+      const start = first_delta_at;
+      first_delta_at = null;
       await send(delta);
       if (start !== null) meters.textPublished(getElapsedSeconds(start));
     };
@@ -64,7 +64,7 @@ export const measurePublishers =
     return {
       ...publisher,
       push(delta) {
-        since ??= performance.now();
+        first_delta_at ??= performance.now();
         publisher.push(delta);
       },
     };
@@ -74,10 +74,10 @@ export const measurePublishers =
 export const measureBudget = (budget: StreamBudget, meters: Pick<Meters, 'frameWaited'>): StreamBudget => ({
   ...budget,
   turn() {
-    const since = performance.now();
+    const start = performance.now();
     const turn = budget.turn();
     if (!turn) meters.frameWaited(0);
-    return turn?.then(() => meters.frameWaited(getElapsedSeconds(since)));
+    return turn?.then(() => meters.frameWaited(getElapsedSeconds(start)));
   },
 });
 

@@ -42,11 +42,11 @@ const OTHER = 'other';
 const DEFAULT = 'default';
 
 function createNameLimit(): (name: string | null) => string {
-  const known = new Set<string>();
+  const names = new Set<string>();
   return (name) => {
     const short = (name ?? DEFAULT).slice(0, NAME_CHARACTERS);
-    if (known.size < MOST_NAMES) known.add(short);
-    return known.has(short) ? short : OTHER;
+    if (names.size < MOST_NAMES) names.add(short);
+    return names.has(short) ? short : OTHER;
   };
 }
 

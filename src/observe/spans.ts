@@ -53,15 +53,16 @@ function cleanSpan(span: ReadableSpan, cleaning: Cleaning): ReadableSpan {
 }
 
 function cleanAttributes(attributes: Attributes, { content, redact }: Cleaning): Attributes {
-  const kept: Attributes = {};
+  const result: Attributes = {};
   for (const [key, value] of Object.entries(attributes)) {
     const free = CONTENT.test(key) || TEXT.test(key);
     if (free ? !content : !ALLOWED.some((pattern) => pattern.test(key))) continue;
-    if (typeof value === 'string') kept[key] = redact(value);
-    else if (Array.isArray(value)) kept[key] = value.map((item) => (typeof item === 'string' ? redact(item) : item)) as string[];
-    else if (typeof value === 'number' || typeof value === 'boolean') kept[key] = value;
+    if (typeof value === 'string') result[key] = redact(value);
+    else if (Array.isArray(value))
+      result[key] = value.map((item) => (typeof item === 'string' ? redact(item) : item)) as string[];
+    else if (typeof value === 'number' || typeof value === 'boolean') result[key] = value;
   }
-  return kept;
+  return result;
 }
 
 /** The name that Temporal's interceptor gives to the span of a run. */
@@ -70,9 +71,11 @@ const RUN = 'RunWorkflow:agentRun';
 /** Renames the span of a whole run to the conventions' `invoke_agent`. The engine's search attributes name the agent. */
 function describeRun({ name, attributes }: ReadableSpan): { name: string; attributes: Attributes } {
   if (name !== RUN) return { name, attributes };
-  const found = (attributes as Record<string, unknown>).searchAttributes as Record<string, string[] | undefined> | undefined;
-  const agent = found?.PerduraAgent?.[0];
-  const conversation = found?.PerduraWorkflowId?.[0];
+  const search_attributes = (attributes as Record<string, unknown>).searchAttributes as
+    | Record<string, string[] | undefined>
+    | undefined;
+  const agent = search_attributes?.PerduraAgent?.[0];
+  const conversation = search_attributes?.PerduraWorkflowId?.[0];
   return {
     name: agent ? `invoke_agent ${agent}` : 'invoke_agent',
     attributes: {

@@ -88,8 +88,8 @@ const toInputAttributes = ({ instructions, transcript }: Exchange): Attributes =
 type Reply = Awaited<ReturnType<ModelRuntime['exchange']>>['reply'];
 
 const formatOutput = ({ text, calls, finish }: Reply): string => {
-  const asked = calls.map(({ id, name, arguments: args }) => ({ type: 'tool_call', id, name, arguments: args }));
-  const parts = [...(text ? [{ type: 'text', content: text }] : []), ...asked];
+  const call_parts = calls.map(({ id, name, arguments: args }) => ({ type: 'tool_call', id, name, arguments: args }));
+  const parts = [...(text ? [{ type: 'text', content: text }] : []), ...call_parts];
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finish }]);
 };
 
@@ -98,14 +98,14 @@ export function tracePorts(ports: ActivityPorts, { content }: { content: boolean
   return {
     ...ports,
     async openRuntime(run, definition, begun) {
-      const selected = await ports.openRuntime(run, definition, begun);
+      const selection = await ports.openRuntime(run, definition, begun);
       const provider = definition.provider?.provider_type;
-      return { ...selected, runtime: traceRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
+      return { ...selection, runtime: traceRuntime(selection.runtime, { task_id: run.task_id, provider, content }) };
     },
     async selectAnswerer(run, definition) {
-      const selected = await ports.selectAnswerer(run, definition);
+      const selection = await ports.selectAnswerer(run, definition);
       const provider = definition.provider?.provider_type;
-      return { ...selected, runtime: traceRuntime(selected.runtime, { task_id: run.task_id, provider, content }) };
+      return { ...selection, runtime: traceRuntime(selection.runtime, { task_id: run.task_id, provider, content }) };
     },
     perform(call, args, signal) {
       const attributes: Attributes = {

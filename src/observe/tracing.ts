@@ -111,8 +111,8 @@ export function openTracing({ version, service, protocol, propagators_set, conte
     async close() {
       outgoing.disable();
       incoming.disable();
-      const sent = provider.shutdown().catch(() => {});
-      await Promise.race([sent, wait(LAST_MS, undefined, { ref: false })]);
+      const shutdown = provider.shutdown().catch(() => {});
+      await Promise.race([shutdown, wait(LAST_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -37,7 +37,7 @@ interface Share {
   running: number;
   waiting: number;
   /** The number of the job of this principal that was started last. */
-  served: number;
+  last_job: number;
 }
 
 /** The most jobs that one principal may have waiting. */
@@ -52,11 +52,11 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   const shares = new Map<string, Share>();
   const most = Math.max(2, processes);
   let slow = 0;
-  let served = 0;
+  let job_count = 0;
   let closed = false;
 
   const getShare = (owner: string): Share => {
-    const share = shares.get(owner) ?? { running: 0, waiting: 0, served: 0 };
+    const share = shares.get(owner) ?? { running: 0, waiting: 0, last_job: 0 };
     shares.set(owner, share);
     return share;
   };
@@ -67,7 +67,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   function next(): Waiting | undefined {
     let best: Waiting | undefined;
     for (const one of queue) {
-      if (mayStart(one) && (!best || getShare(one.rules.owner).served < getShare(best.rules.owner).served)) best = one;
+      if (mayStart(one) && (!best || getShare(one.rules.owner).last_job < getShare(best.rules.owner).last_job)) best = one;
     }
     if (best) queue.splice(queue.indexOf(best), 1);
     return best;
@@ -97,7 +97,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   async function carryOut({ job, input, rules }: Omit<Waiting, 'start' | 'refuse'>, worker: ParserProcess): Promise<unknown> {
     const share = getShare(rules.owner);
     share.running += 1;
-    share.served = ++served;
+    share.last_job = ++job_count;
     if (rules.slow) slow += 1;
     let reusable = !rules.once;
     try {

@@ -31,7 +31,7 @@ const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
 const PACKAGES = createRequire(import.meta.url)
   .resolve.paths('any')!
   .filter((path) => existsSync(path));
-const readable = [CHILD_FOLDER, `${SOURCES}package.json`, ...PACKAGES.map((path) => `${realpathSync(path)}/`)];
+const readable_paths = [CHILD_FOLDER, `${SOURCES}package.json`, ...PACKAGES.map((path) => `${realpathSync(path)}/`)];
 
 /** The flags of the process. Older Node versions have no permissions, and strip types only with a flag. */
 const FLAGS = [
@@ -39,7 +39,7 @@ const FLAGS = [
   '--disable-warning=ExperimentalWarning',
   ...process.execArgv.filter((flag) => flag === '--experimental-strip-types'),
   ...(process.allowedNodeEnvironmentFlags.has('--permission')
-    ? ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)]
+    ? ['--permission', ...readable_paths.map((path) => `--allow-fs-read=${path}`)]
     : []),
 ];
 
@@ -79,8 +79,8 @@ export function startProcess(): ParserProcess {
       if ('refusal' in answer) reject(new ParserFailure('refused', answer.refusal));
       else resolve(answer.value);
     };
-    const late = () => reject(new ParserFailure('timeout', `it takes longer than ${deadline_ms / 1_000} s`));
-    const timer = setTimeout(late, deadline_ms);
+    const expire = () => reject(new ParserFailure('timeout', `it takes longer than ${deadline_ms / 1_000} s`));
+    const timer = setTimeout(expire, deadline_ms);
     const watch = setInterval(() => void isTooLarge(child).then((large) => large && reject(tooMuch())), LOOK_MS);
     try {
       child.send({ job, input });
@@ -116,8 +116,8 @@ export function startProcess(): ParserProcess {
 }
 
 /** Sets whether the parser process keeps this process alive. */
-function hold(child: ChildProcess, held: boolean): void {
-  if (held) {
+function hold(child: ChildProcess, stays_alive: boolean): void {
+  if (stays_alive) {
     child.ref();
     child.channel?.ref();
   } else {

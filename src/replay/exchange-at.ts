@@ -23,9 +23,9 @@ const ASKED: ModelRuntime = { exchange: (exchange) => Promise.reject(new Asked(e
 export async function rebuildExchange(bundle: RunBundle, step: number): Promise<Exchange> {
   const unlimited = withoutLimits(bundle);
   const recording = openRecording(unlimited, step);
-  const found = differences();
-  const memory = replayMemory(recording, found);
-  const work: Replaying = { judge: never, answerFaults: never, recording, memory, found, inputs: new Map(), at: step };
+  const difference_log = differences();
+  const memory = replayMemory(recording, difference_log);
+  const work: Replaying = { judge: never, answerFaults: never, recording, memory, difference_log, inputs: new Map(), at: step };
   const order = await rebuildOrder(bundle, step);
   const end = await exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
   if (end instanceof Asked) return end.exchange;
@@ -50,7 +50,7 @@ function withoutLimits(bundle: RunBundle): RunBundle {
 /** Rebuilds the order that the loop gave the exchange of a step. */
 async function rebuildOrder({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
   const listCalls = (at: number) =>
-    [...(steps.find((known) => known.step === at)?.tool_calls ?? [])].sort((a, b) => a.position - b.position);
+    [...(steps.find((one) => one.step === at)?.tool_calls ?? [])].sort((a, b) => a.position - b.position);
   const orders: ExchangeOrder[] = [];
   await runLoop(
     {

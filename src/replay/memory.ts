@@ -6,7 +6,7 @@ import type { CallEnd, OpenCall } from '../store/runs/tool-ledger.ts';
 import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
 import type { ExchangePorts } from '../temporal/activities/exchange/attempt.ts';
 import { comparable, type Differences, nameMessage } from './difference.ts';
-import { freshCall, freshRun, plain, type Recording, toPlaceKey } from './recording.ts';
+import { freshCall, freshRun, type Recording, toPlaceKey, toPlainMessage } from './recording.ts';
 
 export type ReplayMemory = ReturnType<typeof replayMemory>;
 
@@ -14,10 +14,12 @@ export type ReplayMemory = ReturnType<typeof replayMemory>;
 export function replayMemory(recording: Recording, { compare, note }: Differences) {
   const { bundle, begun_at } = recording;
   let run = freshRun(bundle);
-  const messages = new Map<string, TranscriptMessage>(recording.before().map((message) => [toPlaceKey(message), plain(message)]));
+  const messages = new Map<string, TranscriptMessage>(
+    recording.before().map((message) => [toPlaceKey(message), toPlainMessage(message)]),
+  );
   const calls = new Map<string, OpenCall>();
   const done = new Set<number>();
-  for (const { step, tool_calls } of bundle.steps.filter((known) => known.step < begun_at)) {
+  for (const { step, tool_calls } of bundle.steps.filter((one) => one.step < begun_at)) {
     done.add(step);
     for (const call of tool_calls)
       calls.set(call.call_id, { ...freshCall(run, { step, ...call }), status: call.status as CallStatus });
@@ -29,8 +31,11 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
 
   function write(message: TranscriptMessage): void {
     messages.set(toPlaceKey(message), message);
-    const known = recording.message(message);
-    const both = { recorded: known ? comparable(plain(known)) : null, replayed: comparable(message) };
+    const recorded_message = recording.message(message);
+    const both = {
+      recorded: recorded_message ? comparable(toPlainMessage(recorded_message)) : null,
+      replayed: comparable(message),
+    };
     compare(message.step, nameMessage(message), both);
   }
 
@@ -38,18 +43,18 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
   function closeRound(step: number): void {
     for (const message of recording.ofStep(step))
       if (!messages.has(toPlaceKey(message)))
-        note(step, nameMessage(message), { recorded: comparable(plain(message)), replayed: null });
+        note(step, nameMessage(message), { recorded: comparable(toPlainMessage(message)), replayed: null });
   }
 
   const runs: ExchangePorts['runs'] = {
     async open(_, step) {
-      const planned = listCalls(step).map(({ call_id, name }) => ({ call_id, name }));
+      const planned_calls = listCalls(step).map(({ call_id, name }) => ({ call_id, name }));
       const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
-      return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
+      return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned_calls };
     },
-    async begin(_, { step, turns, messages: added }: Begin) {
+    async begin(_, { step, turns, messages: new_messages }: Begin) {
       run = { ...run, status: 'running', turns };
-      for (const message of added) write(message);
+      for (const message of new_messages) write(message);
       closeRound(step - 1);
       return 0;
     },
@@ -59,9 +64,9 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     },
     async compact(_, { step, message, usage }: Compaction) {
       messages.set(toPlaceKey(message), message);
-      const known = recording.summaryAt(step);
+      const summary = recording.summaryAt(step);
       compare(step, 'the summary of older messages', {
-        recorded: known ? { up_to_step: known.step, content: known.content } : null,
+        recorded: summary ? { up_to_step: summary.step, content: summary.content } : null,
         replayed: { up_to_step: message.step, content: message.content },
       });
       run = { ...run, ...addUsage(run, usage) };
@@ -75,26 +80,26 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     noteHalted: async () => true,
   };
 
-  function recordStep({ step, messages: said, calls: made, usage, finish, response }: StepRecord): void {
-    const known = recording.step(step);
-    for (const message of said) write(message);
-    for (const { call_id, name, arguments: args, effect, approval, position } of made) {
+  function recordStep({ step, messages: new_messages, calls: new_calls, usage, finish, response }: StepRecord): void {
+    const recorded_step = recording.step(step);
+    for (const message of new_messages) write(message);
+    for (const { call_id, name, arguments: args, effect, approval, position } of new_calls) {
       const was = recording.call(call_id);
       const recorded = was && { name: was.name, arguments: was.arguments, effect: was.effect, approval: was.approval };
       compare(step, `the call ${call_id}`, { recorded, replayed: { name, arguments: args, effect, approval } });
       calls.set(call_id, freshCall(run, { call_id, name, arguments: args, effect, approval, position, step }));
     }
-    compare(step, 'the reason why the model stopped', { recorded: known?.finish, replayed: finish });
-    compare(step, 'what the step cost', { recorded: known?.usage.cost, replayed: usage.cost });
+    compare(step, 'the reason why the model stopped', { recorded: recorded_step?.finish, replayed: finish });
+    compare(step, 'what the step cost', { recorded: recorded_step?.usage.cost, replayed: usage.cost });
     if (response !== undefined) compare(step, 'the response', { recorded: bundle.end.response, replayed: response });
     run = { ...run, ...addUsage(run, usage) };
     done.add(step);
   }
 
   const move = (call: OpenCall, change: Partial<OpenCall>): OpenCall => {
-    const moved = { ...call, ...change };
-    calls.set(call.call_id, moved);
-    return moved;
+    const next_call = { ...call, ...change };
+    calls.set(call.call_id, next_call);
+    return next_call;
   };
   function end(call: OpenCall, { content, kind }: Pick<CallEnd, 'content' | 'kind'>): true {
     move(call, { status: kind === 'denial' ? 'denied' : 'done', decision: null });

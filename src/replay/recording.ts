@@ -53,14 +53,14 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
       ),
     reply(step: number): ModelReply {
       const message = messages.get(toPlaceKey({ step, position: 0 }));
-      const recorded = steps.get(step);
-      if (!recorded?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
+      const recorded_step = steps.get(step);
+      if (!recorded_step?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
         throw new RecordEnds(`No model reply is on record for step ${step}`);
-      const { finish, model, usage, tool_calls } = recorded;
-      const asked = [...tool_calls].sort((a, b) => a.position - b.position);
+      const { finish, model, usage, tool_calls } = recorded_step;
+      const ordered_calls = [...tool_calls].sort((a, b) => a.position - b.position);
       return {
-        text: recorded.output ?? '',
-        calls: asked.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
+        text: recorded_step.output ?? '',
+        calls: ordered_calls.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
         finish: finish ?? 'stop',
         model,
         usage,
@@ -86,7 +86,7 @@ export function openRecording(bundle: RunBundle, resumed_at?: number) {
 const isStandingOrSummary = ({ kind }: BundledMessage) =>
   kind === 'prompt' || kind === 'context' || kind === 'summary' || kind === 'partial';
 
-export const plain = ({
+export const toPlainMessage = ({
   step,
   position,
   role,

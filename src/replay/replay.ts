@@ -38,7 +38,7 @@ export type ReplayPorts = Pick<ExchangePorts, 'judge' | 'answerFaults'>;
 export interface Replaying extends ReplayPorts {
   recording: Recording;
   memory: ReplayMemory;
-  found: Differences;
+  difference_log: Differences;
   inputs: Map<number, StepInput>;
   /** The number of the step in progress. */
   at: number;
@@ -52,33 +52,33 @@ class Diverged extends Error {}
 /** Runs the loop of a recorded run again, through the same code, with the recorded answers of models and tools. */
 export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Replayed> {
   const recording = openRecording(bundle);
-  const found = differences();
-  const memory = replayMemory(recording, found);
-  const work: Replaying = { ...ports, recording, memory, found, inputs: new Map(), at: 0 };
+  const difference_log = differences();
+  const memory = replayMemory(recording, difference_log);
+  const work: Replaying = { ...ports, recording, memory, difference_log, inputs: new Map(), at: 0 };
   const { prompt } = bundle.task;
   const first = bundle.transcript.find(({ kind, step }) => kind === 'prompt' && step === 0);
-  if (first) found.compare(1, 'the prompt', { recorded: prompt, replayed: first.content });
-  const counted = { calls: 0 };
+  if (first) difference_log.compare(1, 'the prompt', { recorded: prompt, replayed: first.content });
+  const counter = { calls: 0 };
   try {
-    const outcome = await runLoop(loopPorts(work, counted), bundle.definition.settings);
-    if (!found.first()) compareEnd(work, outcome);
+    const outcome = await runLoop(loopPorts(work, counter), bundle.definition.settings);
+    if (!difference_log.first()) compareEnd(work, outcome);
   } catch (error) {
-    if (error instanceof RecordEnds) found.compare(work.at, UNENDED, { recorded: isIncomplete(bundle), replayed: true });
+    if (error instanceof RecordEnds) difference_log.compare(work.at, UNENDED, { recorded: isIncomplete(bundle), replayed: true });
     else if (error instanceof ApplicationFailure) compareFailure(work, error);
     else if (!(error instanceof Diverged)) throw error;
   }
-  return { difference: found.first(), steps: work.inputs.size, calls: counted.calls, inputs: work.inputs };
+  return { difference: difference_log.first(), steps: work.inputs.size, calls: counter.calls, inputs: work.inputs };
 }
 
 const UNENDED = 'whether the run continues';
 const isIncomplete = ({ end }: RunBundle) => end.status !== 'completed';
 
-function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
-  const { recording, memory, found } = work;
+function loopPorts(work: Replaying, counter: { calls: number }): RunPorts {
+  const { recording, memory, difference_log } = work;
   const { id: task_id } = recording.bundle.task;
   const activities = createReplayPorts(work);
   const throwIfDiverged = () => {
-    if (found.first()) throw new Diverged();
+    if (difference_log.first()) throw new Diverged();
   };
   return {
     async exchange(order) {
@@ -86,7 +86,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
       // Transcripts may be long, so let other work in the process proceed.
       await setImmediate();
       for (const call_id of order.denied)
-        found.compare(order.step - 1, `the status of the call ${call_id}`, {
+        difference_log.compare(order.step - 1, `the status of the call ${call_id}`, {
           recorded: recording.call(call_id)?.status,
           replayed: 'denied',
         });
@@ -100,7 +100,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
       let calls = await exchange();
       if (calls === 'waiting') {
         const recorded = recording.step(order.step)?.budget_exhausted ?? false;
-        found.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
+        difference_log.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
         throwIfDiverged();
         memory.raiseBudget();
         calls = await exchange();
@@ -112,7 +112,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
     async act({ call_id }) {
       const call = recording.call(call_id);
       if (!call) throw new RecordEnds(`The call ${call_id} is not on record`);
-      counted.calls += 1;
+      counter.calls += 1;
       if (call.answered_by !== null && work.at >= recording.begun_at) memory.answer(call_id);
       while ((await callStep(activities, { task_id, call_id }, NEVER)) === 'waiting') memory.decide(call_id);
       throwIfDiverged();
@@ -157,7 +157,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
     getContextWindow: () => context_window,
-    judge: async (pinned, text, facts) => findWithheldVerdict(work) ?? work.judge(pinned, text, facts),
+    judge: async (run_definition, text, facts) => findWithheldVerdict(work) ?? work.judge(run_definition, text, facts),
     answerFaults: work.answerFaults,
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
@@ -182,36 +182,36 @@ function createReplayRuntime(work: Replaying): ModelRuntime {
   };
 }
 
-function compareInput({ recording, inputs, found, at }: Replaying, input: Exchange): void {
+function compareInput({ recording, inputs, difference_log, at }: Replaying, input: Exchange): void {
   const now = { digest: digestExchange(input), messages: input.transcript.length };
   inputs.set(at, now);
-  const known = recording.summaryAt(at);
-  const summed = input.transcript.some(({ kind, step }) => kind === 'summary' && step === known?.step);
-  if (known && !summed) found.note(at, 'the summary of older messages', { recorded: known.content, replayed: null });
+  const summary = recording.summaryAt(at);
+  const summed = input.transcript.some(({ kind, step }) => kind === 'summary' && step === summary?.step);
+  if (summary && !summed) difference_log.note(at, 'the summary of older messages', { recorded: summary.content, replayed: null });
   const was = recording.step(at)?.input;
-  if (was) found.compare(at, 'what the model is given', { recorded: was, replayed: now });
+  if (was) difference_log.compare(at, 'what the model is given', { recorded: was, replayed: now });
 }
 
 /** Returns the recorded summary, as the model must have written it. Its separate cost is unknown. */
-function summaryReply({ recording, found, at }: Replaying): ModelReply {
-  const known = recording.summaryAt(at);
-  if (!known) {
-    found.note(at, 'the summary of older messages', { recorded: null, replayed: 'a summary is requested' });
+function summaryReply({ recording, difference_log, at }: Replaying): ModelReply {
+  const summary = recording.summaryAt(at);
+  if (!summary) {
+    difference_log.note(at, 'the summary of older messages', { recorded: null, replayed: 'a summary is requested' });
     throw new Diverged();
   }
   const frame = summaryMessage('');
-  const text = known.content.startsWith(frame) ? known.content.slice(frame.length) : known.content;
+  const text = summary.content.startsWith(frame) ? summary.content.slice(frame.length) : summary.content;
   return { text, calls: [], finish: 'stop', model: null, usage: NO_USAGE, extra: null };
 }
 
-function compareEnd({ recording, found, memory, at }: Replaying, { state }: LoopOutcome): void {
+function compareEnd({ recording, difference_log, memory, at }: Replaying, { state }: LoopOutcome): void {
   const { end, steps } = recording.bundle;
   memory.closeRound(at);
   const last = steps.at(-1)?.step ?? at;
-  if (last > at) found.note(at, UNENDED, { recorded: `it continues to step ${last}`, replayed: 'it ends' });
+  if (last > at) difference_log.note(at, UNENDED, { recorded: `it continues to step ${last}`, replayed: 'it ends' });
   const limited = state.denied_rounds > 0;
   const status = mayFollowAnswer(end) ? end.status : 'completed';
-  found.compare(at, 'how the run ends', {
+  difference_log.compare(at, 'how the run ends', {
     recorded: { status: end.status, turns: end.turns, turn_limit_reached: end.turn_limit_reached },
     replayed: { status, turns: state.turns, turn_limit_reached: limited },
   });
@@ -224,14 +224,14 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
 const mayFollowAnswer = ({ status, error_code }: RunBundle['end']) =>
   !isTerminal(status) || (status === 'halted' && error_code !== BUDGET_HALT) || error_code === 'run_lost';
 
-function compareFailure({ recording, found, at }: Replaying, failure: ApplicationFailure): void {
+function compareFailure({ recording, difference_log, at }: Replaying, failure: ApplicationFailure): void {
   const { status, error, error_code } = recording.bundle.end;
   const replayed = {
     status: failure.type === BUDGET_HALT ? 'halted' : 'failed',
     error: failure.message,
     error_code: failure.type,
   };
-  found.compare(at, 'how the run ends', { recorded: { status, error, error_code }, replayed });
+  difference_log.compare(at, 'how the run ends', { recorded: { status, error, error_code }, replayed });
 }
 
 /** Returns a fingerprint of everything that a model receives in an exchange. */

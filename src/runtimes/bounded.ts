@@ -42,8 +42,8 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
     for (const watch of watches) watch.touch();
   };
   return {
-    heard: (fetch: Fetch): Fetch => watchFetch(fetch, touch),
-    bounded: (runtime: ModelRuntime): ModelRuntime => ({
+    watchFetch: (fetch: Fetch): Fetch => watchFetch(fetch, touch),
+    limitRuntime: (runtime: ModelRuntime): ModelRuntime => ({
       ...runtime,
       async exchange(input, emit, outer) {
         const watch = startWatch({ total_ms, silence_ms }, outer);
@@ -57,7 +57,7 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
           return { reply: normalReply(reply), cursor: storableValue(cursor, 'model_answer_too_large') };
         } catch (error) {
           outer.throwIfAborted();
-          throw watch.signal.aborted ? watch.signal.reason : (findRefusedFailure(error, answer) ?? unreadable(error));
+          throw watch.signal.aborted ? watch.signal.reason : (findRefusedFailure(error, answer) ?? createUnreadableError(error));
         } finally {
           watches.delete(watch);
           watch.end();
@@ -82,7 +82,7 @@ function startWatch({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSig
 }
 
 /** Counts any other error as a failure of the model, which is retried at most twice and noted in the run's log. */
-const unreadable = (error: unknown) =>
+const createUnreadableError = (error: unknown) =>
   new ModelFailure(`The model's answer cannot be read: ${getReason(error)}`, { code: 'bad_model_response', recoverable: true });
 
 const endless = (ms: number) =>

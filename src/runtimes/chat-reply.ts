@@ -32,7 +32,7 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
   const calls = callGatherer();
   let reasoning = '';
   const details = detailGatherer();
-  let refused = false;
+  let has_refused = false;
   let characters = 0;
   // After the text of the chunk, which it includes.
   const reportUsage = ({ usage }: Chunk) => {
@@ -51,7 +51,7 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
         emit(text);
       }
       reportUsage(chunk);
-      refused ||= Boolean(delta.refusal);
+      has_refused ||= Boolean(delta.refusal);
       reasoning += getReasoning(delta);
       details.add(delta.reasoning_details);
       for (const part of delta.tool_calls ?? []) calls.add(part);
@@ -61,7 +61,7 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
     },
     reply() {
       reply.calls = calls.all();
-      if (refused && reply.finish === 'stop') reply.finish = 'refusal';
+      if (has_refused && reply.finish === 'stop') reply.finish = 'refusal';
       reply.extra = reply.calls.length > 0 ? buildExtra({ reasoning, details: details.all(), parts: calls.parts() }) : null;
       return usableReply(reply, 'lower the reasoning effort or shorten the input');
     },
@@ -98,12 +98,12 @@ const deltaText = ({ content, refusal }: Delta): string => contentText(content ?
 const getReasoning = ({ reasoning_content, reasoning }: Delta): string => toText(reasoning_content ?? reasoning);
 
 function measureDelta(delta: Delta, text: string): number {
-  const called = (delta.tool_calls ?? []).reduce(
+  const call_characters = (delta.tool_calls ?? []).reduce(
     (sum, { function: it, ...part }) =>
       sum + measureText(it?.arguments) + measureText(it?.name) + measureValue((part as CallPart).extra_content),
     0,
   );
-  return text.length + getReasoning(delta).length + measureValue(delta.reasoning_details) + called;
+  return text.length + getReasoning(delta).length + measureValue(delta.reasoning_details) + call_characters;
 }
 
 const measureText = (value: unknown): number => toText(value).length;

@@ -14,13 +14,13 @@ type Request = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
 export function chatRequest(exchange: Exchange, model: string, dialect: Dialect): Request {
   const { instructions, transcript, tools, reasoning_effort, files = [], call_settings = {} } = exchange;
   const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
-  const shown = dialect.strict_calls ? withinResults(transcript) : transcript;
-  const prompt = files.length > 0 ? shown.find(({ kind }) => kind === 'prompt') : undefined;
+  const sent_messages = dialect.strict_calls ? withinResults(transcript) : transcript;
+  const prompt = files.length > 0 ? sent_messages.find(({ kind }) => kind === 'prompt') : undefined;
   return {
     model,
     messages: [
       ...system,
-      ...shown.map((message) => (message === prompt ? withFiles(message.content, files) : toMessage(message, dialect))),
+      ...sent_messages.map((message) => (message === prompt ? withFiles(message.content, files) : toMessage(message, dialect))),
     ],
     stream: true as const,
     ...(dialect.asks_usage ? { stream_options: { include_usage: true } } : {}),
@@ -87,7 +87,7 @@ function toMessage({ role, content, tool_calls, call_id, extra }: TranscriptMess
   const calls = tool_calls?.map((call, index) => ({
     id: toVendorId(call.call_id),
     type: 'function' as const,
-    function: { name: call.name || NAMELESS, arguments: readable(call.arguments) },
+    function: { name: call.name || NAMELESS, arguments: toValidArguments(call.arguments) },
     ...(parts?.[index] ?? (dialect.signed_calls && !parts && index === 0 ? UNSIGNED : {})),
   }));
   return { role, content: content || null, ...(calls?.length ? { tool_calls: calls } : {}), ...own };
@@ -98,21 +98,21 @@ const UNSIGNED = { extra_content: { google: { thought_signature: 'skip_thought_s
 
 /** Adds a text that a user or the system wrote right after a result to that result. */
 function withinResults(transcript: readonly TranscriptMessage[]): TranscriptMessage[] {
-  const joined: TranscriptMessage[] = [];
+  const messages: TranscriptMessage[] = [];
   for (const message of transcript) {
-    const last = joined.at(-1);
+    const last = messages.at(-1);
     if (last?.role === 'tool' && (message.role === 'user' || message.role === 'system'))
-      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
-    else joined.push(message);
+      messages[messages.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
+    else messages.push(message);
   }
-  return joined;
+  return messages;
 }
 
 /** Endpoints refuse an empty name in the history. The call's result has already reported the error to the model. */
 const NAMELESS = 'unnamed';
 
 /** Wraps invalid arguments in valid JSON, because endpoints refuse a history they cannot parse. */
-function readable(text: string): string {
+function toValidArguments(text: string): string {
   if (text.trim() === '') return '{}';
   try {
     JSON.parse(text);

@@ -3,7 +3,7 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import { isBrowserSession, isServiceKey } from '../domain/access.ts';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
-import { headerFault } from '../domain/header-value.ts';
+import { findHeaderError } from '../domain/header-value.ts';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { findOutage } from '../domain/outages.ts';
 import { withoutSlashes } from '../domain/remote-address.ts';
@@ -113,7 +113,7 @@ async function openApiKey(provider: ModelEndpoint, caller: ModelCaller): Promise
     if (code) throw refusal(error.message, code);
     throw refusal(`The provider ${name} has no usable key: ${error.message}`);
   });
-  const fault = headerFault(key, `the stored token ${token}`);
+  const fault = findHeaderError(key, `the stored token ${token}`);
   if (fault) throw refusal(`The provider ${name} has no usable key: ${fault}`);
   return key;
 }

@@ -12,8 +12,8 @@ const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature cl
 
 /** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. `expected`: what was asked for; `advice`: by code. */
 export function toModelFailure(error: unknown, expected = 'a chat completion', advice = ADVICE): unknown {
-  const refused = findRefusedFailure(error);
-  if (refused) return refused;
+  const failure = findRefusedFailure(error);
+  if (failure) return failure;
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
@@ -45,18 +45,18 @@ const MALFORMED = [SyntaxError, TypeError, RangeError, OpenAIError];
 /** Returns an earlier failure unchanged, or a failure for the refused part of an `answer`; null for any other error. */
 export function findRefusedFailure(error: unknown, answer?: Answered): ModelFailure | null {
   if (error instanceof ModelFailure) return error;
-  const refused = findOutsideRefusal(error);
-  if (!refused) return null;
-  if (refused.code !== ANSWER_TOO_LARGE)
-    return new ModelFailure(refused.message, { code: refused.code, recoverable: false, answer });
-  return new ModelFailure(`The model's endpoint sent too much: ${refused.message}`, {
+  const refusal = findOutsideRefusal(error);
+  if (!refusal) return null;
+  if (refusal.code !== ANSWER_TOO_LARGE)
+    return new ModelFailure(refusal.message, { code: refusal.code, recoverable: false, answer });
+  return new ModelFailure(`The model's endpoint sent too much: ${refusal.message}`, {
     code: 'model_answer_too_large',
     recoverable: false,
     answer,
   });
 }
 
-function modelRefusal({ status, message, headers, code: named }: APIError, advice: typeof ADVICE): ModelFailure {
+function modelRefusal({ status, message, headers, code: vendor_code }: APIError, advice: typeof ADVICE): ModelFailure {
   const code =
     status === 401 || status === 403
       ? 'model_unauthorized'
@@ -64,7 +64,7 @@ function modelRefusal({ status, message, headers, code: named }: APIError, advic
         ? 'unknown_model'
         : status === TOO_MANY
           ? 'rate_limited'
-          : named === 'context_length_exceeded'
+          : vendor_code === 'context_length_exceeded'
             ? 'context_window_full'
             : 'model_error';
   // An error within a stream has no status: the request itself was accepted.

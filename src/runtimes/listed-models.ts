@@ -18,8 +18,8 @@ export async function listModels(client: OpenAI | Anthropic, most_ms = LIST_MS):
   const models: ListedModel[] = [];
   let read = 0;
   try {
-    for await (const listed of pages as AsyncIterable<unknown>) {
-      models.push(...parseListedModel(listed));
+    for await (const entry of pages as AsyncIterable<unknown>) {
+      models.push(...parseListedModel(entry));
       read += 1;
       if (read === MOST_MODELS) break;
     }
@@ -35,12 +35,12 @@ export async function listModels(client: OpenAI | Anthropic, most_ms = LIST_MS):
  * Parses one listed model. The standard defines only the id; some endpoints add more, each in its own format. Values of another
  * type are left out.
  */
-function parseListedModel(listed: unknown): ListedModel[] {
-  const { id, name, display_name, context_window, max_input_tokens } = Object(listed) as Record<string, unknown>;
+function parseListedModel(entry: unknown): ListedModel[] {
+  const { id, name, display_name, context_window, max_input_tokens } = Object(entry) as Record<string, unknown>;
   if (typeof id !== 'string' || id === '') return [];
-  const named = [name, display_name].find((text) => typeof text === 'string' && text !== '') as string | undefined;
+  const label = [name, display_name].find((text) => typeof text === 'string' && text !== '') as string | undefined;
   const window = [context_window, max_input_tokens].find((size) => Number.isSafeInteger(size) && Number(size) > 0) as
     | number
     | undefined;
-  return [{ id, ...(named && { name: named }), ...(window && { context_window: window }) }];
+  return [{ id, ...(label && { name: label }), ...(window && { context_window: window }) }];
 }

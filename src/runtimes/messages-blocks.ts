@@ -58,21 +58,21 @@ export function toSendable(value: unknown): unknown {
 
 /** Returns the blocks to keep; null if the recorded text and calls are all that the next request needs. */
 export function toMessagesExtra(blocks: readonly ReplyBlock[], container: string | null): MessagesExtra | null {
-  const hosted = blocks.some((block) => block.type === 'server_tool_use' || isHostedResult(block));
-  const called = blocks.some(({ type }) => type === 'tool_use');
+  const has_hosted = blocks.some((block) => block.type === 'server_tool_use' || isHostedResult(block));
+  const has_calls = blocks.some(({ type }) => type === 'tool_use');
   const thought = blocks.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
-  if (!hosted && !(called && thought)) return null;
-  const kept = blocks.flatMap((block): KeptBlock[] => {
+  if (!has_hosted && !(has_calls && thought)) return null;
+  const kept_blocks = blocks.flatMap((block): KeptBlock[] => {
     const { type, id, name, arguments: args, thinking, signature, data, characters, citations, tool_use_id, content } = block;
     const caller = block.caller ? { caller: block.caller } : {};
     if (type === 'thinking') return [{ type, thinking, signature }];
     if (type === 'redacted_thinking') return [{ type, data }];
     if (type === 'server_tool_use') return [{ type, id, name, arguments: args, ...caller }];
     if (isHostedResult(block)) return [{ type, tool_use_id, content, ...caller }];
-    if (type === 'text') return [{ type, ...(hosted ? { characters } : {}), ...(citations.length > 0 ? { citations } : {}) }];
+    if (type === 'text') return [{ type, ...(has_hosted ? { characters } : {}), ...(citations.length > 0 ? { citations } : {}) }];
     return type === 'tool_use' ? [{ type }] : [];
   });
-  return { blocks: kept, ...(container ? { container } : {}) };
+  return { blocks: kept_blocks, ...(container ? { container } : {}) };
 }
 
 /** Returns the calls that the vendor itself made for a reply, in a readable form. */
@@ -80,11 +80,11 @@ export const listHostedCalls = (blocks: readonly ReplyBlock[]): CallMadeThere[] 
   blocks.flatMap(({ type, id, name, arguments: args }) => {
     if (type !== 'server_tool_use') return [];
     const result = blocks.find((block) => isHostedResult(block) && block.tool_use_id === id);
-    return [{ id, name, arguments: args, result: result ? readable(result.content) : null }];
+    return [{ id, name, arguments: args, result: result ? toReadableResult(result.content) : null }];
   });
 
 /** Leaves out the content that only the vendor can read. */
-const readable = (content: unknown): CallMadeThere['result'] => ({
+const toReadableResult = (content: unknown): CallMadeThere['result'] => ({
   content: JSON.stringify(content, (key, value) => (key.startsWith('encrypted_') ? undefined : value)) ?? '',
   failed: String((content as { type?: unknown } | null)?.type).endsWith('_error'),
 });
@@ -119,10 +119,12 @@ export function findResendableCalls(
   transcript: readonly TranscriptMessage[],
   { offered }: { offered: boolean },
 ): ReadonlySet<string> {
-  const kept = transcript.flatMap(listKeptBlocks);
-  const used = new Set(kept.filter(isHostedUse).map(({ id }) => id));
-  const answered = kept.flatMap((block) => (isHostedResult(block) && used.has(block.tool_use_id) ? [block.tool_use_id] : []));
+  const kept_blocks = transcript.flatMap(listKeptBlocks);
+  const use_ids = new Set(kept_blocks.filter(isHostedUse).map(({ id }) => id));
+  const answered_ids = kept_blocks.flatMap((block) =>
+    isHostedResult(block) && use_ids.has(block.tool_use_id) ? [block.tool_use_id] : [],
+  );
   const last = transcript.findLast(({ role }) => role === 'assistant');
   const open = offered && last && (last === transcript.at(-1) || last.tool_calls?.length) ? listKeptBlocks(last) : [];
-  return new Set([...answered, ...open.filter(isHostedUse).map(({ id }) => id)]);
+  return new Set([...answered_ids, ...open.filter(isHostedUse).map(({ id }) => id)]);
 }

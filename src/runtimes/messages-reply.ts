@@ -64,9 +64,9 @@ interface MessageCollector {
   /** Throws if the reply becomes too large. */
   add(event: MessageEvent): void;
   /** Returns the answering model and the usage so far; null before the first event. */
-  spent(): Answered | null;
+  getUsage(): Answered | null;
   /** Returns, after the last event, the data that a paused vendor needs to continue its answer; null if it has not paused. */
-  paused(): PausedReply | null;
+  getPausedReply(): PausedReply | null;
   /** Returns the reply after the last event. Throws a ModelFailure if the result is not a usable answer. */
   reply(): ModelReply;
 }
@@ -90,10 +90,10 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     if (characters > REPLY_CHARACTERS) throw answerTooLarge();
     return piece;
   };
-  const taken = (value: unknown): unknown => {
-    const sent = toSendable(value);
-    countPiece(JSON.stringify(sent) ?? '');
-    return sent;
+  const takeValue = (value: unknown): unknown => {
+    const sendable = toSendable(value);
+    countPiece(JSON.stringify(sendable) ?? '');
+    return sendable;
   };
   const say = (block: ReplyBlock | undefined, piece: string) => {
     if (piece === '') return;
@@ -133,10 +133,10 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
       signature: countPiece(toText(signature)),
       data: countPiece(toText(data)),
       characters: 0,
-      citations: Array.isArray(citations) ? (taken(citations) as unknown[]) : [],
+      citations: Array.isArray(citations) ? (takeValue(citations) as unknown[]) : [],
       tool_use_id: countPiece(toText(tool_use_id)),
-      content: isHostedResult(start) ? taken(content) : null,
-      caller: taken(caller),
+      content: isHostedResult(start) ? takeValue(content) : null,
+      caller: takeValue(caller),
     };
     countPiece(block.type + block.id + block.name);
     blocks.push(block);
@@ -154,7 +154,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     block.thinking += countPiece(toText(delta.thinking));
     // The signature arrives whole, unlike the others.
     block.signature = countPiece(toText(delta.signature)) || block.signature;
-    if (delta.citation) block.citations.push(taken(delta.citation));
+    if (delta.citation) block.citations.push(takeValue(delta.citation));
   }
 
   const getFinish = () => (stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '');
@@ -172,20 +172,20 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
         charge(more);
       } else if (type === 'message_stop') ended = true;
     },
-    spent: () => (has_started ? findUsage() : null),
-    paused: () =>
+    getUsage: () => (has_started ? findUsage() : null),
+    getPausedReply: () =>
       stop_reason === 'pause_turn' && !blocks.some(({ type }) => type === 'tool_use')
         ? { text, extra: toMessagesExtra(whole(), container) }
         : null,
     reply() {
       const all = whole();
-      const made = all.flatMap(({ type, id, name, arguments: args }) =>
+      const tool_calls = all.flatMap(({ type, id, name, arguments: args }) =>
         type === 'tool_use' ? [{ id, name, arguments: args }] : [],
       );
       const made_there = listHostedCalls(all);
       const reply: ModelReply = {
         text,
-        calls: made,
+        calls: tool_calls,
         finish: getFinish(),
         ...findUsage(),
         extra: toMessagesExtra(all, container),

@@ -38,14 +38,16 @@ export function messagesRequest(
   const { temperature, top_p, max_output_tokens, stop } = call_settings;
   const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
   // A run without tools sends only its instructions twice.
-  const offered = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toVendorTool)];
-  const continues = offered.length > 0 || transcript.some(({ role }) => role === 'assistant');
+  const all_tools = [...hosted_tools.map((tool) => tool as object as Anthropic.ToolUnion), ...tools.map(toVendorTool)];
+  const continues = all_tools.length > 0 || transcript.some(({ role }) => role === 'assistant');
   return {
     model,
     max_tokens: max_output_tokens ?? MOST_TOKENS,
     ...(instructions ? { system: [{ type: 'text' as const, text: instructions, ...CACHED }] } : {}),
     messages: toTurns(transcript, { files, kept: continues ? KEPT_TURNS : 0, hosted: hosted_tools.length > 0 }),
-    ...(offered.length > 0 ? { tools: instructions ? offered : offered.with(-1, { ...offered.at(-1)!, ...CACHED }) } : {}),
+    ...(all_tools.length > 0
+      ? { tools: instructions ? all_tools : all_tools.with(-1, { ...all_tools.at(-1)!, ...CACHED }) }
+      : {}),
     ...(hosted_tools.length > 0 ? findContainer(transcript) : {}),
     // The vendor refuses a forced call of a model that thinks.
     ...(effort && !must_call ? { thinking: { type: 'adaptive' as const } } : {}),
@@ -53,7 +55,7 @@ export function messagesRequest(
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { top_p }),
     ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(offered.length > 0 ? toToolChoice(tools, { must_call, ...call_settings }) : {}),
+    ...(all_tools.length > 0 ? toToolChoice(tools, { must_call, ...call_settings }) : {}),
   };
 }
 
@@ -116,15 +118,15 @@ function toTurns(
     if (last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
-  const marked = kept > 0 ? turns.filter(({ role }) => role === 'user').slice(-kept) : [];
+  const marked_turns = kept > 0 ? turns.filter(({ role }) => role === 'user').slice(-kept) : [];
   return turns.map((turn) => ({
     role: turn.role,
-    content: marked.includes(turn) ? withBreakpoint(turn.content) : plain(turn.content),
+    content: marked_turns.includes(turn) ? withBreakpoint(turn.content) : simplifyContent(turn.content),
   }));
 }
 
 /** Returns a single text as it is, without a list. */
-const plain = (content: Block[]): string | Block[] =>
+const simplifyContent = (content: Block[]): string | Block[] =>
   content.length === 1 && content[0]?.type === 'text' ? content[0].text : content;
 
 const collectCallIds = (transcript: readonly TranscriptMessage[]) =>
@@ -155,8 +157,8 @@ const textBlock = (part: ReturnType<typeof textParts>[number]): Block[] =>
 
 function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>): Block[] {
   const { content, tool_calls } = message;
-  const kept = listKeptBlocks(message);
-  const texts = textParts(content, kept);
+  const kept_blocks = listKeptBlocks(message);
+  const texts = textParts(content, kept_blocks);
   const calls = (tool_calls ?? []).map(
     ({ call_id, name, arguments: args }): Block => ({
       type: 'tool_use',
@@ -165,7 +167,7 @@ function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>
       input: parseInput(args),
     }),
   );
-  const placed = kept.flatMap((block): Block[] => {
+  const ordered_blocks = kept_blocks.flatMap((block): Block[] => {
     if (block.type === 'text') return texts.splice(0, 1).flatMap(textBlock);
     if (block.type === 'tool_use') return calls.splice(0, 1);
     if (isHostedUse(block)) {
@@ -174,7 +176,7 @@ function replyBlocks(message: TranscriptMessage, made_there: ReadonlySet<string>
     }
     return isHostedResult(block) && !made_there.has(block.tool_use_id) ? [] : [block as object as Block];
   });
-  return [...placed, ...texts.flatMap(textBlock), ...calls];
+  return [...ordered_blocks, ...texts.flatMap(textBlock), ...calls];
 }
 
 /** The vendor takes objects only. */

@@ -26,20 +26,20 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
       const model = input.model ?? default_model;
       if (!model) throw noModel();
       const answer = collectMessage(emit, input.report);
-      let asked = input;
+      let current_input = input;
       try {
         for (let requests = 1; ; requests += 1) {
-          const request = { ...messagesRequest(asked, model), stream: true as const };
+          const request = { ...messagesRequest(current_input, model), stream: true as const };
           await hear(await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse(), answer.add);
-          const paused = answer.paused();
+          const paused = answer.getPausedReply();
           if (!paused) return { reply: answer.reply(), cursor: null };
           if (requests === MOST_REQUESTS) throw new ModelFailure(TOO_MANY_PAUSES, { code: 'model_paused', recoverable: false });
-          asked = { ...input, transcript: [...input.transcript, toPausedMessage(paused)] };
+          current_input = { ...input, transcript: [...input.transcript, toPausedMessage(paused)] };
         }
       } catch (error) {
         signal.throwIfAborted();
         const failure = error instanceof Anthropic.AnthropicError ? toVendorFailure(error) : toModelFailure(error, EXPECTED);
-        throw attachAnswer(failure, answer.spent());
+        throw attachAnswer(failure, answer.getUsage());
       }
     },
   };

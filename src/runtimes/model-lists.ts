@@ -30,13 +30,13 @@ interface ListerOptions {
 
 /** Fetches model lists from endpoints and caches them for a while. */
 export function modelLister({ now = () => performance.now(), redact }: ListerOptions) {
-  const kept = new LRUCache<string, { at: number; models: Model[] }>({ max: MOST_KEPT });
+  const cache = new LRUCache<string, { at: number; models: Model[] }>({ max: MOST_KEPT });
   const rejectRedacted = (error: unknown) => Promise.reject(redact().error(error));
   return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {
-    const known = kept.get(key);
-    if (known && now() - known.at < KEPT_MS) return known.models;
+    const entry = cache.get(key);
+    if (entry && now() - entry.at < KEPT_MS) return entry.models;
     const models = redact().value(await askForModels(await openClient(client), { provider_id, prices }).catch(rejectRedacted));
-    kept.set(key, { at: now(), models });
+    cache.set(key, { at: now(), models });
     return models;
   };
 }

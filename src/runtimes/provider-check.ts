@@ -12,11 +12,11 @@ import { messagesRuntime } from './messages.ts';
 import {
   type AskedEndpoint,
   findProviderFault,
-  modelFault,
-  noToolsFault,
-  notAnApiFault,
-  unknownModelFault,
-  webPageFault,
+  formatModelFault,
+  formatNoToolsFault,
+  formatNotAnApiFault,
+  formatUnknownModelFault,
+  formatWebPageFault,
 } from './provider-faults.ts';
 import type { Exchange, ModelRuntime } from './runtime.ts';
 
@@ -34,24 +34,28 @@ const ANSWERED = ['model_length', 'empty_answer'];
 
 /** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
 export async function checkProvider(provider: Checked, client: OpenAI | Anthropic): Promise<ProviderCheck> {
-  const asked = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
-  const listed = await modelsFound(client, asked);
+  const endpoint = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
+  const listing = await loadModels(client, endpoint);
   const { default_model } = provider;
   // Some endpoints list nothing; there the model itself is the test.
-  if (!default_model || (listed.fault !== null && listed.status !== 404)) return { models: listed.models, fault: listed.fault };
-  const known = listed.models;
+  if (!default_model || (listing.fault !== null && listing.status !== 404))
+    return { models: listing.models, fault: listing.fault };
+  const models = listing.models;
   if (isVendor(provider)) {
-    const missing = known.length > 0 && !known.some((id) => sameModel(id, default_model));
-    return { models: known, fault: missing ? unknownModelFault(default_model, { known, said: null }) : listed.fault };
+    const is_missing = models.length > 0 && !models.some((id) => sameModel(id, default_model));
+    return {
+      models: models,
+      fault: is_missing ? formatUnknownModelFault(default_model, { known: models, said: null }) : listing.fault,
+    };
   }
   const runtime = usesVendorApi(provider)
     ? messagesRuntime({ client: client as Anthropic, default_model })
     : chatCompletions({ client: client as OpenAI, default_model, dialect: (model) => getDialect(provider, model) });
-  const refused = await askOnce(runtime, TOOL);
-  if (!refused) return { models: known, fault: null };
+  const failure = await askOnce(runtime, TOOL);
+  if (!failure) return { models: models, fault: null };
   // Without models and without an answer, nothing is known to be at this address.
-  if (listed.fault !== null && refused.status === 404) return { models: [], fault: listed.fault };
-  return { models: known, fault: await explainRefusal({ refused, runtime, model: default_model, known, asked }) };
+  if (listing.fault !== null && failure.status === 404) return { models: [], fault: listing.fault };
+  return { models: models, fault: await explainRefusal({ failure, runtime, model: default_model, models, endpoint }) };
 }
 
 /** Returns an address without credentials, for display. */
@@ -61,32 +65,36 @@ function withoutAccount(url: string): string {
 }
 
 /** True if both names mean one model. Some vendors list models with a prefix, or without the name of the default version. */
-const sameModel = (listed: string, model: string) =>
-  [model, `models/${model}`].includes(listed) || listed.startsWith(`${model}-`);
+const sameModel = (listed_name: string, model: string) =>
+  [model, `models/${model}`].includes(listed_name) || listed_name.startsWith(`${model}-`);
 
 interface Refused {
-  refused: ModelFailure;
+  failure: ModelFailure;
   runtime: ModelRuntime;
   model: string;
-  known: readonly string[];
-  asked: AskedEndpoint;
+  models: readonly string[];
+  endpoint: AskedEndpoint;
 }
 
-async function explainRefusal({ refused, runtime, model, known, asked }: Refused): Promise<string> {
-  const said = vendorsWords(refused.message);
-  const { status } = refused;
+async function explainRefusal({ failure, runtime, model, models, endpoint }: Refused): Promise<string> {
+  const vendor_message = getVendorMessage(failure.message);
+  const { status } = failure;
   if (status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
-    if (!(await askOnce(runtime, null))) return noToolsFault(model, said);
-    if (status === 404 || /model/i.test(said)) return unknownModelFault(model, { known, said });
+    if (!(await askOnce(runtime, null))) return formatNoToolsFault(model, vendor_message);
+    if (status === 404 || /model/i.test(vendor_message))
+      return formatUnknownModelFault(model, { known: models, said: vendor_message });
   }
   return (
-    (status !== undefined && status !== 404 && status !== 400 && findProviderFault({ status, message: said }, asked)) ||
-    modelFault(model, said)
+    (status !== undefined &&
+      status !== 404 &&
+      status !== 400 &&
+      findProviderFault({ status, message: vendor_message }, endpoint)) ||
+    formatModelFault(model, vendor_message)
   );
 }
 
 /** Returns the vendor's message without the words that a run's error adds to it. */
-const vendorsWords = (message: string) =>
+const getVendorMessage = (message: string) =>
   message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, '').split('; check ')[0] ?? '';
 
 const TOOL: Exchange['tools'][number] = {
@@ -136,13 +144,13 @@ interface Listed {
   status?: number;
 }
 
-async function modelsFound(client: OpenAI | Anthropic, asked: AskedEndpoint): Promise<Listed> {
+async function loadModels(client: OpenAI | Anthropic, endpoint: AskedEndpoint): Promise<Listed> {
   try {
-    return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, asked);
+    return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, endpoint);
   } catch (error) {
     const failure = client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error);
     const { status } = error as { status?: number };
-    const fault = storable(findProviderFault(error, asked) ?? (failure as Error).message);
+    const fault = storable(findProviderFault(error, endpoint) ?? (failure as Error).message);
     return { models: [], fault, ...(status === undefined ? {} : { status }) };
   }
 }
@@ -152,13 +160,13 @@ async function vendorModels(client: Anthropic): Promise<Listed> {
 }
 
 /** Lists the models from the raw answer: the client would accept a web page as an empty list. */
-async function compatibleModels(client: OpenAI, asked: AskedEndpoint): Promise<Listed> {
+async function compatibleModels(client: OpenAI, endpoint: AskedEndpoint): Promise<Listed> {
   const response = await client.models.list().asResponse();
   const text = await response.text();
   if ((response.headers.get('content-type') ?? '').includes('html') || /^\s*<(!doctype|html)/i.test(text))
-    return { models: [], fault: webPageFault(asked) };
+    return { models: [], fault: formatWebPageFault(endpoint) };
   const models = parseModelIds(text);
-  return models ? { models, fault: null } : { models: [], fault: notAnApiFault(asked) };
+  return models ? { models, fault: null } : { models: [], fault: formatNotAnApiFault(endpoint) };
 }
 
 function parseModelIds(text: string): string[] | null {

@@ -20,13 +20,13 @@ const VERSION = /\/(v\d|api|openai)/;
  * Returns in one sentence the reason why a provider could not be asked, and a remedy. Null: only the error's own message is
  * known.
  */
-export function findProviderFault(error: unknown, asked: AskedEndpoint): string | null {
+export function findProviderFault(error: unknown, endpoint: AskedEndpoint): string | null {
   const { status, message } = error as { status?: number; message?: string };
-  if (status !== undefined) return refusalFault(status, plainMessage(message ?? ''), asked);
-  return connectionFault(error, asked);
+  if (status !== undefined) return formatRefusalFault(status, plainMessage(message ?? ''), endpoint);
+  return formatConnectionFault(error, endpoint);
 }
 
-function connectionFault(error: unknown, { url }: AskedEndpoint): string | null {
+function formatConnectionFault(error: unknown, { url }: AskedEndpoint): string | null {
   const { code = '' } = innermost(error) as { code?: string };
   const { hostname = url, host = url, protocol } = URL.parse(url) ?? {};
   if (UNKNOWN_HOST.includes(code))
@@ -55,19 +55,19 @@ function plainMessage(message: string): string {
   }
 }
 
-function refusalFault(status: number, message: string, asked: AskedEndpoint): string {
-  const said = `(${status}: ${message})`;
+function formatRefusalFault(status: number, message: string, endpoint: AskedEndpoint): string {
+  const status_text = `(${status}: ${message})`;
   if (status === 401)
-    return asked.has_key
-      ? `The endpoint refuses the key ${said}: check the provider's stored key, and that it belongs to this vendor`
-      : `The endpoint wants a key ${said}: store one as a token and name it in api_key_token_name`;
-  if (status === 402) return `The account has no credit ${said}: pay at the vendor, or use another key`;
+    return endpoint.has_key
+      ? `The endpoint refuses the key ${status_text}: check the provider's stored key, and that it belongs to this vendor`
+      : `The endpoint wants a key ${status_text}: store one as a token and name it in api_key_token_name`;
+  if (status === 402) return `The account has no credit ${status_text}: pay at the vendor, or use another key`;
   if (status === 403)
-    return `The key may not use this API ${said}: give it access to models at the vendor, or use the key of another project`;
-  if (status === 404 || status === 405) return `${formatNoApi(asked.url)} ${said}: ${pathAdvice(asked.url)}`;
-  if (status === 429) return `The key works, but its limit is reached ${said}: wait, or raise the limit at the vendor`;
-  if (status >= 500) return `The endpoint failed ${said}: try again later, and look at its own log or status page`;
-  return `The endpoint refuses the request ${said}: check provider_type and base_url`;
+    return `The key may not use this API ${status_text}: give it access to models at the vendor, or use the key of another project`;
+  if (status === 404 || status === 405) return `${formatNoApi(endpoint.url)} ${status_text}: ${pathAdvice(endpoint.url)}`;
+  if (status === 429) return `The key works, but its limit is reached ${status_text}: wait, or raise the limit at the vendor`;
+  if (status >= 500) return `The endpoint failed ${status_text}: try again later, and look at its own log or status page`;
+  return `The endpoint refuses the request ${status_text}: check provider_type and base_url`;
 }
 
 const formatNoApi = (url: string) => `There is no model API at ${url}`;
@@ -79,21 +79,24 @@ function pathAdvice(url: string): string {
     : `set base_url to ${withoutSlashes(url)}/v1, or to the path in the vendor's documentation`;
 }
 
-export const webPageFault = ({ url }: AskedEndpoint): string =>
+export const formatWebPageFault = ({ url }: AskedEndpoint): string =>
   `${url} answers with a web page: base_url must be the address of the API, such as ${URL.parse(url)?.origin ?? url}/v1, and not of the vendor's site or a sign-in page`;
 
-export const notAnApiFault = ({ url }: AskedEndpoint): string =>
+export const formatNotAnApiFault = ({ url }: AskedEndpoint): string =>
   `${formatNoApi(url)}: what it answers is not a list of models; check base_url and provider_type`;
 
 /** Reports an unknown model, with the names of a few available ones. */
-export function unknownModelFault(model: string, { known, said }: { known: readonly string[]; said: string | null }): string {
+export function formatUnknownModelFault(
+  model: string,
+  { known, said }: { known: readonly string[]; said: string | null },
+): string {
   const some = known.slice(0, 5).join(', ');
   const advice = some ? `set default_model to one that it has, such as ${some}` : 'correct default_model';
   return `The endpoint has no model ${model}${said ? ` (${plainMessage(said)})` : ''}: ${advice}`;
 }
 
-export const noToolsFault = (model: string, said: string): string =>
-  `The model ${model} answers but takes no tools (${plainMessage(said)}): agents need another model, unless they have no tools at all`;
+export const formatNoToolsFault = (model: string, vendor_message: string): string =>
+  `The model ${model} answers but takes no tools (${plainMessage(vendor_message)}): agents need another model, unless they have no tools at all`;
 
-export const modelFault = (model: string, said: string): string =>
-  `The endpoint lists its models, but ${model} does not answer (${plainMessage(said)}): correct default_model or the access of the key`;
+export const formatModelFault = (model: string, vendor_message: string): string =>
+  `The endpoint lists its models, but ${model} does not answer (${plainMessage(vendor_message)}): correct default_model or the access of the key`;

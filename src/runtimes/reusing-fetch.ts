@@ -23,8 +23,8 @@ const reusable = (source: ByteSource): ByteSource => ({
   read: () => source.read(),
   async cancel(reason) {
     if (reason !== undefined) return source.cancel(reason);
-    const late = setTimeout(() => source.cancel().catch(() => {}), REST_MS);
-    void drain(source).finally(() => clearTimeout(late));
+    const timer = setTimeout(() => source.cancel().catch(() => {}), REST_MS);
+    void drain(source).finally(() => clearTimeout(timer));
   },
 });
 

@@ -31,7 +31,7 @@ export interface Exchange {
   /** The runtime's JSON state from the previous exchange; null at first. */
   cursor: unknown;
   /** Receives the exchange's usage so far, whenever the endpoint reports it. */
-  report?: (spent: Answered) => void;
+  report?: (usage: Answered) => void;
 }
 
 export interface ModelReply {

@@ -66,10 +66,10 @@ export async function selectRuntime(
 ): Promise<SelectedRuntime> {
   const deadlines = overrideDeadlines(options.deadlines, definition.exchange_limits);
   const own_watch = definition.provider && isVendor(definition.provider) && definition.tools;
-  const { heard, bounded } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
-  const [fetch, installationFetch] = [heard(options.fetch), heard(options.installationFetch)];
-  const selected = await selectUnboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
-  return { ...selected, runtime: bounded(selected.runtime) };
+  const { watchFetch, limitRuntime } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
+  const [fetch, installationFetch] = [watchFetch(options.fetch), watchFetch(options.installationFetch)];
+  const selection = await selectUnboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
+  return { ...selection, runtime: limitRuntime(selection.runtime) };
 }
 
 const USES_TOKEN = "The default runtime is called with the caller's access token";
@@ -118,19 +118,21 @@ function vendorRuntime(
   { tools = [], mcp_servers = [], approval_tools = [], ...guards }: Selecting,
   client: Anthropic,
 ): SelectedRuntime {
-  const named = tools.flatMap((tool) => (tool.kind === 'builtin' && findBuiltin(tool.name)?.at_vendor ? tool.name : []));
-  const { builtins, takes_servers } = pickUnguarded(named, { approval_tools, ...guards });
-  const handed = (takes_servers ? mcp_servers : []).flatMap((server) => {
+  const vendor_builtins = tools.flatMap((tool) =>
+    tool.kind === 'builtin' && findBuiltin(tool.name)?.at_vendor ? tool.name : [],
+  );
+  const { builtins, takes_servers } = pickUnguarded(vendor_builtins, { approval_tools, ...guards });
+  const vendor_servers = (takes_servers ? mcp_servers : []).flatMap((server) => {
     const url = findPlainUrl(server);
     return url ? [{ id: server.id, name: server.name, url, allowed_tools: server.allowed_tools }] : [];
   });
-  const hosted: Hosted = { builtins, mcp_servers: handed.map(({ id: _, ...server }) => server) };
+  const hosted: Hosted = { builtins, mcp_servers: vendor_servers.map(({ id: _, ...server }) => server) };
   return {
     runtime: createManagedRuntime({ client, default_model: provider.default_model, hosted }),
     prices: getPrices(provider),
     custom_tools: true,
     keeps_context: true,
-    elsewhere: { builtins, mcp_server_ids: handed.map(({ id }) => id) },
+    elsewhere: { builtins, mcp_server_ids: vendor_servers.map(({ id }) => id) },
   };
 }
 
@@ -141,7 +143,7 @@ const isFileTool = (name: string) => findBuiltin(name)?.works_on === 'workspace'
  * Returns the tools that may run at the vendor. Nobody approves calls there, so a tool that may be guarded runs here: the names
  * and effects of the tools that a server will list there are unknown.
  */
-function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards) {
+function pickUnguarded(vendor_builtins: string[], { approval_tools, guarded_tools = [], approve_effects = [] }: RunGuards) {
   const by_effect = approve_effects.length > 0;
   const guards = by_effect || approval_tools.length > 0 || guarded_tools.length > 0;
   const isGuarded = (name: string) => {
@@ -149,9 +151,9 @@ function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], ap
     const origin = { tool, names: namesOfTool({ own: name, prefix: PREFIXES.builtin }) };
     return by_effect || asksFirst({ approval_tools, guarded_tools }, { name, effect: 'read', origin });
   };
-  const files = named.some((name) => isFileTool(name) && isGuarded(name));
+  const files = vendor_builtins.some((name) => isFileTool(name) && isGuarded(name));
   return {
-    builtins: named.filter((name) => !isGuarded(name) && !(files && isFileTool(name))),
+    builtins: vendor_builtins.filter((name) => !isGuarded(name) && !(files && isFileTool(name))),
     takes_servers: !guards,
   };
 }
@@ -163,6 +165,6 @@ function pickUnguarded(named: string[], { approval_tools, guarded_tools = [], ap
 function findPlainUrl({ transport_type, connection_config, disabled }: PinnedMcpServer): string | null {
   const { url, headers = {}, oauth } = connection_config as { url?: unknown; headers?: object; oauth?: object };
   if (disabled || oauth) return null;
-  const plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');
-  return plain && Object.keys(headers).length === 0 ? (url as string) : null;
+  const is_plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');
+  return is_plain && Object.keys(headers).length === 0 ? (url as string) : null;
 }

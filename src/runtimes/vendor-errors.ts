@@ -12,10 +12,10 @@ export function readableErrors(fetch: Fetch): Fetch {
     if (status < 400 || !/json|html/.test(type)) return response;
     const text = await response.text();
     const error = type.includes('html') ? { message: 'a web page, not the answer of an API' } : vendorError(text);
-    const kept = new Headers(headers);
-    for (const name of ['content-encoding', 'content-length']) kept.delete(name);
-    kept.set('content-type', 'application/json');
-    return new Response(JSON.stringify({ error }), { status, headers: kept });
+    const new_headers = new Headers(headers);
+    for (const name of ['content-encoding', 'content-length']) new_headers.delete(name);
+    new_headers.set('content-type', 'application/json');
+    return new Response(JSON.stringify({ error }), { status, headers: new_headers });
   };
 }
 
@@ -42,20 +42,20 @@ function findError(body: unknown): Json | null {
 }
 
 function findMessage(error: Json): string | null {
-  const said = error.message ?? error.Message ?? error.detail;
-  const text = findErrorText(said);
+  const detail = error.message ?? error.Message ?? error.detail;
+  const text = findErrorText(detail);
   const behind = ((error.metadata ?? {}) as Json).raw;
   return text && typeof behind === 'string' && behind ? `${text}: ${truncate(behind)}` : text;
 }
 
 /** Returns a sentence, or the sentences of a validator, each with its field. */
-function findErrorText(said: unknown): string | null {
-  if (typeof said === 'string') return said;
-  if (Array.isArray(said)) return said.map(faultText).join('; ') || null;
-  return typeof said === 'object' && said !== null ? findErrorText((said as Json).detail) : null;
+function findErrorText(detail: unknown): string | null {
+  if (typeof detail === 'string') return detail;
+  if (Array.isArray(detail)) return detail.map(formatFault).join('; ') || null;
+  return typeof detail === 'object' && detail !== null ? findErrorText((detail as Json).detail) : null;
 }
 
-function faultText(fault: unknown): string {
+function formatFault(fault: unknown): string {
   const { msg, loc } = (fault ?? {}) as { msg?: unknown; loc?: unknown };
   if (typeof msg !== 'string') return JSON.stringify(fault);
   return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;

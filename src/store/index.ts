@@ -111,7 +111,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
   const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
   const createProviderStore = (on: Prisma.TransactionClient) =>
-    resource<Provider>(on.provider, { noun: 'provider', tagged: false });
+    resource<Provider>(on.provider, { noun: 'provider', has_tags: false });
   const listings = mcpListingStore({ pool, prisma, fingerprints, listOpened: connections.mcpServers.listOpened });
   const snapshot = (workflow_id: string) => findSnapshot(pool, workflow_id, trusted);
   return {

@@ -97,5 +97,5 @@ function storable(text: string): string {
 /** Replaces NUL and lone surrogates in JSON text, where escapes hide them. */
 function storableJson(text: string): string {
   const escapes = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})|\\./g;
-  return text.toWellFormed().replace(escapes, (found) => (found.length === 6 ? '\ufffd' : found));
+  return text.toWellFormed().replace(escapes, (match) => (match.length === 6 ? '\ufffd' : match));
 }

@@ -72,11 +72,11 @@ interface CommandHost {
 }
 
 /** Starts a command. Resolves when it runs; rejects with the reason if it cannot be found or confined. */
-export async function startConfined(wanted: ConfinedCommand, host: CommandHost): Promise<ConfinedProcess> {
+export async function startConfined(command: ConfinedCommand, host: CommandHost): Promise<ConfinedProcess> {
   const { confinement } = host;
   if (confinement.tier === 'refused') throw new Error(`commands cannot be confined on this machine (${confinement.reason})`);
   const slot = takeSlot(host.slots);
-  const pass = wanted.network && confinement.proxy ? confinement.proxy.admit() : null;
+  const pass = command.network && confinement.proxy ? confinement.proxy.admit() : null;
   const [file = '', ...args] = host.command;
   const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as };
   const child = await launchProcess(file, args, options).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
   const [stdout, stderr] = [bufferOutput(child.stdout!), bufferOutput(child.stderr!)];
   const control = child.stdio[3] as Writable;
   for (const stream of [child.stdin, control]) stream?.on('error', () => {});
-  control.write(`${JSON.stringify(buildRequest(wanted, { slot, ...host, token: pass?.token ?? null }))}\n`);
+  control.write(`${JSON.stringify(buildRequest(command, { slot, ...host, token: pass?.token ?? null }))}\n`);
   const kill = () => end(child, exit);
   try {
     await waitForStart(child);
@@ -109,9 +109,9 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
 
 /** Buffers output until it is read: Node drops the unread output of an ended process. */
 function bufferOutput(output: Readable): Readable {
-  const held = new PassThrough();
-  pipeline(output, held, () => {});
-  return held;
+  const buffer = new PassThrough();
+  pipeline(output, buffer, () => {});
+  return buffer;
 }
 
 function takeSlot(slots: Set<number>): number {
@@ -126,7 +126,7 @@ function takeSlot(slots: Set<number>): number {
 
 /** Builds the request that `confine.py` reads. */
 function buildRequest(
-  wanted: ConfinedCommand,
+  command: ConfinedCommand,
   {
     slot,
     confinement,
@@ -134,22 +134,22 @@ function buildRequest(
     token,
   }: { slot: number; token: string | null } & Pick<CommandHost, 'confinement' | 'host_paths'>,
 ) {
-  const settings = confinement.settings({ ...COMMAND_LIMITS, ...wanted.limits });
+  const settings = confinement.settings({ ...COMMAND_LIMITS, ...command.limits });
   const port = confinement.proxy?.port || 3128;
-  const around = { tier: confinement.tier, workspaces: settings.workspaces };
+  const surroundings = { tier: confinement.tier, workspaces: settings.workspaces };
   return {
     ...settings,
     host_paths,
     slot,
-    argv: [wanted.command, ...(wanted.args ?? [])],
+    argv: [command.command, ...(command.args ?? [])],
     env: {
       ...BASE_ENV,
       ...proxyEnv(token === null ? null : { port, token }),
-      ...workspaceEnv(wanted.workspace, confinement.tier),
-      ...wanted.env,
+      ...workspaceEnv(command.workspace, confinement.tier),
+      ...command.env,
     },
-    cwd: wanted.cwd ?? (confinement.tier === 'process' ? wanted.workspace : null) ?? null,
-    workspace: wanted.workspace === undefined ? null : workspaceName(wanted.workspace, around),
+    cwd: command.cwd ?? (confinement.tier === 'process' ? command.workspace : null) ?? null,
+    workspace: command.workspace === undefined ? null : workspaceName(command.workspace, surroundings),
     network: token !== null,
     proxy_port: port,
   };

@@ -79,7 +79,7 @@ async function tryTier(tier: Tier, reason: string, ground: Ground): Promise<Conf
       command: ground.command('zygote'),
       run_as: options.run_as,
       log,
-      watched: interpreter.site_packages,
+      watched_directories: interpreter.site_packages,
       preload: options.preload ?? [],
       settings: (preload) => ({
         ...settings({ ...CALL_LIMITS, ...options.limits }),

@@ -12,7 +12,7 @@ class PathRefused extends Error {}
 
 interface HostPathRules {
   /** Returns the path in normal form, without a symbolic link on the way. Throws `PathRefused`. */
-  judge(wanted: HostPath, options?: { must_exist?: boolean }): Promise<Required<HostPath>>;
+  judge(host_path: HostPath, options?: { must_exist?: boolean }): Promise<Required<HostPath>>;
 }
 
 interface RuleParts {
@@ -57,34 +57,39 @@ export const parseHostPath = (text: string): Required<HostPath> =>
 /** Creates the rules for the host paths that commands may be given. Throws if an allowed path can never be given. */
 export async function createHostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
   const never = [...SYSTEM, ...(await Promise.all(closed.map(resolveLinks)))];
-  const fixed = await Promise.all(unwritable.map(resolveLinks));
-  const allowed = await Promise.all(allow.map(parseHostPath).map(async (it) => ({ ...it, path: await resolveLinks(it.path) })));
-  for (const { path } of allowed) {
+  const unwritable_paths = await Promise.all(unwritable.map(resolveLinks));
+  const allowed_paths = await Promise.all(
+    allow.map(parseHostPath).map(async (it) => ({ ...it, path: await resolveLinks(it.path) })),
+  );
+  for (const { path } of allowed_paths) {
     const inside = never.find((place) => isWithin(path, place));
     if (inside) throw new Error(`MCP_PATHS: ${path} lies in ${inside}, which no MCP server may be given`);
   }
   const offer =
-    allowed.length > 0 ? `MCP_PATHS allows ${allowed.map(formatHostPath).join(', ')}` : 'MCP_PATHS allows no path here';
+    allowed_paths.length > 0
+      ? `MCP_PATHS allows ${allowed_paths.map(formatHostPath).join(', ')}`
+      : 'MCP_PATHS allows no path here';
 
   return {
-    async judge({ path: asked, writable = false }, { must_exist = false } = {}) {
+    async judge({ path: requested_path, writable = false }, { must_exist = false } = {}) {
       const refuse = (reason: string) =>
-        new PathRefused(`The path ${asked}${writable ? ':rw' : ''} cannot be given: ${reason}. ${offer}`);
-      if (!isAbsolute(asked) || asked.includes('\0') || asked.split(sep).includes('..'))
+        new PathRefused(`The path ${requested_path}${writable ? ':rw' : ''} cannot be given: ${reason}. ${offer}`);
+      if (!isAbsolute(requested_path) || requested_path.includes('\0') || requested_path.split(sep).includes('..'))
         throw refuse('a path is absolute and without ".."');
-      const path = resolve(asked);
+      const path = resolve(requested_path);
       const real = await resolveLinks(path);
       for (const place of [path, real]) {
-        const taken = never.find((it) => overlaps(place, it)) ?? (writable ? fixed.find((it) => overlaps(place, it)) : undefined);
-        if (taken) throw refuse(`it is, contains or lies in ${taken}`);
+        const overlap =
+          never.find((it) => overlaps(place, it)) ?? (writable ? unwritable_paths.find((it) => overlaps(place, it)) : undefined);
+        if (overlap) throw refuse(`it is, contains or lies in ${overlap}`);
       }
-      if (!allowed.some((it) => isWithin(real, it.path) && (it.writable || !writable))) throw refuse('it is not allowed');
+      if (!allowed_paths.some((it) => isWithin(real, it.path) && (it.writable || !writable))) throw refuse('it is not allowed');
       if (real !== path) throw refuse(`it is a symbolic link to ${real}; name that instead`);
       const kernel = (await listKernelMounts()).find((place) => overlaps(real, place));
       if (kernel) throw refuse(`a view into the kernel is mounted at ${kernel}`);
-      const found = await lstat(real).catch(() => null);
-      if (!found && must_exist) throw refuse('it does not exist');
-      if (found && !found.isDirectory() && !found.isFile()) throw refuse('it is neither a directory nor a file');
+      const stats = await lstat(real).catch(() => null);
+      if (!stats && must_exist) throw refuse('it does not exist');
+      if (stats && !stats.isDirectory() && !stats.isFile()) throw refuse('it is neither a directory nor a file');
       return { path, writable };
     },
   };

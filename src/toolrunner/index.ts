@@ -73,14 +73,14 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
         () => null,
         (reason: Error) => reason.message,
       ),
-    async startConfined(wanted, signal) {
+    async startConfined(request, signal) {
       signal?.throwIfAborted();
       if (closing.signal.aborted) throw new Error(CLOSED);
-      if (wanted.workspace) await shareWorkspace(wanted.workspace);
-      const judged = await Promise.all((wanted.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
-      const host_paths = [...judged, ...(wanted.own_paths ?? [])];
+      if (request.workspace) await shareWorkspace(request.workspace);
+      const allowed_paths = await Promise.all((request.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
+      const host_paths = [...allowed_paths, ...(request.own_paths ?? [])];
       const host = { confinement, command: command('confine'), run_as: options.run_as, host_paths, slots };
-      const started = await startConfined(wanted, host).catch((error: unknown) => {
+      const started = await startConfined(request, host).catch((error: unknown) => {
         throw asLack(error);
       });
       commands.add(started);

@@ -54,20 +54,25 @@ export const BASE_ENV = {
 
 export class WorkspaceOutside extends Error {}
 
-export function toJob(call: ToolRun, around: Surroundings): Job {
-  const workspace = call.workspace === undefined ? null : workspaceName(call.workspace, around);
+export function toJob(call: ToolRun, surroundings: Surroundings): Job {
+  const workspace = call.workspace === undefined ? null : workspaceName(call.workspace, surroundings);
   return {
     name: call.name,
     source: call.source,
     arguments: call.arguments,
     env: {
       ...BASE_ENV,
-      ...proxyEnv(around.proxy),
+      ...proxyEnv(surroundings.proxy),
       ...call.env,
       PERDURA_CALL_KEY: call.call_key,
-      ...workspaceEnv(call.workspace, around.tier),
+      ...workspaceEnv(call.workspace, surroundings.tier),
     },
-    header: { timeout_ms: around.timeout_ms, workspace, network: around.proxy !== null, proxy_port: around.proxy?.port ?? 0 },
+    header: {
+      timeout_ms: surroundings.timeout_ms,
+      workspace,
+      network: surroundings.proxy !== null,
+      proxy_port: surroundings.proxy?.port ?? 0,
+    },
   };
 }
 

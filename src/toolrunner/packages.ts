@@ -25,21 +25,21 @@ export async function installToolPackages({
   home,
   packages,
   python = 'python3',
-}: ToolPackages): Promise<{ python: string; made: boolean }> {
-  const refused = packages.find((name) => !/^[A-Za-z0-9]/.test(name));
-  if (refused !== undefined) throw new Error(`"${refused}" is not the name of a package`);
+}: ToolPackages): Promise<{ python: string; is_new: boolean }> {
+  const invalid_name = packages.find((name) => !/^[A-Za-z0-9]/.test(name));
+  if (invalid_name !== undefined) throw new Error(`"${invalid_name}" is not the name of a package`);
   const venv = join(home, 'tools-venv');
   const inside = join(venv, 'bin', 'python');
-  const made = await access(inside).then(
+  const is_new = await access(inside).then(
     () => false,
     () => true,
   );
-  if (made) await makeEnvironment(venv, python);
-  if (packages.length === 0) return { python: inside, made };
+  if (is_new) await makeEnvironment(venv, python);
+  if (packages.length === 0) return { python: inside, is_new };
   // Byte-compiled now, because the sandbox cannot write next to the source.
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--compile', '--', ...packages];
   await attempt(`Installing ${packages.join(', ')} failed`, inside, args);
-  return { python: inside, made };
+  return { python: inside, is_new };
 }
 
 /**
@@ -62,7 +62,7 @@ async function attempt(failure: string, file: string, args: readonly string[]): 
   } catch (reason) {
     const { stdout = '', stderr = '' } = reason as { stdout?: string; stderr?: string };
     // `venv` reports errors on stdout, pip on stderr.
-    const said = (stderr.trim() || stdout.trim()).split('\n').slice(-8).join('\n');
-    throw new Error(`${failure}${said ? `: ${said}` : ''}`, { cause: reason });
+    const output_tail = (stderr.trim() || stdout.trim()).split('\n').slice(-8).join('\n');
+    throw new Error(`${failure}${output_tail ? `: ${output_tail}` : ''}`, { cause: reason });
   }
 }

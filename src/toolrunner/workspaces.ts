@@ -56,7 +56,7 @@ async function share(parent: Folder, name: EntryName): Promise<void> {
 
 /** Gives an entry to the tools' group. Links stay unchanged. */
 async function giveToGroup(parent: Folder, name: EntryName): Promise<void> {
-  await parent.changeMode(name, (found) => {
-    return Number(found.mode & PERMISSIONS) | (found.isDirectory() ? GROUP_DIRECTORY : GROUP_FILE);
+  await parent.changeMode(name, (stats) => {
+    return Number(stats.mode & PERMISSIONS) | (stats.isDirectory() ? GROUP_DIRECTORY : GROUP_FILE);
   });
 }

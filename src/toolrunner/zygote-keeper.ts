@@ -15,7 +15,7 @@ export interface ZygoteKeeper {
 
 interface KeeperOptions extends ZygoteHost {
   /** The directories whose change means that packages changed. */
-  watched: readonly string[];
+  watched_directories: readonly string[];
   settings(preload: readonly string[]): ZygoteSettings;
   preload: readonly string[];
 }
@@ -26,8 +26,8 @@ const ATTEMPTS = 3;
 export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> {
   let preload = options.preload;
   let current = await begin();
-  let packages = await fingerprint(options.watched);
-  let looked = performance.now();
+  let packages = await fingerprint(options.watched_directories);
+  let last_look = performance.now();
   let changing: Promise<void> | undefined;
   let stopped = false;
   const retired = new Set<Promise<void>>();
@@ -40,8 +40,8 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
     const old = current;
     current = await begin();
     if (stopped) await retire(current);
-    const gone = retire(old).finally(() => retired.delete(gone));
-    retired.add(gone);
+    const retirement = retire(old).finally(() => retired.delete(retirement));
+    retired.add(retirement);
   }
 
   /** Makes one change at a time; callers wait for a running one. */
@@ -54,9 +54,9 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
 
   async function ensureFresh(): Promise<void> {
     if (!current.alive) return replaceOnce();
-    if (performance.now() - looked < LOOK_MS) return;
-    looked = performance.now();
-    const now = await fingerprint(options.watched);
+    if (performance.now() - last_look < LOOK_MS) return;
+    last_look = performance.now();
+    const now = await fingerprint(options.watched_directories);
     if (now === packages) return;
     packages = now;
     options.log('tool sandbox: packages changed, starting afresh');

@@ -122,9 +122,9 @@ async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Ch
   const timer = setTimeout(abort, job.header.timeout_ms + GRACE_MS);
   try {
     socket.write(encodeJob(job));
-    const taken = await firstByte(socket);
-    if (!taken && !called_off) throw new ZygoteGone('the tool sandbox did not take the call');
-    return taken ? await readFrame(socket) : null;
+    const is_taken = await firstByte(socket);
+    if (!is_taken && !called_off) throw new ZygoteGone('the tool sandbox did not take the call');
+    return is_taken ? await readFrame(socket) : null;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);

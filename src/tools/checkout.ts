@@ -57,17 +57,17 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
     if (protocol !== 'https:' || username || password) throw new Error('The repository must be an https URL without credentials');
     const addresses = await resolveAllowedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
     // git's HTTP client tries these addresses in order.
-    const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
-    const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;
+    const allowed_addresses = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
+    const pinned_host = `${hostname}:${port || HTTPS_PORT}:${allowed_addresses.join(',')}`;
     const home = await mkdtemp(join(tmpdir(), 'perdura-git-')).catch((error: unknown) => {
       throw asLack(error, 'temporary files (TMPDIR)');
     });
     const limits = { directory: into, timeout_ms, max_bytes, signal };
-    const env = { ...gitEnv({ path, pinned, token, ca_file }), HOME: home };
+    const env = { ...gitEnv({ path, pinned_host, token, ca_file }), HOME: home };
     try {
-      const named = branch ? ['--branch', branch] : [];
+      const branch_args = branch ? ['--branch', branch] : [];
       const what = ['--depth=1', '--single-branch', '--no-tags', '--no-checkout', '--template='];
-      await git(['clone', '--quiet', ...what, ...named, '--', url, into], { env, limits });
+      await git(['clone', '--quiet', ...what, ...branch_args, '--', url, into], { env, limits });
       await git(['-C', into, 'ls-tree', '-r', '-t', '-l', '-z', 'HEAD'], { env, limits, read });
       await git(['-C', into, 'checkout', '--quiet', '--force'], { env, limits });
       return { commit: (await git(['-C', into, 'rev-parse', 'HEAD'], { env, limits })).trim() };
@@ -81,15 +81,15 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
 
 interface GitSetting {
   path: string;
-  pinned: string;
+  pinned_host: string;
   token: string | null;
   ca_file: string | undefined;
 }
 
 /** Builds git's environment. Of the service's environment and the machine's settings, git receives only PATH. */
-function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, string> {
+function gitEnv({ path, pinned_host, token, ca_file }: GitSetting): Record<string, string> {
   const settings = [
-    ['http.curloptResolve', pinned],
+    ['http.curloptResolve', pinned_host],
     // The target of a redirect has not been checked.
     ['http.followRedirects', 'false'],
     ['core.hooksPath', '/dev/null'],

@@ -46,8 +46,8 @@ export function createAgentToolbox(
     tools.filter((tool): tool is Extract<Definition['tools'][number], { kind: K }> => tool.kind === kind);
   const names = of('builtin').map(({ name }) => name);
   const servers = mcp_servers.map((server) => {
-    const found = (toolset?.mcp ?? []).filter(({ server_id }) => server_id === server.id);
-    return { prefix: modelName(server.name), source: createMcpTools(ports.mcp, server, found) };
+    const listed_tools = (toolset?.mcp ?? []).filter(({ server_id }) => server_id === server.id);
+    return { prefix: modelName(server.name), source: createMcpTools(ports.mcp, server, listed_tools) };
   });
   return createToolbox(
     [
@@ -63,9 +63,9 @@ export function createAgentToolbox(
 }
 
 interface ToolEntry {
-  offered: OfferedTool;
+  offered_tool: OfferedTool;
   source: ToolSource;
-  own: SourceTool;
+  source_tool: SourceTool;
   prefix: string;
 }
 
@@ -75,27 +75,30 @@ interface ToolEntry {
  */
 function createToolbox(shelves: PrefixedSource[], fitArguments: FitArguments, reserved: readonly string[] = []): Toolbox {
   async function index(signal: AbortSignal): Promise<Map<string, ToolEntry>> {
-    const listed = await Promise.all(
+    const shelf_specs = await Promise.all(
       shelves.map(async ({ prefix, source }) => ({ prefix, source, specs: await source.list(signal) })),
     );
     const tools = new Map<string, ToolEntry>();
-    const taken = { has: (name: string) => reserved.includes(name) || tools.has(name) };
-    for (const { prefix, source, specs } of listed) {
+    const used_names = { has: (name: string) => reserved.includes(name) || tools.has(name) };
+    for (const { prefix, source, specs } of shelf_specs) {
       for (const spec of specs) {
-        const name = freeToolName(spec.name, prefix, taken);
+        const name = freeToolName(spec.name, prefix, used_names);
         const { identity, own_name = spec.name, ...shown } = spec;
         const origin = { tool: identity, names: namesOfTool({ own: own_name, prefix }) };
-        tools.set(name, { offered: { ...shown, name, origin }, source, own: spec, prefix });
+        tools.set(name, { offered_tool: { ...shown, name, origin }, source, source_tool: spec, prefix });
       }
     }
     return tools;
   }
   return {
-    list: async (signal) => [...(await index(signal)).values()].map(({ offered }) => offered),
+    list: async (signal) => [...(await index(signal)).values()].map(({ offered_tool }) => offered_tool),
     async listRenamed(signal) {
-      const moved = [...(await index(signal)).values()].filter(({ offered, own }) => offered.name !== own.name);
-      return moved.map(
-        ({ offered, own, prefix }) => `The tool ${own.name} of ${prefix} is called ${offered.name}, as the name is taken`,
+      const renamed_tools = [...(await index(signal)).values()].filter(
+        ({ offered_tool, source_tool }) => offered_tool.name !== source_tool.name,
+      );
+      return renamed_tools.map(
+        ({ offered_tool, source_tool, prefix }) =>
+          `The tool ${source_tool.name} of ${prefix} is called ${offered_tool.name}, as the name is taken`,
       );
     },
     async call(call, signal): Promise<ToolOutcome> {
@@ -107,10 +110,10 @@ function createToolbox(shelves: PrefixedSource[], fitArguments: FitArguments, re
           failed: true,
         };
       }
-      const fitted = await fitArguments(tool.offered, call);
-      if ('refusal' in fitted) return { content: fitted.refusal, failed: true };
-      const { name, identity } = tool.own;
-      return tool.source.call({ ...call, name, identity, arguments: fitted.arguments }, signal);
+      const fit = await fitArguments(tool.offered_tool, call);
+      if ('refusal' in fit) return { content: fit.refusal, failed: true };
+      const { name, identity } = tool.source_tool;
+      return tool.source.call({ ...call, name, identity, arguments: fit.arguments }, signal);
     },
   };
 }

@@ -74,14 +74,14 @@ const LACKS: [RegExp, string][] = [
 /** Matches lines in which the server reports about its own machine. */
 const FOREIGN = /^(?:remote:|fatal: remote error)/;
 
-function toFailure(said: string, was_full: boolean): Error {
-  const lines = said
+function toFailure(output: string, was_full: boolean): Error {
+  const lines = output
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line) => !FOREIGN.test(line));
-  const found = LACKS.find(([words]) => lines.some((line) => words.test(line)));
-  const code = was_full ? 'ENOSPC' : found?.[1];
-  const error = new Error(`The repository could not be checked out: ${findLastLine(said)}`);
+  const lack = LACKS.find(([words]) => lines.some((line) => words.test(line)));
+  const code = was_full ? 'ENOSPC' : lack?.[1];
+  const error = new Error(`The repository could not be checked out: ${findLastLine(output)}`);
   return code ? Object.assign(error, { code, syscall: 'spawn' }) : error;
 }
 

@@ -6,14 +6,14 @@ const WATCH_MS = 500;
  * Measures a directory repeatedly, one measurement at a time. Calls `exceeded` with the end of a sentence if the directory is
  * too large or cannot be measured.
  */
-export function watchSize(directory: string, max_bytes: number, exceeded: (reason: string) => void): AbortController {
+export function watchSize(directory: string, max_bytes: number, onExceeded: (reason: string) => void): AbortController {
   const ended = new AbortController();
   const again = () => setTimeout(() => void checkSize(), WATCH_MS).unref();
   const checkSize = async () => {
     if (ended.signal.aborted) return;
     // If the service cannot look now, for instance because it has no descriptors left, it looks again later.
     const size = await measureSize(directory, max_bytes).catch(() => null);
-    if (size?.fault) exceeded(size.fault);
+    if (size?.fault) onExceeded(size.fault);
     else again();
   };
   again();

@@ -65,14 +65,14 @@ export async function runWithinLimits(
   /** Checks the size again. If the service cannot look now, for instance because it has no descriptors left, it looks later. */
   async function lookAgain(directory: string): Promise<void> {
     const started = performance.now();
-    const found = await findFault(directory, limits).catch(() => null);
-    if (found) full.abort(new WorkspaceFull(found));
+    const fault = await findFault(directory, limits).catch(() => null);
+    if (fault) full.abort(new WorkspaceFull(fault));
     else lookLater(directory, performance.now() - started);
   }
   async function enter(directory: string): Promise<void> {
     const started = performance.now();
-    const found = await findFault(directory, limits);
-    if (found) full.abort(new WorkspaceFull(found));
+    const fault = await findFault(directory, limits);
+    if (fault) full.abort(new WorkspaceFull(fault));
     full.signal.throwIfAborted();
     entered = directory;
     lookLater(directory, performance.now() - started);
@@ -80,8 +80,8 @@ export async function runWithinLimits(
   try {
     const outcome = await work({ enter, full: full.signal });
     // What the call has written counts even if the service cannot look now: the next call is not started before it can.
-    const found = entered && (await findFault(entered, limits).catch(() => null));
-    return found ? { ...outcome, content: `${outcome.content}\n[${found}]`, failed: true } : outcome;
+    const fault = entered && (await findFault(entered, limits).catch(() => null));
+    return fault ? { ...outcome, content: `${outcome.content}\n[${fault}]`, failed: true } : outcome;
   } catch (error) {
     if (!full.signal.aborted) throw error;
     return { content: (full.signal.reason as WorkspaceFull).message, failed: true };

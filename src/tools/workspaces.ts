@@ -5,7 +5,7 @@ import { removeFolder } from '../folders/remove.ts';
 /** A directory for each run, under one parent. */
 export interface Workspaces {
   /** Returns the run's directory. A missing one is created and filled; if filling fails, it is removed. */
-  of(task_id: string, fill?: (directory: string) => Promise<void>): Promise<string>;
+  openDirectory(task_id: string, fill?: (directory: string) => Promise<void>): Promise<string>;
   remove(task_id: string): Promise<void>;
   /** Lists the ids of the runs that have a directory. */
   kept(): Promise<string[]>;
@@ -18,7 +18,7 @@ const DRAFT = '.draft-';
 
 export function createWorkspaces(parent: string): Workspaces {
   return {
-    async of(task_id, fill) {
+    async openDirectory(task_id, fill) {
       const directory = join(parent, task_id);
       await mkdir(parent, { recursive: true, mode: 0o711 });
       if (!fill) {

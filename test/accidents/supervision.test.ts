@@ -10,7 +10,7 @@ it('a server that dies again and again is given up, with an error that names it 
   const { url } = server;
   const killing = setInterval(() => void server.isUp().then((up) => up && process.kill(server.pid, 'SIGKILL')), 200);
   try {
-    await expect(supervision.broken).rejects.toThrow(
+    await expect(supervision.failure).rejects.toThrow(
       new RegExp(`Postgres died again after 5 restarts within 10 minutes. Look at its log, ${server.log_file}`),
     );
   } finally {

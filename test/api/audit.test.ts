@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditTrail } from '../../src/api/service/audit-trail.ts';
-import { readable } from '../../src/main/log.ts';
+import { formatRequestLine } from '../../src/main/log.ts';
 import type { NewAuditEntry } from '../../src/store/people/audit.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { daysAgo } from '../support/aged.ts';
@@ -84,7 +84,7 @@ describe('the audit', () => {
       .map((line) => JSON.parse(line).audit as NewAuditEntry);
     expect(streamed.map(({ id }) => id).sort()).toEqual((await entries('')).map(({ id }) => id).sort());
     const line = lines.find((one) => one.includes('"msg":"audit"')) as string;
-    expect(readable(line)).toMatch(/^\d\d:\d\d:\d\d info +audit \{"principal":"local:alice"/);
+    expect(formatRequestLine(line)).toMatch(/^\d\d:\d\d:\d\d info +audit \{"principal":"local:alice"/);
   });
 
   it('has pages, newest first', async () => {

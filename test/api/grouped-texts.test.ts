@@ -187,7 +187,8 @@ it('lets no locked task hold up the others; its own text waits', async () => {
 it('an outage fails every text of the batch; another error only the text that causes it', async () => {
   const run = { task_id: 't', workflow_id: 'w', step: 1, attempt: 1, after: 0 };
   const alone = async ({ task_id }: { task_id: string }) => (task_id === 'good' ? 1 : null);
-  const failing = (error: Error) => createTextWriter({ query: () => Promise.reject(error) }, { alone, onWritten: () => {} });
+  const failing = (error: Error) =>
+    createTextWriter({ query: () => Promise.reject(error) }, { writeSeparately: alone, onWritten: () => {} });
   const texts = ['good', 'bad'].map((task_id) => ({ ...run, task_id, event: textOf('x').event }));
   const down = failing(connectionOutage(new Error('connect ECONNREFUSED')));
   const answers = await Promise.allSettled(texts.map(down));

@@ -69,7 +69,7 @@ describe('an identity', () => {
       asked += 1;
       return valid ? found : null;
     };
-    const identify = withServiceKeys(people, { known: look, claimedRole: async () => null, now: () => now });
+    const identify = withServiceKeys(people, { findKey: look, claimedRole: async () => null, now: () => now });
     const key = `pk_${'x'.repeat(54)}`;
     expect(await identify(key)).toMatchObject({ provider: 'github', subject: 'a:b', service_key: { id: 'k' } });
     await identify(key);

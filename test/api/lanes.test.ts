@@ -71,7 +71,7 @@ it('writes nothing for an owner who has enough tasks, and answers the repetition
   const accepted = await accept(first);
   expect(await write(second, { most_open: 1 })).toBe('full');
   expect(await write(first, { most_open: 1 })).toEqual(accepted);
-  expect(await tasks.unended(workflow_id)).toEqual([first]);
+  expect(await tasks.listOpenIds(workflow_id)).toEqual([first]);
 });
 
 it('does so for tasks that several clients send at the same time', async () => {

@@ -148,7 +148,7 @@ async function chosen() {
 /** Everything that happens before a stream's first event is sent, and each later read of the record. */
 const STREAMS: Record<string, (of: { workflow_id: string; task_id: string }) => Promise<unknown>> = {
   'who may read a run, and where its record ends': ({ workflow_id, task_id }) =>
-    eventStore(database.pool).watched(workflow_id, { task_id, after: 0, epoch: 0 }),
+    eventStore(database.pool).loadStreamState(workflow_id, { task_id, after: 0, epoch: 0 }),
   'where the last run begins': ({ workflow_id }) => eventStore(database.pool).beforeLastRun(workflow_id),
   'where the record of a run ends': ({ workflow_id, task_id }) =>
     eventStore(database.pool).extent(workflow_id, { task_id, after: 0, epoch: 0 }),

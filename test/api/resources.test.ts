@@ -102,7 +102,7 @@ describe('MCP servers', () => {
     const changed = await alice.ok(alice.put(`/api/mcps/${id}`, { connection_config: created.body.connection_config }));
     const all = JSON.stringify([created.body, changed, (await alice.get('/api/mcps')).body]);
     expect(all).not.toContain('CANARY');
-    expect((await here.core.store.mcpServers.opened(id))?.connection_config).toEqual(connection_config);
+    expect((await here.core.store.mcpServers.findOpened(id))?.connection_config).toEqual(connection_config);
     const { rows } = await here.core.database.pool.query('SELECT connection_config::text AS text FROM mcp_servers');
     expect(JSON.stringify(rows)).not.toContain('CANARY');
     expect((await alice.get('/api/tokens?q=mcp-key')).body[0].used_by).toEqual([`MCP server ${created.body.name}`]);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asked, providerDestination } from '../../src/domain/destinations.ts';
+import { providerDestination, tokenReferences } from '../../src/domain/destinations.ts';
 import { conflict } from '../../src/domain/errors.ts';
 import { type Database, inTransaction } from '../../src/store/database/database.ts';
 import { idempotencyStore } from '../../src/store/database/idempotency.ts';
@@ -95,7 +95,7 @@ describe('opening a stored token', () => {
 
   it('answers its value for what its owner granted, a refusal otherwise, and keeps every attempt', async () => {
     const { tokens, grants } = createStore({ database, keys });
-    const wanted = asked.provider({ ...at(), api_key_token_name: 'key' });
+    const wanted = tokenReferences.provider({ ...at(), api_key_token_name: 'key' });
     await tokens.create({ name: 'key', value: 'secret' }, 'local:alice');
     await grants.renew('local:bob', { kind: 'provider', id: provider.id }, wanted);
     await expect(tokens.open(ask('key', 'local:alice'))).rejects.toMatchObject({ code: 'secret_not_granted' });

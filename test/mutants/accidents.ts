@@ -12,7 +12,7 @@ export default [
   {
     id: 'accidents/event-number-of-the-future',
     file: 'src/events/follow.ts',
-    text: 'seen = begin ?? seen;',
+    text: 'last_seq = begin ?? last_seq;',
     replacement: '',
     harm: 'A browser that knows an event of a record that was lost waits forever for the run.',
     tests: [{ file: 'test/temporal/silent-peers.test.ts', name: 'at an event number that does not exist yet' }],

@@ -15,8 +15,8 @@ export default [
   {
     id: 'attachments/declared-type',
     file: 'src/domain/attachments.ts',
-    text: 'UNDECLARED.includes(wanted) || wanted === found ? found : mismatch(name, declared, found)',
-    replacement: 'found',
+    text: ': mismatch(name, declared, detected_type);\n',
+    replacement: ': detected_type;\n',
     harm: 'A file is taken for another one than its sender says.',
     tests: [{ file: ATTACHMENTS, name: 'are refused:' }],
   },
@@ -63,7 +63,7 @@ export default [
   {
     id: 'attachments/lost-refusals',
     file: 'src/dashboard/workflows/prompt-files.tsx',
-    text: '[...known.filter(({ message }) => message !== problem.message), problem]',
+    text: '[...current.filter(({ message }) => message !== problem.message), problem]',
     replacement: '[problem]',
     harm: 'Of several files that are refused, the dashboard names the last one only.',
     tests: [{ file: PROMPT_FILES, name: 'that are refused are named at once, and the others stay' }],
@@ -71,15 +71,15 @@ export default [
   {
     id: 'attachments/pictures-of-texts',
     file: 'src/dashboard/workflows/prompt-form.tsx',
-    text: 'if (!plain && !is_text) attached.add(',
-    replacement: 'if (!plain) attached.add(',
+    text: 'if (!plain && !is_text) prompt_files.add(',
+    replacement: 'if (!plain) prompt_files.add(',
     harm: 'Pasting a table also attaches a picture of it, which costs tokens.',
     tests: [{ file: PROMPT_FILES, name: 'are not taken from a copied text that brings a picture of itself' }],
   },
   {
     id: 'attachments/left-behind',
     file: 'src/dashboard/workflows/prompt-form.tsx',
-    text: ' || attached.files.some((file) => !files.includes(file))',
+    text: ' || prompt_files.files.some((file) => !files.includes(file))',
     replacement: '',
     harm: 'Files that were chosen are lost without a question when another screen is opened.',
     tests: [{ file: PROMPT_FILES, name: 'are asked about before the page is left' }],

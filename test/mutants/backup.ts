@@ -81,8 +81,8 @@ export default [
   {
     id: 'backup/home-in-use',
     file: 'src/embedded/restore.ts',
-    text: '  if (found.length === 0) return;\n',
-    replacement: '  if (found.length >= 0) return;\n',
+    text: '  if (entries.length === 0) return;\n',
+    replacement: '  if (entries.length >= 0) return;\n',
     harm: 'A restore mixes two installations.',
     tests: [{ file: RESTORE, name: 'into a home that is in use' }],
   },
@@ -105,7 +105,7 @@ export default [
   {
     id: 'backup/waits-for-a-decision',
     file: 'src/temporal/repair/reconcile-tasks.ts',
-    text: '  for (const call_id of await store.tasks.settledCalls(task_id)) await engine.decide(task_id, call_id);\n',
+    text: '  for (const call_id of await store.tasks.listSettledCalls(task_id)) await engine.decide(task_id, call_id);\n',
     replacement: '',
     harm: 'With an older engine, a run waits forever for a decision that was made.',
     tests: [{ file: OLDER, name: 'when a person has decided' }],

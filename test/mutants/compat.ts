@@ -41,7 +41,7 @@ export default [
   {
     id: 'compat/failed-streams',
     file: 'src/api/compat/openai/routes.ts',
-    text: '{ data: trouble ? { error: trouble } : chunks.last(',
+    text: '{ data: run_error ? { error: run_error } : chunks.last(',
     replacement: '{ data: chunks.last(',
     harm: 'A run that failed streams as a complete, empty answer.',
     tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'fails its stream with an error, and without a finish_reason' }],
@@ -99,7 +99,7 @@ export default [
   {
     id: 'compat/failed-calls',
     file: 'src/api/compat/mcp/routes.ts',
-    text: 'if (trouble) return toErrorResult(trouble.message);',
+    text: 'if (run_error) return toErrorResult(run_error.message);',
     replacement: '',
     harm: 'An MCP client takes the call of a run that failed for an empty answer.',
     tests: [{ file: 'test/api/compat.test.ts', name: 'returns the reason of a run that failed as the error of the call' }],
@@ -131,15 +131,15 @@ export default [
   {
     id: 'compat/any-value',
     file: 'src/api/compat/openai/parameters.ts',
-    text: 'if (accepted?.some((same) => isDeepStrictEqual(value, same))) continue;',
-    replacement: 'if (accepted) continue;',
+    text: 'if (allowed_values?.some((same) => isDeepStrictEqual(value, same))) continue;',
+    replacement: 'if (allowed_values) continue;',
     harm: 'A limit on tokens is ignored without a word.',
     tests: [{ file: 'test/api/compat-parameters.test.ts', name: 'is refused by name, and no run starts' }],
   },
   {
     id: 'compat/default-refused',
     file: 'src/api/compat/openai/parameters.ts',
-    text: 'if (accepted?.some((same) => isDeepStrictEqual(value, same))) continue;',
+    text: 'if (allowed_values?.some((same) => isDeepStrictEqual(value, same))) continue;',
     replacement: '',
     harm: 'Clients that always send their defaults cannot be used.',
     tests: [{ file: 'test/api/compat-parameters.test.ts', name: 'is accepted with the value that asks for what happens anyway' }],
@@ -178,8 +178,8 @@ export default [
   {
     id: 'compat/format-unchecked',
     file: 'src/temporal/activities/exchange/record.ts',
-    text: 'if (faults.length === 0) return null;',
-    replacement: 'if (faults.length >= 0) return null;',
+    text: 'if (errors.length === 0) return null;',
+    replacement: 'if (errors.length >= 0) return null;',
     harm: 'A client gets an answer that does not fit its schema, and fails somewhere else.',
     tests: [{ file: 'test/api/compat-formats.test.ts', name: 'is parsed by the client from a completion, after a repair' }],
   },

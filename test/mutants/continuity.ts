@@ -160,7 +160,7 @@ export default [
   {
     id: 'continuity/approved-once',
     file: 'src/domain/effects.ts',
-    text: 'attempts === 0 && !asked &&',
+    text: 'attempts === 0 && !was_asked &&',
     replacement: 'attempts === 0 &&',
     harm: 'A person approves a call of a restored run, says retry, and is asked to approve it again.',
     tests: [

@@ -65,8 +65,8 @@ export default [
   {
     id: 'dashboard/grader-loses-its-fields',
     file: 'src/dashboard/resources/values.ts',
-    text: 'sent.map(({ type, values }) => ({ type, ...values }))',
-    replacement: 'sent.map(({ type }) => ({ type }))',
+    text: 'wire_entries.map(({ type, values }) => ({ type, ...values }))',
+    replacement: 'wire_entries.map(({ type }) => ({ type }))',
     harm: 'An evaluation ignores case, pattern and schema as they were chosen.',
     tests: [{ file: 'test/unit/dashboard-variants.test.ts', name: 'sends what it was given' }],
   },

@@ -16,8 +16,8 @@ export default [
   {
     id: 'descriptions/undeclared-host',
     file: 'src/api/service/openapi.ts',
-    text: '...problems([403, 421, 422])',
-    replacement: '...problems([403, 422])',
+    text: '...describeProblems([403, 421, 422])',
+    replacement: '...describeProblems([403, 422])',
     harm: 'Nobody learns from the description why a health check by another name is refused.',
     tests: [{ file: CONTRACT, name: 'describes every status that it answered' }],
   },

@@ -52,7 +52,7 @@ export default [
   {
     id: 'egress/own-ports-of-servers',
     file: 'src/main/wiring/egress.ts',
-    text: 'return new Set([...own_ports, ...named]);',
+    text: 'return new Set([...own_ports, ...local_ports]);',
     replacement: 'return new Set([...own_ports]);',
     harm: "A webhook calls Perdura's own engine.",
     tests: [{ file: 'test/temporal/loopback.test.ts', name: "may not be a port of Perdura's own" }],
@@ -76,8 +76,8 @@ export default [
   {
     id: 'egress/first-address',
     file: 'src/egress/dial.ts',
-    text: "judged.filter(({ judgement }) => judgement === 'allowed')",
-    replacement: "judged.filter((_, index) => judged[0]?.judgement === 'allowed' || index < 0)",
+    text: "checked_addresses.filter(({ judgement }) => judgement === 'allowed')",
+    replacement: "checked_addresses.filter((_, index) => checked_addresses[0]?.judgement === 'allowed' || index < 0)",
     harm: 'A name with one public address opens the private ones next to it.',
     tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'name the addresses to dial' }],
   },

@@ -39,8 +39,8 @@ export default [
   {
     id: 'epoch/memory',
     file: 'src/temporal/repair/epoch.ts',
-    text: '    seen = mark;\n',
-    replacement: '    seen = null;\n',
+    text: '    last_mark = mark;\n',
+    replacement: '    last_mark = null;\n',
     harm: 'A running worker does not notice a restore while the engine is down.',
     tests: [{ file: NOTICED, name: 'is noticed by a process that knows only its ' }],
   },
@@ -143,8 +143,8 @@ export default [
   {
     id: 'epoch/compat-messages',
     file: 'src/api/compat/runs.ts',
-    text: 'again !== null && sent[again] === digest',
-    replacement: 'sent.length < 0',
+    text: 'again !== null && sent_digests[again] === digest',
+    replacement: 'sent_digests.length < 0',
     harm: 'A client of /v1 gets every text of a run twice.',
     tests: [{ file: NOTICED, name: 'gets each text once' }],
   },

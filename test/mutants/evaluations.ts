@@ -7,8 +7,8 @@ export default [
   {
     id: 'evaluations/never-fails',
     file: 'src/domain/grading.ts',
-    text: 'return given === wanted ?',
-    replacement: 'return given !== undefined ?',
+    text: 'return answer_text === expected_text ?',
+    replacement: 'return answer_text !== undefined ?',
     harm: 'Every answer counts as the expected one, so an evaluation finds nothing.',
     tests: [{ file: TESTS, name: 'runs a workflow on each item, grades the answers' }],
   },

@@ -20,8 +20,8 @@ export default [
   {
     id: 'floor/deadline',
     file: 'src/parsers/process.ts',
-    text: 'const timer = setTimeout(late, deadline_ms);',
-    replacement: 'const timer = setTimeout(late, deadline_ms * 1e3);',
+    text: 'const timer = setTimeout(expire, deadline_ms);',
+    replacement: 'const timer = setTimeout(expire, deadline_ms * 1e3);',
     harm: 'A file that takes forever to read keeps a process forever.',
     tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'ends a process at the deadline of its job' }],
   },

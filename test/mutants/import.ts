@@ -12,7 +12,7 @@ export default [
   {
     id: 'import/taken-ids',
     file: 'src/store/resources/transfer.ts',
-    text: '&& !taken.has(wanted)',
+    text: '&& !taken_ids.has(requested_id)',
     replacement: '',
     harm: 'An import whose id is taken overwrites nothing and creates nothing.',
     tests: [{ file: 'test/api/transfer.test.ts', name: 'by themselves, each item for itself' }],

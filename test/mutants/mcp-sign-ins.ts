@@ -22,8 +22,8 @@ export default [
   {
     id: 'mcp-sign-ins/address',
     file: 'src/tools/mcp/bearer.ts',
-    text: 'return found && found.url === url ? found : null;',
-    replacement: 'return found;',
+    text: 'return sign_in && sign_in.url === url ? sign_in : null;',
+    replacement: 'return sign_in;',
     harm: 'A person who changes the address of a server receives the tokens of everybody who signed in.',
     tests: signIn('a token goes only to the address'),
   },
@@ -62,8 +62,8 @@ export default [
   {
     id: 'mcp-sign-ins/issuer',
     file: 'src/tools/mcp/sign-in.ts',
-    text: 'if (issuer === undefined ? promised !== true : issuer === metadata?.issuer) return;',
-    replacement: 'if (issuer !== metadata || promised) return;',
+    text: 'if (issuer === undefined ? promises_issuer !== true : issuer === metadata?.issuer) return;',
+    replacement: 'if (issuer !== metadata || promises_issuer) return;',
     harm: 'The code of one authorization server is sent to another.',
     tests: signIn('an answer of another issuer'),
   },

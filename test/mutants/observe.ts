@@ -26,8 +26,8 @@ export default [
   {
     id: 'observe/unlimited-names',
     file: 'src/observe/meters.ts',
-    text: 'if (known.size < MOST_NAMES) known.add(short);',
-    replacement: 'known.add(short);',
+    text: 'if (names.size < MOST_NAMES) names.add(short);',
+    replacement: 'names.add(short);',
     harm: 'Users who make many tools make many series, until Prometheus has no memory left.',
     tests: [{ file: METERS, name: 'gives separate series to a limited number of names' }],
   },
@@ -59,7 +59,7 @@ export default [
   {
     id: 'observe/lost-ends',
     file: 'src/temporal/start/settle.ts',
-    text: 'if (settled.ended) onEnd({ status, ...settled.ended });',
+    text: 'if (settlement.ended) onEnd({ status, ...settlement.ended });',
     replacement: '',
     harm: 'No run is counted.',
     tests: [{ file: PORT, name: 'counts runs, models, tools' }],
@@ -99,8 +99,8 @@ export default [
   {
     id: 'observe/secrets-in-content',
     file: 'src/observe/spans.ts',
-    text: "if (typeof value === 'string') kept[key] = redact(value);",
-    replacement: "if (typeof value === 'string') kept[key] = value;",
+    text: "if (typeof value === 'string') result[key] = redact(value);",
+    replacement: "if (typeof value === 'string') result[key] = value;",
     harm: 'A tool that returns its token puts it into the traces.',
     tests: [{ file: SPANS, name: 'keeps content and the words of errors' }],
   },

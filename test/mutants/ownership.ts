@@ -68,7 +68,7 @@ export default [
   {
     id: 'ownership/streams',
     file: 'src/api/routes/workflows.ts',
-    text: "if (watched.owner !== caller.key) throw foreign('workflow');",
+    text: "if (stream_state.owner !== caller.key) throw foreign('workflow');",
     replacement: '',
     harm: 'Everyone follows the runs of others.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'keeps workflows, tasks and streams to their owner' }],
@@ -124,8 +124,8 @@ export default [
   {
     id: 'ownership/export-of-one',
     file: 'src/api/routes/transfer.ts',
-    text: 'if (id && owned &&',
-    replacement: 'if (id && !owned &&',
+    text: 'if (id && is_owned &&',
+    replacement: 'if (id && !is_owned &&',
     harm: 'An export of one workflow is given to anyone who knows its id.',
     tests: [{ file: 'test/api/transfer.test.ts', name: "exports nobody else's workflow" }],
   },

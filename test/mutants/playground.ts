@@ -43,7 +43,7 @@ export default [
   {
     id: 'playground/copied-requests',
     file: 'src/main/wiring/step-requests.ts',
-    text: 'copied_otherwise: recorded.copied && wasChanged(record),',
+    text: 'copied_otherwise: recorded_step.copied && wasChanged(record),',
     replacement: 'copied_otherwise: false,',
     harm: 'A request is shown as sent that the source run sent with another system prompt.',
     tests: run('gives its model another system prompt, effort, format and set of tools'),
@@ -59,8 +59,8 @@ export default [
   {
     id: 'playground/vendor-sessions',
     file: CHANGES,
-    text: 'if (changed.provider && isVendor(changed.provider))',
-    replacement: 'if (changed.provider && isVendor(changed.provider) && !changed.provider)',
+    text: 'if (changed_definition.provider && isVendor(changed_definition.provider))',
+    replacement: 'if (changed_definition.provider && isVendor(changed_definition.provider) && !changed_definition.provider)',
     harm: 'A fork starts in a session at a vendor that knows nothing of the copied conversation.',
     tests: unit('are refused for a provider that keeps conversations itself'),
   },

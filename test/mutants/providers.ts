@@ -48,7 +48,7 @@ export default [
   {
     id: 'providers/unbilled-cuts',
     file: 'src/runtimes/messages.ts',
-    text: 'throw attachAnswer(failure, answer.spent());',
+    text: 'throw attachAnswer(failure, answer.getUsage());',
     replacement: 'throw failure;',
     harm: 'A budget does not count the requests whose connection broke, which Anthropic bills.',
     tests: messages('that breaks off is asked for again, and what it cost is known'),
@@ -64,7 +64,7 @@ export default [
   {
     id: 'providers/broken-off',
     file: 'src/runtimes/usable-reply.ts',
-    text: "if (!reply.finish) throw unusable('The model broke off its answer', 'model_stream_cut', true);",
+    text: "if (!reply.finish) throw createUnusableError('The model broke off its answer', 'model_stream_cut', true);",
     replacement: '',
     harm: 'Half an answer of Anthropic counts as the answer.',
     tests: messages('that breaks off is asked for again, and what it cost is known'),
@@ -72,7 +72,7 @@ export default [
   {
     id: 'providers/unread-answers',
     file: 'src/runtimes/bounded.ts',
-    text: '?? unreadable(error)',
+    text: '?? createUnreadableError(error)',
     replacement: '?? error',
     harm: 'A run whose answer cannot be read pays for five of them without a line in its log, and ends with an internal error.',
     tests: [
@@ -93,7 +93,7 @@ export default [
   {
     id: 'providers/web-page',
     file: 'src/runtimes/provider-check.ts',
-    text: 'return { models: [], fault: webPageFault(asked) };',
+    text: 'return { models: [], fault: formatWebPageFault(endpoint) };',
     replacement: 'return { models: [], fault: null };',
     harm: "A provider whose base_url is the vendor's site passes its test.",
     tests: check('a web page'),

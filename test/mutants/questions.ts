@@ -18,8 +18,8 @@ export default [
   {
     id: 'questions/answer-not-checked',
     file: 'src/api/routes/tasks.ts',
-    text: 'const faults = answerFaults(schema, content ?? {});',
-    replacement: 'const faults: ReturnType<typeof answerFaults> = [];',
+    text: 'const errors = listAnswerErrors(schema, content ?? {});',
+    replacement: 'const errors: ReturnType<typeof listAnswerErrors> = [];',
     harm: 'A server gets what its form does not allow.',
     tests: [WAITS],
   },
@@ -66,7 +66,7 @@ export default [
   {
     id: 'questions/never-expires',
     file: 'src/temporal/activities/questions.ts',
-    text: "left <= 0 ? 'expired' : null",
+    text: "remaining_ms <= 0 ? 'expired' : null",
     replacement: 'null',
     harm: 'A question that nobody answers occupies a slot of its worker for a day.',
     tests: [{ file: HERE, name: 'answers with a cancel when nobody has answered in time' }],

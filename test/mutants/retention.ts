@@ -48,7 +48,7 @@ export default [
   {
     id: 'retention/events-stay',
     file: 'src/store/upkeep/retention.ts',
-    text: '  await rows(on, events.removeEvents(ids(gone)));\n',
+    text: '  await rows(on, events.removeEvents(ids(removed_rows)));\n',
     replacement: '',
     harm: 'The largest table grows forever, whatever is set.',
     tests: [{ file: TEST, name: 'loses its old rows if they are to be removed' }],
@@ -56,8 +56,9 @@ export default [
   {
     id: 'retention/torn-task',
     file: 'src/store/upkeep/retention.ts',
-    text: 'const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));',
-    replacement: 'const gone = locked;\n  await rows(on, { text: "COMMIT" });\n  await rows(on, sql.removeTasks(ids(locked)));',
+    text: 'const removed_rows = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));',
+    replacement:
+      'const removed_rows = locked;\n  await rows(on, { text: "COMMIT" });\n  await rows(on, sql.removeTasks(ids(locked)));',
     harm: 'After an interruption events of a run are left that nothing removes.',
     tests: [{ file: TEST, name: 'a batch that is interrupted has removed nothing' }],
   },
@@ -120,8 +121,8 @@ export default [
   {
     id: 'retention/deltas-once',
     file: 'src/store/upkeep/retention.ts',
-    text: 'await listEndedTasks(on, before, parsePlace(noted))',
-    replacement: 'await listEndedTasks(on, before, parsePlace(noted && undefined))',
+    text: 'await listEndedTasks(on, before, parsePlace(saved_place))',
+    replacement: 'await listEndedTasks(on, before, parsePlace(saved_place && undefined))',
     harm: 'Every minute all runs of all years are looked through for deltas.',
     tests: [{ file: TEST, name: 'are looked for in each task once' }],
   },
@@ -192,7 +193,7 @@ export default [
   {
     id: 'retention/engine',
     file: 'src/embedded/temporal.ts',
-    text: 'if (left) await keepRuns(left, options);',
+    text: 'if (running_server) await keepRuns(running_server, options);',
     replacement: '',
     harm: 'The setting of the engine has no effect after a start that takes its server over.',
     tests: [{ file: 'test/embedded/temporal.test.ts', name: 'keeps the history of ended runs for as long as is set' }],

@@ -107,8 +107,8 @@ export default [
   {
     id: 'run-page/priced',
     file: 'src/runtimes/prices.ts',
-    text: 'findPrice([name, asked], prices) !== undefined',
-    replacement: 'findPrice([name, asked], prices) !== null',
+    text: 'findPrice([name, requested_model], prices) !== undefined',
+    replacement: 'findPrice([name, requested_model], prices) !== null',
     harm: 'A run whose model has no price looks as if it were free.',
     tests: figures('say whether its model has a price'),
   },
@@ -147,8 +147,8 @@ export default [
   {
     id: 'run-page/changed-message',
     file: 'src/dashboard/runs/request-diff.ts',
-    text: 'is_new: !same(seen.get(toMessageKey(message)), message)',
-    replacement: 'is_new: !seen.has(toMessageKey(message))',
+    text: 'is_new: !same(earlier_messages.get(toMessageKey(message)), message)',
+    replacement: 'is_new: !earlier_messages.has(toMessageKey(message))',
     harm: 'A message whose text is another one than at the step before is not marked as new.',
     tests: page('is a message whose text differs'),
   },

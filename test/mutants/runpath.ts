@@ -46,7 +46,7 @@ export default [
   {
     id: 'runpath/brief-call-without-beginning',
     file: 'src/temporal/activities/call-tool.ts',
-    text: 'events: [...begun, ...progress, ended,',
+    text: 'events: [...pending_events, ...progress, ended,',
     replacement: 'events: [...progress, ended,',
     harm: 'Readers of a stream get the result of a call whose beginning they never saw.',
     tests: [{ file: 'test/temporal/brief-calls.test.ts', name: 'is on record and in the events as any call is' }],

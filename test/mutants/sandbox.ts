@@ -20,7 +20,7 @@ export default [
   {
     id: 'sandbox/code-of-perdura',
     file: 'src/toolrunner/host-paths.ts',
-    text: '(writable ? fixed.find((it) => overlaps(place, it)) : undefined)',
+    text: '(writable ? unwritable_paths.find((it) => overlaps(place, it)) : undefined)',
     replacement: 'undefined',
     harm: "An MCP server overwrites Perdura's own code.",
     tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: "is read-only when it is, contains or lies in Perdura's code" }],
@@ -44,8 +44,8 @@ export default [
   {
     id: 'sandbox/allowed-paths',
     file: 'src/toolrunner/host-paths.ts',
-    text: 'if (!allowed.some((it) =>',
-    replacement: 'if (allowed.length > 99 && !allowed.some((it) =>',
+    text: 'if (!allowed_paths.some((it) =>',
+    replacement: 'if (allowed_paths.length > 99 && !allowed_paths.some((it) =>',
     harm: 'MCP_PATHS limits nothing.',
     tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused if it is not allowed' }],
   },
@@ -60,7 +60,7 @@ export default [
   {
     id: 'sandbox/parent-directories',
     file: 'src/toolrunner/host-paths.ts',
-    text: "|| asked.split(sep).includes('..')",
+    text: "|| requested_path.split(sep).includes('..')",
     replacement: '',
     harm: 'The path that a server is given is not the one that was written down.',
     tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: ', whatever is allowed' }],
@@ -76,8 +76,8 @@ export default [
   {
     id: 'sandbox/sockets',
     file: 'src/toolrunner/host-paths.ts',
-    text: 'if (found && !found.isDirectory() && !found.isFile())',
-    replacement: 'if (found && found.isFIFO())',
+    text: 'if (stats && !stats.isDirectory() && !stats.isFile())',
+    replacement: 'if (stats && stats.isFIFO())',
     harm: 'An MCP server is given the socket of a service of the host.',
     tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused when it is a socket' }],
   },

@@ -81,7 +81,7 @@ export default [
   {
     id: 'secrets/of-a-run-that-was-missing',
     file: 'src/main/wiring/runs/secrets.ts',
-    text: 'if (opened) redactors.set(',
+    text: 'if (is_opened) redactors.set(',
     replacement: 'redactors.set(',
     harm: 'A run whose task or definition was missing for a moment has none of its secrets redacted for a minute.',
     tests: [{ file: 'test/unit/run-secrets.test.ts', name: 'once it is on record' }],
@@ -121,8 +121,8 @@ export default [
   {
     id: 'secrets/cut-by-the-output-limit',
     file: REDACTION,
-    text: 'return bytes > Buffer.byteLength(input) ? withoutPiece(plain, indexes()) : plain;',
-    replacement: 'return bytes > 0 ? plain : withoutPiece(plain, indexes());',
+    text: 'return bytes > Buffer.byteLength(input) ? withoutPiece(redacted_text, indexes()) : redacted_text;',
+    replacement: 'return bytes > 0 ? redacted_text : withoutPiece(redacted_text, indexes());',
     harm: 'The first half of a secret stays at the place where output was cut.',
     tests: [{ file: UNIT, name: 'takes out a secret that the output limit cut in two' }],
   },
@@ -137,8 +137,8 @@ export default [
   {
     id: 'secrets/shorter-of-two',
     file: REDACTION,
-    text: 'if (found && found.length > length) length = found.length;',
-    replacement: 'if (found && length === 0) length = found.length;',
+    text: 'if (spelling && spelling.length > length) length = spelling.length;',
+    replacement: 'if (spelling && length === 0) length = spelling.length;',
     harm: 'Of two secrets that begin alike the end of the longer one stays.',
     tests: [{ file: UNIT, name: 'prefers the longer of two secrets' }],
   },

@@ -36,8 +36,8 @@ export default [
   {
     id: 'start/port-that-is-set',
     file: 'src/main/dev.ts',
-    text: 'wanted === undefined ? await reservePort',
-    replacement: 'wanted !== 0 ? await reservePort',
+    text: 'configured_port === undefined ? await reservePort',
+    replacement: 'configured_port !== 0 ? await reservePort',
     harm: 'PERDURA_PORT is ignored by an installation that had another port before.',
     tests: [{ file: 'test/e2e/package.test.ts', name: 'runs from the package alone' }],
   },

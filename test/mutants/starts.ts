@@ -35,7 +35,7 @@ export default [
   {
     id: 'starts/brief-call-given-up',
     file: RUN,
-    text: 'if (isCancellation(error) || isFinal(error)) throw error;\n    return later();',
+    text: 'if (isCancellation(error) || isFinal(error)) throw error;\n    return runLater();',
     replacement: 'throw error;',
     harm: 'A run fails because the database was slow for two seconds.',
     tests: [{ file: BRIEF, name: 'becomes an activity' }],

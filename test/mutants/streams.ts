@@ -9,8 +9,8 @@ export default [
   {
     id: 'streams/one-clock',
     file: 'src/events/publisher.ts',
-    text: 'else if (alone) clock.onTick(sendWaiting);',
-    replacement: 'else if (alone) setTimeout(sendWaiting, clock.pause());',
+    text: 'else if (is_first) clock.onTick(sendWaiting);',
+    replacement: 'else if (is_first) setTimeout(sendWaiting, clock.pause());',
     harm: 'Each run writes its text by itself: a hundred answers at once keep the database busy with statements.',
     tests: [{ file: PUBLISHER, name: 'is published together with the texts of the other runs' }],
   },

@@ -133,8 +133,8 @@ export default [
   {
     id: 'texts/converted-arguments-are-rounded',
     file: 'src/main/wiring/parsers.ts',
-    text: 'exactly(fitted.arguments, args)',
-    replacement: 'fitted.arguments',
+    text: 'exactly(fit.arguments, args)',
+    replacement: 'fit.arguments',
     harm: 'A tool deletes another message than the one the model named.',
     tests: [
       { file: 'test/temporal/exact-numbers.test.ts', name: 'gets the identifier that the model wrote' },
@@ -144,7 +144,7 @@ export default [
   {
     id: 'texts/identifiers-as-texts-are-rounded',
     file: 'src/domain/exact-json.ts',
-    text: "if (typeof converted === 'string' && isExactNumber(written)) return source as T;",
+    text: "if (typeof converted === 'string' && isExactNumber(original)) return source as T;",
     replacement: '',
     harm: 'An identifier that the tool takes as a text is another one.',
     tests: [{ file: 'test/unit/domain/exact-json.test.ts', name: 'have the integers that were written' }],

@@ -23,7 +23,7 @@ export default [
   {
     id: 'versions/secret-in-a-definition',
     file: 'src/api/routes/versions.ts',
-    text: 'definition: store.versions.masked(definition)',
+    text: 'definition: store.versions.maskDefinition(definition)',
     replacement: 'definition: definition as never',
     harm: 'A version shows the sealed secrets of MCP servers.',
     tests: tests('with what its runs work with, and without secrets'),
@@ -63,8 +63,8 @@ export default [
   {
     id: 'versions/unrun-ones-kept',
     file: 'src/store/resources/versions.ts',
-    text: 'if (recorded) await row',
-    replacement: 'if (!recorded) await row',
+    text: 'if (version_row) await row',
+    replacement: 'if (!version_row) await row',
     harm: 'A script that saves a workflow every minute fills the database with definitions.',
     tests: tests('the newest twenty are kept, and every one that ran'),
   },
@@ -87,8 +87,8 @@ export default [
   {
     id: 'versions/order-not-seen',
     file: 'src/domain/changes.ts',
-    text: 'kept.some((key, index) => key !== now[index])',
-    replacement: 'kept.length !== now.length',
+    text: 'common_keys.some((key, index) => key !== now[index])',
+    replacement: 'common_keys.length !== now.length',
     harm: 'Two versions whose skills are in another order look the same.',
     tests: [{ file: 'test/unit/changes.test.ts', name: 'report another order of named objects, once' }],
   },

@@ -119,7 +119,7 @@ describe.each(ANSWERS)('an answer by %s', (_, provider_type, { events }) => {
 });
 
 it('whatever else goes wrong with an answer is a failure of the model, which is retried at most twice', async () => {
-  const { bounded } = exchangeBounds({ total_ms: 60_000, silence_ms: null });
+  const { limitRuntime: bounded } = exchangeBounds({ total_ms: 60_000, silence_ms: null });
   for (const wrong of [new Error('odd'), new TypeError('odd'), 'odd', undefined]) {
     const runtime = bounded({ exchange: () => Promise.reject(wrong) });
     const failed = await failure(runtime.exchange(exchangeOf(), () => {}, new AbortController().signal));

@@ -31,7 +31,7 @@ const OPERATIONS: Record<string, () => Promise<unknown>> = {
   },
   'an inspection': () => runner.inspect('one', call.source),
   git: () => git(['version'], { env, limits }),
-  'a workspace': () => createWorkspaces(parent).of(`task-${++made}`, async () => {}),
+  'a workspace': () => createWorkspaces(parent).openDirectory(`task-${++made}`, async () => {}),
 };
 
 function takeAll(): () => void {

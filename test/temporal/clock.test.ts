@@ -98,7 +98,7 @@ describe('after the clock was set back by a day', () => {
     const outcomes = async () => (await sql('SELECT outcome FROM schedule_fires WHERE due_at = $1', due_at)).rows;
     expect(await outcomes()).toEqual([{ outcome: 'missed' }]);
     const claim = await scheduledAgents.claimFire(id, due_at);
-    expect(claim.settled).toBe(false);
+    expect(claim.is_settled).toBe(false);
     expect(await outcomes()).toEqual([{ outcome: 'firing' }]);
     expect(await scheduledAgents.claimFire(id, due_at)).toEqual(claim);
   });

@@ -316,7 +316,7 @@ describe('the decision to resume', () => {
     const { store } = here.core;
     const { task_id, workflow_id, run_id } = await parked();
     expect(await store.continuity.decide({ task_id, workflow_id }, { decision: 'resume', events: [] })).toBe(true);
-    const stale = (await store.tasks.unfinishedOne(task_id))!;
+    const stale = (await store.tasks.findUnfinished(task_id))!;
     const answer = held(says('Resumed.'));
     here.model.script(answer.answer);
     expect(await compareLater()).toMatchObject({ restarted: 1, lost: 0, behind: 0 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
-import { around } from '../../src/temporal/repair/reconcile-tasks.ts';
+import { toGraceSpan } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
@@ -26,7 +26,7 @@ async function isAskedToEnd(task_id: string): Promise<boolean> {
 }
 async function openRuns(): Promise<string[]> {
   const found: string[] = [];
-  for await (const task_id of here.driver.engine.openRuns(around(new Date(0)))) found.push(task_id);
+  for await (const task_id of here.driver.engine.openRuns(toGraceSpan(new Date(0)))) found.push(task_id);
   return found;
 }
 const REPAIRED_NOTHING = { restarted: 0, lost: 0, strays: 0 };

@@ -45,8 +45,8 @@ it('leaves no half-made environment behind, and reports why there is none', asyn
   await writeFile(join(elsewhere, 'tools-venv/lib'), 'in the way');
   const install = () => installToolPackages({ home: elsewhere, packages: [] });
   await expect(install()).rejects.toThrow(/The environment for tools could not be made: .*tools-venv\/lib/s);
-  expect(await install()).toMatchObject({ made: true });
-  expect(await install()).toMatchObject({ made: false });
+  expect(await install()).toMatchObject({ is_new: true });
+  expect(await install()).toMatchObject({ is_new: false });
 }, 120_000);
 
 it('says what it cannot install, and takes no options for packages', async () => {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CallSettingFields } from '../../src/contracts/call-settings.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { asked, type Destination, SECRET_HOLDERS } from '../../src/domain/destinations.ts';
+import { type Destination, SECRET_HOLDERS, tokenReferences } from '../../src/domain/destinations.ts';
 
 const SCHEMA = readFileSync(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
 
@@ -54,7 +54,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       'model_total_seconds',
       'model_silence_seconds',
     ],
-    destination: (row) => first(asked.provider(row as never)),
+    destination: (row) => first(tokenReferences.provider(row as never)),
   },
   custom_tool: {
     model: 'CustomTool',
@@ -62,7 +62,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
     deciding: { name: 'other', source_code: 'b', network: true, env_config: { OTHER: { token_name: 'k' } } },
     naming: [],
     harmless: ['parameters_schema', 'is_enabled', 'is_plugin', 'effect'],
-    destination: (row) => first(asked.custom_tool(row as never)),
+    destination: (row) => first(tokenReferences.custom_tool(row as never)),
   },
   mcp_server: {
     model: 'McpServer',
@@ -76,7 +76,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
     },
     naming: [],
     harmless: ['allow_secret_questions', 'name', 'allowed_tools', 'is_enabled'],
-    destination: (row) => first(asked.mcp_server(row as never)),
+    destination: (row) => first(tokenReferences.mcp_server(row as never)),
   },
   knowledge_source: {
     model: 'KnowledgeSource',
@@ -92,7 +92,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
     },
     naming: [],
     harmless: ['name'],
-    destination: (row) => first(asked.knowledge_source(row as never)),
+    destination: (row) => first(tokenReferences.knowledge_source(row as never)),
   },
   workflow: {
     model: 'Workflow',
@@ -139,7 +139,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       ],
       ...Object.keys(CallSettingFields),
     ],
-    destination: (row) => first(asked.workflow(row as never, [])),
+    destination: (row) => first(tokenReferences.workflow(row as never, [])),
   },
 };
 
@@ -167,16 +167,16 @@ describe('what a resource asks for', () => {
   const HIDDEN = 'an address that is not shown';
   const labels = (list: { token: string; destination: Destination }[]) =>
     list.map(({ token, destination }) => [token, destination.label]);
-  const provider = ROWS.provider.row as unknown as Parameters<typeof asked.provider>[0];
+  const provider = ROWS.provider.row as unknown as Parameters<typeof tokenReferences.provider>[0];
   const server = { id: 'm', name: 'm', transport_type: 'http', network: false, paths: [] };
   const source = { id: 's', name: 's', source_type: 'vector_db' };
 
   it('is nothing where no token is named', () => {
-    expect(asked.provider({ ...provider, api_key_token_name: null })).toEqual([]);
-    expect(asked.mcp_server({ ...server, connection_config: { url: 'https://one.example' } })).toEqual([]);
-    expect(asked.custom_tool({ ...TOOL, env_config: undefined })).toEqual([]);
-    expect(asked.workflow({ ...WORKFLOW, repo_token_name: null }, [TOOL])).toEqual([]);
-    expect(asked.workflow({ ...WORKFLOW, repo_url: null }, [TOOL])).toEqual([]);
+    expect(tokenReferences.provider({ ...provider, api_key_token_name: null })).toEqual([]);
+    expect(tokenReferences.mcp_server({ ...server, connection_config: { url: 'https://one.example' } })).toEqual([]);
+    expect(tokenReferences.custom_tool({ ...TOOL, env_config: undefined })).toEqual([]);
+    expect(tokenReferences.workflow({ ...WORKFLOW, repo_token_name: null }, [TOOL])).toEqual([]);
+    expect(tokenReferences.workflow({ ...WORKFLOW, repo_url: null }, [TOOL])).toEqual([]);
   });
 
   it('has the kind, the id and the name of the resource', () => {
@@ -188,7 +188,7 @@ describe('what a resource asks for', () => {
       ['knowledge_source', 's', 's'],
       ['workflow', 'w', 'w'],
     ]);
-    const [untitled] = asked.workflow({ ...WORKFLOW, title: null }, []);
+    const [untitled] = tokenReferences.workflow({ ...WORKFLOW, title: null }, []);
     expect(untitled?.destination.name).toBe('w');
   });
 
@@ -198,7 +198,7 @@ describe('what a resource asks for', () => {
     ['not an address', HIDDEN],
     ['mailto:alice@one.example', HIDDEN],
   ])('of a provider at %j is shown as %j', (base_url, label) => {
-    expect(labels(asked.provider({ ...provider, provider_type: 'openai', base_url }))).toEqual([['k', label]]);
+    expect(labels(tokenReferences.provider({ ...provider, provider_type: 'openai', base_url }))).toEqual([['k', label]]);
   });
 
   it.each([
@@ -206,7 +206,7 @@ describe('what a resource asks for', () => {
     ['http', { url: 7, headers: { key: '{{token:k}}' } }, HIDDEN],
     ['stdio', { command: 'npx', env: { KEY: '{{token:k}}' } }, 'the command npx'],
   ])('of an MCP server over %s with %j is shown as %j', (transport_type, connection_config, label) => {
-    expect(labels(asked.mcp_server({ ...server, transport_type, connection_config }))).toEqual([['k', label]]);
+    expect(labels(tokenReferences.mcp_server({ ...server, transport_type, connection_config }))).toEqual([['k', label]]);
   });
 
   it.each([
@@ -214,12 +214,12 @@ describe('what a resource asks for', () => {
     [{ host: 'db.example', url: 'https://one.example', password: '{{token:k}}' }, 'db.example'],
     [{ host: 5, password: '{{token:k}}' }, HIDDEN],
   ])('of a knowledge source with %j is shown as %j', (connection_config, label) => {
-    expect(labels(asked.knowledge_source({ ...source, connection_config }))).toEqual([['k', label]]);
+    expect(labels(tokenReferences.knowledge_source({ ...source, connection_config }))).toEqual([['k', label]]);
   });
 
   it('of a custom tool is each variable that has a token', () => {
     const env_config = { KEY: { token_name: 'k' }, NONE: { token_name: null }, EMPTY: {}, OTHER: { token_name: 'o' } };
-    expect(labels(asked.custom_tool({ ...TOOL, env_config }))).toEqual([
+    expect(labels(tokenReferences.custom_tool({ ...TOOL, env_config }))).toEqual([
       ['k', 'KEY of look'],
       ['o', 'OTHER of look'],
     ]);
@@ -228,7 +228,7 @@ describe('what a resource asks for', () => {
   it('of a workflow is its repository, and each override of a variable that a tool has', () => {
     const credential_overrides = { KEY: 'mine', ABSENT: 'other' };
     const tools = [TOOL, { ...TOOL, id: 'u', name: 'plain', env_config: undefined }];
-    expect(labels(asked.workflow({ ...WORKFLOW, credential_overrides }, tools))).toEqual([
+    expect(labels(tokenReferences.workflow({ ...WORKFLOW, credential_overrides }, tools))).toEqual([
       ['k', 'the repository at one.example'],
       ['mine', 'KEY of the tool look'],
     ]);
@@ -237,10 +237,10 @@ describe('what a resource asks for', () => {
 
 it('of an override is the tool: its id, name, source and network', () => {
   const overriding = { ...WORKFLOW, repo_token_name: null, credential_overrides: { KEY: 'k' } };
-  const of = (tool: object) => canonicalJson(first(asked.workflow(overriding, [{ ...TOOL, ...tool }]))?.facts);
+  const of = (tool: object) => canonicalJson(first(tokenReferences.workflow(overriding, [{ ...TOOL, ...tool }]))?.facts);
   const all = [{}, { id: 'u' }, { name: 'n' }, { source_code: 'b' }, { network: true }].map(of);
   expect(new Set(all).size).toBe(all.length);
-  expect(asked.workflow(overriding, [{ ...TOOL, env_config: {} }])).toEqual([]);
+  expect(tokenReferences.workflow(overriding, [{ ...TOOL, env_config: {} }])).toEqual([]);
 });
 
 it('is the same text for the same facts, in whatever order they come', () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseValue } from '../../src/api/http/validate.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
 import { FullImport } from '../../src/contracts/transfer.ts';
-import { answerFaults, type FormQuestion, findChoices } from '../../src/domain/questions.ts';
+import { type FormQuestion, findChoices, listAnswerErrors } from '../../src/domain/questions.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createQuestions } from '../../src/tools/mcp/questions.ts';
 import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
@@ -113,7 +113,9 @@ describe('a question of an MCP server', () => {
     const { schema } = asked as FormQuestion;
     const names = Object.keys(schema.properties);
     for (const value of [null, 1, 'x', ['x'], true])
-      said.push(...answerFaults(schema, Object.fromEntries(names.map((name) => [name, value]))).map(({ message }) => message));
+      said.push(
+        ...listAnswerErrors(schema, Object.fromEntries(names.map((name) => [name, value]))).map(({ message }) => message),
+      );
     for (const field of Object.values(schema.properties)) said.push(...(findChoices(field) ?? []).map(({ label }) => label));
     return { asked, said };
   }

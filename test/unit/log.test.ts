@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isJsonLog } from '../../src/main/config.ts';
-import { readable, textLine } from '../../src/main/log.ts';
+import { formatRequestLine, textLine } from '../../src/main/log.ts';
 
 const terminal = { isTTY: true };
 const pipe = { isTTY: false };
@@ -32,7 +32,9 @@ describe('the log', () => {
       err: { stack: 'Error: no\n    at f' },
       msg: 'no',
     };
-    expect(readable(JSON.stringify(failed))).toBe('10:20:30 error GET /x 500 no (r1)\nError: no\n    at f\n');
-    expect(readable(JSON.stringify({ ...about, level: 'info', msg: 'incoming' }))).toBe('10:20:30 info  incoming (r1)\n');
+    expect(formatRequestLine(JSON.stringify(failed))).toBe('10:20:30 error GET /x 500 no (r1)\nError: no\n    at f\n');
+    expect(formatRequestLine(JSON.stringify({ ...about, level: 'info', msg: 'incoming' }))).toBe(
+      '10:20:30 info  incoming (r1)\n',
+    );
   });
 });

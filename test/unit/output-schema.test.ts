@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { isWithinLevels } from '../../src/contracts/output-schema.ts';
 import { getDialect } from '../../src/domain/provider-presets.ts';
-import { outputFaults, outputSchemaFault } from '../../src/parsers/room/output.ts';
+import { findOutputSchemaError, listOutputErrors } from '../../src/parsers/room/output.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { exchangeOf } from '../runtimes/support.ts';
 
 const SUM = { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'], additionalProperties: false };
-const faults = (text: string, schema: Record<string, unknown> = SUM) => outputFaults({ schema, text });
+const faults = (text: string, schema: Record<string, unknown> = SUM) => listOutputErrors({ schema, text });
 
 describe('an answer', () => {
   it.each<[string, string[], Record<string, unknown>?]>([
@@ -41,7 +41,7 @@ describe('an output schema', () => {
     [{ pattern: '(?=a)' }, /Not a pattern in RE2 syntax/],
     [{ $async: true, type: 'object' }, /`\$async` is not supported/],
   ])('%j', (schema, expected) => {
-    const fault = outputSchemaFault(schema);
+    const fault = findOutputSchemaError(schema);
     if (expected) expect(fault).toMatch(expected);
     else expect(fault).toBeNull();
   });

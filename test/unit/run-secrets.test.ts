@@ -11,7 +11,7 @@ function worker(lacks: 'task' | 'definition') {
   const missing = new Set([lacks]);
   const secrets = createSecretScope([]);
   const store = {
-    tasks: { secretsOf: async () => (missing.has('task') ? undefined : RUN), callerToken: () => null },
+    tasks: { findSecretFacts: async () => (missing.has('task') ? undefined : RUN), callerToken: () => null },
     definitions: { find: async () => (missing.has('definition') ? null : { tools: [], provider: null, repository: null }) },
     mcpSignIns: { openForRedaction: async () => {} },
     tokens: { openForRedaction: async () => secrets.recordSecret(SECRET) },

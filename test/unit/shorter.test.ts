@@ -70,9 +70,9 @@ it('cuts between rounds and always keeps the latest one whole', () => {
   const read = [message(0, 0, 'prompt'), ...round(1), ...round(2), ...round(3)];
   const cut = findCompactionCut(read, 100)!;
   expect(cut.step).toBe(1);
-  expect(cut.kept).toEqual([...round(2), ...round(3)]);
+  expect(cut.recent).toEqual([...round(2), ...round(3)]);
   expect(cut.older).toEqual(round(1));
-  expect(findCompactionCut(read, 0)!.kept).toEqual(round(3));
+  expect(findCompactionCut(read, 0)!.recent).toEqual(round(3));
   expect(findCompactionCut([message(0, 0, 'prompt'), ...round(1)], 0)).toBeNull();
 });
 

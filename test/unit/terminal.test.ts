@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { readable, textLine } from '../../src/main/log.ts';
+import { formatRequestLine, textLine } from '../../src/main/log.ts';
 import { sanitizeOutput } from '../../src/main/terminal.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main');
@@ -18,7 +18,7 @@ it('a terminal gets no control characters but ends of lines and tabs; a file or 
 it('a line of the log for people has none', () => {
   expect(textLine(STEERING, { task_id: 'x' })).toBe(`${HARMLESS} (task x)`);
   const line = { time: '2026-11-26T06:40:00.000Z', level: 'error', msg: STEERING, err: { stack: STEERING } };
-  expect(readable(JSON.stringify(line))).toBe(`06:40:00 error ${HARMLESS}\n${HARMLESS}\n`);
+  expect(formatRequestLine(JSON.stringify(line))).toBe(`06:40:00 error ${HARMLESS}\n${HARMLESS}\n`);
 });
 
 /** Who writes otherwise, and why that cannot steer a terminal. */

@@ -26,8 +26,8 @@ export async function listReferenceErrors(
 ): Promise<FieldError[]> {
   const errors: FieldError[] = [];
   for (const [field, table] of Object.entries(references)) {
-    const named = listIds(before, field);
-    const ids = listIds(values, field).filter((id) => !named.includes(id));
+    const previous_ids = listIds(before, field);
+    const ids = listIds(values, field).filter((id) => !previous_ids.includes(id));
     const missing = await store.missing(table, ids);
     if (missing.length > 0) errors.push({ path: field, message: `No ${NOUNS[table]} with id ${missing.join(', ')}` });
   }

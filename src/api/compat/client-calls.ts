@@ -77,9 +77,9 @@ export async function answerCalls(
 ): Promise<void> {
   const { log } = createTaskEvents(task_id, () => new Date().toISOString());
   for (const { call_id, output } of outputs) {
-    const answered = log('client_call_answered', `${caller.login} sent the result`, { call_id });
+    const answer_event = log('client_call_answered', `${caller.login} sent the result`, { call_id });
     const decision = { decision: 'done' as const, result: storable(output), ...(forced_tools ? { forced_tools } : {}) };
-    await store.ledger.decide({ task_id, workflow_id, call_id }, { decision, by: caller.key, events: [answered] });
+    await store.ledger.decide({ task_id, workflow_id, call_id }, { decision, by: caller.key, events: [answer_event] });
     // The result is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(task_id, call_id).catch(() => {});
   }

@@ -62,9 +62,9 @@ export async function startRun(
   const existing_run = await findStartedRun(services, reserved_id);
   if (existing_run) return existing_run;
   const { key: owner, login: owner_login, access_token } = caller;
-  const named = await resolveModel(services.store, model, caller);
+  const target = await resolveModel(services.store, model, caller);
   const attachments = await services.attach(files, owner);
-  const workflow_id = named.workflow ? named.workflow.id : await createRunWorkflow(services.store, named.agent, caller);
+  const workflow_id = target.workflow ? target.workflow.id : await createRunWorkflow(services.store, target.agent, caller);
   const task_id = reserved_id ?? uuid();
   const order = {
     ...asked,
@@ -157,7 +157,7 @@ export async function getDefinition({ store }: CompatServices, { task_id }: Comp
 export async function* streamModelText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
   let has_text = false;
   /** Digests of the messages sent so far, and the number of them that have arrived again since the stream was reset. */
-  const sent: string[] = [];
+  const sent_digests: string[] = [];
   let again: number | null = null;
   let reset = false;
   const unfinished = createTextDigest();
@@ -178,12 +178,12 @@ export async function* streamModelText(services: CompatServices, run: CompatRun,
     if (type === 'message' && data.role === 'assistant') {
       const { content } = data;
       const digest = hashText(content);
-      if (again !== null && sent[again] === digest) {
+      if (again !== null && sent_digests[again] === digest) {
         again += 1;
         continue;
       }
       again = null;
-      sent.push(digest);
+      sent_digests.push(digest);
       const rest = unfinished.findRest(content) ?? `\n\n${content}`;
       if (rest) yield* piecesOfText(gap() + rest, PIECE);
       has_text ||= rest !== '';

@@ -67,8 +67,8 @@ const excess = (path: readonly string[], message: string): FieldError => ({ path
 
 function findFirst<T>(keys: Iterable<T>, find: (key: T) => FieldError | null): FieldError | null {
   for (const key of keys) {
-    const fault = find(key);
-    if (fault) return fault;
+    const error = find(key);
+    if (error) return error;
   }
   return null;
 }

@@ -6,10 +6,10 @@ const toFrame = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id
 
 /** Encodes events as frames. Streams that receive the same event share its bytes. */
 export function createSharedFrames() {
-  const written = new WeakMap<object, Buffer>();
+  const bytes_by_event = new WeakMap<object, Buffer>();
   const toBytes = (event: StoredEvent) => {
-    const bytes = written.get(event.data) ?? encodeFrame(toFrame(event));
-    written.set(event.data, bytes);
+    const bytes = bytes_by_event.get(event.data) ?? encodeFrame(toFrame(event));
+    bytes_by_event.set(event.data, bytes);
     return bytes;
   };
   return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<Buffer | LateFrame> {

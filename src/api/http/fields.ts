@@ -9,7 +9,7 @@ interface UnknownField {
   path: string;
   message: string;
   /** True if the field is part of a protective setting, or seems meant as one. */
-  refused: boolean;
+  is_refused: boolean;
 }
 
 /** The most unknown fields that are reported. A hostile body may contain a great many. */
@@ -36,8 +36,8 @@ export function listUnreadWarnings(schema: z.ZodType, config: unknown, field: st
 
 /** Returns warnings about unknown fields. Throws 422 if one of them is part of a protective setting, or seems meant as one. */
 export function checkUnknownFields(fields: UnknownField[]): Warning[] {
-  const refused = fields.filter((field) => field.refused);
-  if (refused.length > 0) throw unprocessable(refused.map(({ path, message }) => ({ path, message })));
+  const refused_fields = fields.filter((field) => field.is_refused);
+  if (refused_fields.length > 0) throw unprocessable(refused_fields.map(({ path, message }) => ({ path, message })));
   return fields.map(({ path, message }) => ({ path, message }));
 }
 
@@ -91,11 +91,15 @@ function toUnknownField(schema: z.ZodObject, key: string, at: string[]): Unknown
   const near = findNearest(key, [...fields.keys()]);
   const name = key.slice(0, LONGEST_NAME);
   const own = near?.close === true && protects(fields.get(near.name) as z.ZodType);
-  const elsewhere = own ? undefined : findProtection(key);
+  const protection = own ? undefined : findProtection(key);
   const question = near ? `; did you mean \`${near.name}\`?` : '';
-  const hint = elsewhere ? `; \`${elsewhere.name}\` is a field of ${elsewhere.owner}, so set it there` : question;
-  const refused = isStrict(schema) || own || elsewhere !== undefined;
-  return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${describeOwner(schema, at)}${hint}`, refused };
+  const hint = protection ? `; \`${protection.name}\` is a field of ${protection.owner}, so set it there` : question;
+  const is_refused = isStrict(schema) || own || protection !== undefined;
+  return {
+    path: [...at, name].join('.'),
+    message: `\`${name}\` is not a field of ${describeOwner(schema, at)}${hint}`,
+    is_refused,
+  };
 }
 
 /** Maps every accepted name of a field in a body to its schema. */
@@ -123,8 +127,8 @@ const LONG_NAME = 10;
 /** Finds the protective field of another record that was probably meant. */
 function findProtection(key: string): { name: string; owner: string } | undefined {
   if (key.length > LONGEST_NAME) return undefined;
-  const sent = normalizeName(key);
-  return BARE_PROTECTIONS.find(({ bare: name }) => distance(sent, name) <= (name.length > LONG_NAME ? 2 : 1));
+  const bare_key = normalizeName(key);
+  return BARE_PROTECTIONS.find(({ bare: name }) => distance(bare_key, name) <= (name.length > LONG_NAME ? 2 : 1));
 }
 
 /** Finds the known name that was probably meant: a similar spelling (`close`), or a name that contains the words of the other. */

@@ -5,7 +5,7 @@ import { type AppError, overLimit } from '../../domain/errors.ts';
 export interface GateLimit {
   each: number;
   /** Absent: no limit. */
-  together?: number;
+  total?: number;
 }
 
 /** Admits a request or refuses it with 429. Its slot is released when the reply ends, however it ends. */
@@ -15,10 +15,10 @@ interface GateWords {
   /** The limited thing, such as `streams open`. */
   what: string;
   code: string;
-  settings: { each: string; together?: string };
+  settings: { each: string; total?: string };
 }
 
-function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
+function createGate({ each, total = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
   const open_requests = new Map<string, number>();
   let all = 0;
   const refusal = (most: number, whose: string, setting: string | undefined): AppError =>
@@ -26,13 +26,13 @@ function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { 
   return (key, reply) => {
     const mine = open_requests.get(key) ?? 0;
     if (mine >= each) throw refusal(each, 'You have', settings.each);
-    if (all >= together) throw refusal(together, 'This service has', settings.together);
+    if (all >= total) throw refusal(total, 'This service has', settings.total);
     open_requests.set(key, mine + 1);
     all += 1;
     reply.raw.once('close', () => {
       all -= 1;
-      const left = (open_requests.get(key) ?? 1) - 1;
-      if (left > 0) open_requests.set(key, left);
+      const remaining = (open_requests.get(key) ?? 1) - 1;
+      if (remaining > 0) open_requests.set(key, remaining);
       else open_requests.delete(key);
     });
   };
@@ -42,12 +42,12 @@ export const streamGate = (limit: GateLimit): Gate =>
   createGate(limit, {
     what: 'streams open',
     code: 'streams_limit',
-    settings: { each: 'STREAMS_PER_PRINCIPAL', together: 'STREAMS_OPEN' },
+    settings: { each: 'STREAMS_PER_PRINCIPAL', total: 'STREAMS_OPEN' },
   });
 
 export const uploadGate = (limit: GateLimit): Gate =>
   createGate(limit, {
     what: 'uploads in progress',
     code: 'uploads_limit',
-    settings: { each: 'UPLOADS_PER_PRINCIPAL', together: 'UPLOADS_IN_PROGRESS' },
+    settings: { each: 'UPLOADS_PER_PRINCIPAL', total: 'UPLOADS_IN_PROGRESS' },
   });

@@ -7,7 +7,7 @@ import type { StreamBudget } from '../../events/waiting.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { refuseUnpermitted } from '../checks/permission.ts';
 import { type AuditTrail, getMadeId, noteMade } from '../service/audit-trail.ts';
-import type { TokenEnds } from '../sign-in/token-ends.ts';
+import type { WatchToken } from '../sign-in/token-ends.ts';
 import { checkUnknownFields, findUnknownFields } from './fields.ts';
 import { FileReply, sendFile } from './file-reply.ts';
 import type { Gate } from './gate.ts';
@@ -90,7 +90,7 @@ export interface Api {
   closing: AbortSignal;
   gates: Gates;
   audit: AuditTrail;
-  tokenEnds: TokenEnds;
+  watchToken: WatchToken;
   /** Counts the bytes that wait for the clients of open streams. */
   waiting: StreamBudget;
 }
@@ -135,7 +135,7 @@ export function mount<
       const { gates, waiting } = api;
       const { caller } = request;
       const streams = endpoint.kind === 'events' || endpoint.streamed !== undefined;
-      const closing = streams ? AbortSignal.any([api.closing, api.tokenEnds(caller, reply)]) : api.closing;
+      const closing = streams ? AbortSignal.any([api.closing, api.watchToken(caller, reply)]) : api.closing;
       const holdOpen = () => {
         gates.streams(caller.key, reply);
         reply.raw.once('close', waiting.watch(reply.raw));
@@ -205,8 +205,8 @@ async function parseInput<P extends z.ZodType, Q extends z.ZodType, B extends z.
   if (!params.success) throw new AppError('not_found', `Not found: ${request.url.split('?')[0]} does not contain a valid id`);
   const warnings = createWarnings(request, reply);
   const query = parseQuery(endpoint.query, request.query);
-  const { reply: settled, large = false } = endpoint;
-  const options = { what: 'body', settled, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
+  const { reply: record_schema, large = false } = endpoint;
+  const options = { what: 'body', settled: record_schema, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
   const record = endpoint.body && needsRecord(endpoint.body, request.body) ? await now(params.data) : undefined;
   const body = endpoint.body ? parseWithWarnings(endpoint.body, request.body ?? {}, { ...options, now: record }) : null;
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];
@@ -238,25 +238,28 @@ function send(
   if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
   if (answer instanceof EventReply) {
-    const gone = createDisconnectSignal(reply);
-    return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
+    const disconnect = createDisconnectSignal(reply);
+    return sendEvents(reply, answer.frames(AbortSignal.any([disconnect, closing])), { disconnect, closing, waiting });
   }
   // Nothing follows. Without the 204, a browser would reconnect again and again.
   if (kind === 'events' && answer === null) return reply.code(204).send();
-  if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: createDisconnectSignal(reply), closing, waiting });
+  if (kind === 'events')
+    return sendEvents(reply, answer as Frames, { disconnect: createDisconnectSignal(reply), closing, waiting });
   if (answer instanceof FileReply) return sendFile(reply, answer);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = toReply(schema, answer);
   noteMade(reply, record);
-  const shown = addOtherNames(schema, record);
+  const reply_body = addOtherNames(schema, record);
   const tag = computeEtag(serializeRecord(record));
   if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in getShape(schema)))
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
   const warnings = getWarnings(answer);
   // The ETag covers only the record: warnings belong to one request.
-  return reply.type('application/json').send(JSON.stringify(warnings.length > 0 ? { ...(shown as object), warnings } : shown));
+  return reply
+    .type('application/json')
+    .send(JSON.stringify(warnings.length > 0 ? { ...(reply_body as object), warnings } : reply_body));
 }
 
 function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, total, next }: PageReply<unknown>): FastifyReply {
@@ -285,17 +288,17 @@ async function checkIfMatch(
   { request, input }: { request: FastifyRequest; input: Warnings },
   current: (() => Promise<unknown>) | undefined,
 ): Promise<void> {
-  const wanted = request.headers['if-match'];
+  const if_match = request.headers['if-match'];
   const suspects = listServiceFieldWarnings(request.body, { body, reply }, null);
-  const needs_current = current && ((wanted && wanted !== '*') || suspects.length > 0);
+  const needs_current = current && ((if_match && if_match !== '*') || suspects.length > 0);
   const now = needs_current ? await current() : undefined;
-  if (wanted && wanted !== '*' && current) refuseStale(wanted, now);
+  if (if_match && if_match !== '*' && current) refuseStale(if_match, now);
   if (body && suspects.length > 0)
     input.warn(...listServiceFieldWarnings(request.body, { body, reply }, JSON.parse(JSON.stringify(now ?? null))));
 }
 
-function refuseStale(wanted: string, now: unknown): void {
-  const tags = wanted.split(',').map((tag) => tag.trim());
+function refuseStale(if_match: string, now: unknown): void {
+  const tags = if_match.split(',').map((tag) => tag.trim());
   if (!tags.includes(computeEtag(serializeRecord(now))))
     throw new AppError('precondition', 'The record has changed since you read it; read it again and repeat your change', {
       code: 'changed_meanwhile',

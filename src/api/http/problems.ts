@@ -98,14 +98,14 @@ export function listMethods(endpoints: Pick<Endpoint, 'method' | 'path'>[], url:
   };
   // A fixed path segment is not an id: /api/skills/export does not match /api/skills/{id}.
   const matches = endpoints.filter(({ path }) => fits(path));
-  const fixed = matches.filter(({ path }) => !path.endsWith('}'));
-  return [...new Set((fixed.length > 0 ? fixed : matches).map(({ method }) => method))].sort();
+  const exact_matches = matches.filter(({ path }) => !path.endsWith('}'));
+  return [...new Set((exact_matches.length > 0 ? exact_matches : matches).map(({ method }) => method))].sort();
 }
 
-export const wrongMethod = ({ method, url }: { method: string; url: string }, allowed: string[]): ProblemFacts => ({
+export const wrongMethod = ({ method, url }: { method: string; url: string }, methods: string[]): ProblemFacts => ({
   status: 405,
   code: 'method_not_allowed',
-  detail: `${url.split('?')[0]} accepts ${allowed.join(', ')}, not ${method}`,
+  detail: `${url.split('?')[0]} accepts ${methods.join(', ')}, not ${method}`,
 });
 
 export const unknownRoute = ({ method, url }: { method: string; url: string }): ProblemFacts => ({

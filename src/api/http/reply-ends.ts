@@ -5,11 +5,11 @@ const OVER = new Error('The reply has ended');
 
 /** Returns a signal that aborts when the client disconnects before it has the whole reply. */
 export function createDisconnectSignal({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   raw.once('close', () => {
-    if (!raw.writableFinished) gone.abort();
+    if (!raw.writableFinished) disconnect.abort();
   });
-  return gone.signal;
+  return disconnect.signal;
 }
 
 /**

@@ -9,8 +9,8 @@ const SAFE = /^[\w.:-]{1,128}$/;
 
 /** Returns the caller's `X-Request-Id` if it is short and plain, otherwise a new id. */
 export function chooseRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers[REQUEST_ID];
-  return typeof given === 'string' && SAFE.test(given) ? given : uuid();
+  const client_request_id = headers[REQUEST_ID];
+  return typeof client_request_id === 'string' && SAFE.test(client_request_id) ? client_request_id : uuid();
 }
 
 /** Sends the request id with every reply, including replies of handlers that take over the socket. */

@@ -76,10 +76,10 @@ export function lingerOnClose(server: Server): void {
 function lingering(socket: Socket, request: () => IncomingMessage | undefined): void {
   const close = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
-    const unread = request();
-    if (!unread || unread.complete || socket.writableEnded) return close();
+    const open_request = request();
+    if (!open_request || open_request.complete || socket.writableEnded) return close();
     socket.end();
-    unread.resume();
+    open_request.resume();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
   };
@@ -94,9 +94,9 @@ export function cutStalled(server: Server, stall_seconds: number): void {
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     let before: number | null = null;
     response.setTimeout(half_ms, () => {
-      const taken = response.writableLength > 0 ? socket.bytesWritten - socket.writableLength : null;
-      if (taken !== null && taken === before) return response.destroy();
-      before = taken;
+      const bytes_sent = response.writableLength > 0 ? socket.bytesWritten - socket.writableLength : null;
+      if (bytes_sent !== null && bytes_sent === before) return response.destroy();
+      before = bytes_sent;
       response.setTimeout(half_ms);
     });
   });

@@ -13,7 +13,7 @@ interface Reading {
   /** The record to change. It shows which of two spellings of a field the client has edited. */
   now?: unknown;
   /** Called for a field that has different values under several names. */
-  refuse(fault: FieldError): void;
+  refuse(error: FieldError): void;
 }
 
 /**
@@ -49,14 +49,14 @@ function mergeAliases(shape: Shape, value: Fields, at: readonly string[], { now,
     listSentNames(value, own, names).some((name) => name !== own),
   );
   if (aliased.length === 0) return value;
-  const named = { ...value };
+  const result = { ...value };
   for (const [own, names] of aliased) {
     const choice = chooseValue({ own, names, field: shape[own] as z.ZodType }, value, now);
-    for (const name of names) delete named[name];
-    if (choice.kind === 'value') named[own] = choice.value;
+    for (const name of names) delete result[name];
+    if (choice.kind === 'value') result[own] = choice.value;
     if (choice.kind === 'refused') refuse({ path: [...at, choice.name].join('.'), message: choice.message });
   }
-  return named;
+  return result;
 }
 
 const describeConflict = ([one, ...others]: string[]) =>
@@ -79,21 +79,22 @@ type Choice = { kind: 'none' } | { kind: 'value'; value: unknown } | { kind: 're
  */
 function chooseValue({ own, names, field }: Aliased, value: Fields, now: unknown): Choice {
   const clears = field.safeParse(null).success;
-  const sent = listSentNames(value, own, names).filter((name) => value[name] !== null || clears);
+  const sent_names = listSentNames(value, own, names).filter((name) => value[name] !== null || clears);
   const right = getSpellings(field).nameFor?.({ ...Object(now), ...value }) ?? own;
   // A record without a kind is refused elsewhere, for the missing kind.
   const fits = (name: string) => name === own || name === right || !names.includes(right);
-  const meant = sent.filter((name) => fits(name) || !isEmpty(value[name]));
+  const meant = sent_names.filter((name) => fits(name) || !isEmpty(value[name]));
   const [first] = meant;
   if (first === undefined) return Object.hasOwn(value, own) ? { kind: 'value', value: value[own] } : { kind: 'none' };
   if (!meant.some(fits))
     return { kind: 'refused', name: first, message: `\`${first}\` is for another kind of record; send \`${right}\`` };
   const is = (one: unknown) => (name: string) => isDeepStrictEqual(value[name], one);
   if (meant.every(is(value[first]))) return { kind: 'value', value: value[first] };
-  const edited = meant.filter((name) => !is(Object(now)[own])(name));
-  const [changed] = edited;
-  if (changed !== undefined && edited.every(is(value[changed])) && fits(changed)) return { kind: 'value', value: value[changed] };
-  const torn = edited.length > 1 ? edited : meant;
+  const edited_names = meant.filter((name) => !is(Object(now)[own])(name));
+  const [first_edited] = edited_names;
+  if (first_edited !== undefined && edited_names.every(is(value[first_edited])) && fits(first_edited))
+    return { kind: 'value', value: value[first_edited] };
+  const torn = edited_names.length > 1 ? edited_names : meant;
   return { kind: 'refused', name: torn[0] as string, message: describeConflict(torn) };
 }
 
@@ -103,9 +104,9 @@ const isEmpty = (value: unknown) => typeof value === 'object' && value !== null 
 export function needsRecord(schema: z.ZodType, value: unknown): boolean {
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return false;
   return [...foreignNames(schema.shape)].some(([own, names]) => {
-    const sent = listSentNames(value as Fields, own, names);
+    const sent_names = listSentNames(value as Fields, own, names);
     const byKind = getSpellings(schema.shape[own]).nameFor !== undefined;
-    return sent.length > 1 || (byKind && sent.some((name) => name !== own));
+    return sent_names.length > 1 || (byKind && sent_names.some((name) => name !== own));
   });
 }
 
@@ -117,13 +118,13 @@ export const isOtherName = (shape: object, name: string): boolean =>
 export function addOtherNames<R>(schema: z.ZodType, record: R): R {
   if (!(schema instanceof z.ZodObject)) return record;
   const shape = schema.shape as Shape;
-  const named = [...foreignNames(shape)].flatMap(([own, names]) => {
+  const alias_entries = [...foreignNames(shape)].flatMap(([own, names]) => {
     const { nameFor } = getSpellings(shape[own] as z.ZodType);
     const value = (record as Fields)[own];
     const toShownValue = (name: string) => (nameFor && nameFor(record as Fields) !== name ? null : value);
     return names.filter((name) => Object.hasOwn(shape, name)).map((name) => [name, toShownValue(name)] as const);
   });
-  return named.length > 0 ? { ...record, ...Object.fromEntries(named) } : record;
+  return alias_entries.length > 0 ? { ...record, ...Object.fromEntries(alias_entries) } : record;
 }
 
 const readValue = (schema: z.ZodType, value: unknown) => getSpellings(schema).read?.(value) ?? value;

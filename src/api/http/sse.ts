@@ -35,7 +35,7 @@ interface Sending {
   /** Aborted when the server stops. */
   closing: AbortSignal;
   /** Aborted when the client disconnects. */
-  gone: AbortSignal;
+  disconnect: AbortSignal;
   waiting: StreamBudget;
 }
 
@@ -43,14 +43,14 @@ interface Sending {
  * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
  * `closing`, a `retry` hint follows. The next frame is requested only when the client has received nearly everything before it.
  */
-export function sendEvents(reply: FastifyReply, frames: Frames, { closing, gone, waiting }: Sending): FastifyReply {
+export function sendEvents(reply: FastifyReply, frames: Frames, { closing, disconnect, waiting }: Sending): FastifyReply {
   reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no');
   const { raw } = reply.hijack();
   raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
   if (reply.request.method === 'HEAD') raw.end();
   else
-    void pump({ raw, gone, waiting }, frames, closing).catch((error: Error) => {
-      if (!gone.aborted) logFault(reply.log, error, 'a stream failed');
+    void pump({ raw, disconnect, waiting }, frames, closing).catch((error: Error) => {
+      if (!disconnect.aborted) logFault(reply.log, error, 'a stream failed');
       raw.destroy();
     });
   return reply;
@@ -63,18 +63,18 @@ interface Outlet extends Omit<Sending, 'closing'> {
 async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promise<void> {
   const { raw, waiting } = outlet;
   // A comment inside a frame would split it in two.
-  let between = true;
+  let is_between_frames = true;
   const beat = setInterval(() => {
-    if (between && raw.writableLength === 0) raw.write(': keep-alive\n\n');
+    if (is_between_frames && raw.writableLength === 0) raw.write(': keep-alive\n\n');
   }, KEEP_ALIVE_MS);
   try {
     await writeAndWait(raw, ': open\n\n');
     for await (const frame of frames) {
       await waiting.turn();
-      between = false;
+      is_between_frames = false;
       if (typeof frame === 'function') await sendLate(outlet, frame);
       else await writeAndWait(raw, toBytes(frame));
-      between = true;
+      is_between_frames = true;
       if (raw.destroyed) return;
     }
     raw.end(closing.aborted ? `retry: ${RETRY_MS}\n\n` : undefined);
@@ -93,15 +93,15 @@ type Taken = (most_ms?: number) => Promise<boolean>;
 
 /** Writes a text. Returns a wait for the socket: true once the text is accepted, false if `most_ms` pass first. */
 function startWrite(raw: ServerResponse, text: string | Buffer): Taken {
-  let taken = raw.destroyed;
+  let is_accepted = raw.destroyed;
   let done = () => {};
-  if (!taken)
+  if (!is_accepted)
     raw.write(text, () => {
-      taken = true;
+      is_accepted = true;
       done();
     });
   return async (most_ms) => {
-    if (taken || raw.destroyed) return true;
+    if (is_accepted || raw.destroyed) return true;
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       done = resolve;
@@ -110,17 +110,17 @@ function startWrite(raw: ServerResponse, text: string | Buffer): Taken {
     });
     raw.off('close', done);
     clearTimeout(timer);
-    return taken || raw.destroyed;
+    return is_accepted || raw.destroyed;
   };
 }
 
 /** Sends a large frame in parts. The frame stays in memory only while the client accepts them. */
-async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promise<void> {
-  for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !gone.aborted; ) {
+async function sendLate({ raw, disconnect, waiting }: Outlet, load: LateFrame): Promise<void> {
+  for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !disconnect.aborted; ) {
     const sending = () => sendParts(raw, load, from);
-    const { taken, ...place } = await waiting.withLarge(sending, gone);
+    const { waitForSocket, ...place } = await waiting.withLarge(sending, disconnect);
     ({ from, length } = place);
-    await taken();
+    await waitForSocket();
   }
 }
 
@@ -138,7 +138,7 @@ async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
     waitForSocket = startWrite(raw, part);
     slow = !(await waitForSocket(PATIENCE_MS));
   }
-  return { from, length: text.length, taken: waitForSocket };
+  return { from, length: text.length, waitForSocket: waitForSocket };
 }
 
 const toBytes = (frame: SseFrame | Buffer) => (Buffer.isBuffer(frame) ? frame : encodeFrame(frame));

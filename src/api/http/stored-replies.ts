@@ -15,9 +15,9 @@ const relaxed = new WeakMap<z.core.$ZodType, z.core.$ZodType>();
  * be longer, and must still be shown.
  */
 export function withoutLimits<S extends z.core.$ZodType>(schema: S): S {
-  const found = relaxed.get(schema) ?? relax(schema);
-  relaxed.set(schema, found);
-  return found as S;
+  const relaxed_schema = relaxed.get(schema) ?? relax(schema);
+  relaxed.set(schema, relaxed_schema);
+  return relaxed_schema as S;
 }
 
 /** The parts of a schema that are schemas themselves. */
@@ -29,12 +29,12 @@ function relax(schema: z.core.$ZodType): z.core.$ZodType {
   if (isIssued(schema) || def.type === 'custom') return schema;
   if (def.type === 'string') return z.string();
   if (def.type === 'number') return z.number();
-  const changed: Def = { ...def, checks: [] };
-  for (const part of PARTS) if (isSchema(def[part])) changed[part] = withoutLimits(def[part]);
+  const relaxed_def: Def = { ...def, checks: [] };
+  for (const part of PARTS) if (isSchema(def[part])) relaxed_def[part] = withoutLimits(def[part]);
   for (const part of ['options', 'items'])
-    if (Array.isArray(def[part])) changed[part] = def[part].map((one) => withoutLimits(one as z.ZodType));
-  if (def.shape) changed.shape = withFieldsRelaxed(def.shape as z.ZodRawShape);
-  return z.core.clone(schema, changed);
+    if (Array.isArray(def[part])) relaxed_def[part] = def[part].map((one) => withoutLimits(one as z.ZodType));
+  if (def.shape) relaxed_def.shape = withFieldsRelaxed(def.shape as z.ZodRawShape);
+  return z.core.clone(schema, relaxed_def);
 }
 
 const isSchema = (value: unknown): value is z.core.$ZodType => typeof value === 'object' && value !== null && '_zod' in value;

@@ -42,13 +42,13 @@ function trackFinalBoundary(raw: IncomingMessage, boundary: string): () => boole
   const last = Buffer.from(`\r\n--${boundary}--`, 'latin1');
   // No line precedes the first boundary.
   let tail = Buffer.from('\r\n');
-  let seen = false;
+  let has_final_boundary = false;
   raw.on('data', (chunk: Buffer) => {
     const window = Buffer.concat([tail, chunk]);
-    seen ||= window.includes(last);
+    has_final_boundary ||= window.includes(last);
     tail = window.subarray(Math.max(0, window.length - last.length + 1));
   });
-  return () => seen;
+  return () => has_final_boundary;
 }
 
 async function parseParts(request: FastifyRequest): Promise<{ file: Omit<Upload, 'fields'> | null; fields: Upload['fields'] }> {

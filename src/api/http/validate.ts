@@ -12,11 +12,11 @@ interface ParseOptions {
   /** The name of the value, such as `body`: the error path if the value as a whole is invalid. */
   what: string;
   /** The schema of the record. A client may send back its fields that only the service sets. */
-  settled?: z.ZodType | null;
+  record_schema?: z.ZodType | null;
   /** True for an update: null is then a value, not an omitted field. */
   keeps_nulls?: boolean;
   /** The path of the value within the request. */
-  within?: string;
+  base_path?: string;
   /** True for an import, whose top-level lists may be long. */
   large?: boolean;
   /** Loads the record to change; called if a field was sent under several names. */
@@ -39,19 +39,22 @@ export const parseValue = <S extends z.ZodType>(schema: S, value: unknown, what:
  */
 export function parseWithWarnings<S extends z.ZodType>(
   schema: S,
-  given: unknown,
+  input: unknown,
   options: ParseOptions,
 ): ParsedValue<z.output<S>> {
-  const { within = '' } = options;
-  const prefixPath = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
-  const refused = findExcess(schema, given, { path: [], large: options.large ?? false }) ?? findUnstorable(given, [], 0);
-  if (refused) throw unprocessable([prefixPath(refused)]);
+  const { base_path = '' } = options;
+  const prefixPath = ({ path, message }: FieldError): FieldError => ({
+    path: [base_path, path].filter(Boolean).join('.'),
+    message,
+  });
+  const first_error = findExcess(schema, input, { path: [], large: options.large ?? false }) ?? findUnstorable(input, [], 0);
+  if (first_error) throw unprocessable([prefixPath(first_error)]);
   const conflicts: FieldError[] = [];
   const { keeps_nulls = false, now } = options;
-  const value = respell(schema, given, { keeps_nulls, now, refuse: (fault) => conflicts.push(fault) });
+  const value = respell(schema, input, { keeps_nulls, now, refuse: (error) => conflicts.push(error) });
   const result = schema.safeParse(value);
-  const unknown = findUnknownFields(schema, value).filter(({ path }) => !isSetByService(path, options.settled));
-  const errors = [...conflicts, ...listErrors(result, options.what), ...unknown.filter((field) => field.refused)];
+  const unknown = findUnknownFields(schema, value).filter(({ path }) => !isSetByService(path, options.record_schema));
+  const errors = [...conflicts, ...listErrors(result, options.what), ...unknown.filter((field) => field.is_refused)];
   if (!result.success || errors.length > 0) throw unprocessable(errors.map(prefixPath));
   return { value: result.data, warnings: unknown.map(prefixPath) };
 }
@@ -84,8 +87,8 @@ export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): Pars
 /** Throws for a malformed id, which cannot name an existing record, as it does in a path. */
 function refuseImpossibleIds(schema: z.ZodType, query: unknown): void {
   for (const [name, field] of listIdFields(schema)) {
-    const given = Object(query)[name];
-    if (typeof given === 'string' && !field.safeParse(given).success)
+    const value = Object(query)[name];
+    if (typeof value === 'string' && !field.safeParse(value).success)
       throw new AppError('not_found', `\`${name}\` of the query is not a valid id, so nothing has it`);
   }
 }
@@ -105,8 +108,8 @@ function findUnstorable(value: unknown, path: string[], depth: number): FieldErr
   for (const key of Object.keys(value)) {
     if (!isStorable(key)) return unstorable([...path, 'key']);
     path.push(key);
-    const fault = findUnstorable((value as Record<string, unknown>)[key], path, depth + 1);
-    if (fault) return fault;
+    const error = findUnstorable((value as Record<string, unknown>)[key], path, depth + 1);
+    if (error) return error;
     path.pop();
   }
   return null;

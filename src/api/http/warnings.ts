@@ -39,8 +39,8 @@ export function createWarnings(
     warnings,
     warn(...more) {
       warnings.push(...more);
-      const refused = more.filter(({ message }) => !body_messages.has(message));
-      if (strict && refused.length > 0) throw unprocessable(refused, 'strict_handling');
+      const new_warnings = more.filter(({ message }) => !body_messages.has(message));
+      if (strict && new_warnings.length > 0) throw unprocessable(new_warnings, 'strict_handling');
     },
     note: (...more) => void warnings.push(...more),
   };
@@ -78,10 +78,10 @@ export function listServiceFieldWarnings(
   now: unknown,
 ): Warning[] {
   const replyShape = getShape(schemas.reply);
-  const taken = getShape(schemas.body);
+  const body_shape = getShape(schemas.body);
   if (!isObject(body)) return [];
   return Object.keys(body)
-    .filter((name) => name in replyShape && !(name in taken) && !NEVER_WARNED_OF.has(name) && !isOtherName(taken, name))
+    .filter((name) => name in replyShape && !(name in body_shape) && !NEVER_WARNED_OF.has(name) && !isOtherName(body_shape, name))
     .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }

@@ -70,8 +70,8 @@ export const listAgentErrors = async (
 ];
 
 /** Returns the filter for tags. Agents have no tags: they match by the tags that add resources to them. */
-function toTagFilter(wanted: (string | undefined)[]): object {
-  const names = wanted.map((name) => name?.trim()).filter(Boolean);
+function toTagFilter(tags: (string | undefined)[]): object {
+  const names = tags.map((name) => name?.trim()).filter(Boolean);
   return names.length > 0 ? { OR: [{ mcp_server_tags: { hasSome: names } }, { knowledge_tags: { hasSome: names } }] } : {};
 }
 
@@ -89,7 +89,7 @@ export function listBuiltinErrors({ builtin_tools = [] }: Partial<Agent>): Field
 }
 
 /** Warns about tools that a run of this agent would not get, or would get under another name. */
-function listToolWarnings(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
+function listToolWarnings(agent: Partial<Agent>, available_tools: BuiltinTool[]): Warning[] {
   const { custom_tool_ids = [], provider_id, builtin_tools = [], tool_definitions = [] } = agent;
   const skipped =
     custom_tool_ids.length > 0 && !provider_id
@@ -100,21 +100,23 @@ function listToolWarnings(agent: Partial<Agent>, offered: BuiltinTool[]): Warnin
           },
         ]
       : [];
-  const missing = builtin_tools.filter((name) => BUILTINS.includes(name) && !offered.some((tool) => tool.name === name));
+  const missing_tools = builtin_tools.filter(
+    (name) => BUILTINS.includes(name) && !available_tools.some((tool) => tool.name === name),
+  );
   const functions = tool_definitions.flatMap((tool) => (isHosted(tool) ? [] : [tool.function.name]));
-  const hosted = tool_definitions.flatMap((tool) => (isHosted(tool) ? [tool.name] : []));
-  const taken = functions.filter((name) => builtin_tools.includes(name));
+  const hosted_names = tool_definitions.flatMap((tool) => (isHosted(tool) ? [tool.name] : []));
+  const duplicate_names = functions.filter((name) => builtin_tools.includes(name));
   return [
     ...skipped,
-    ...missing.map((name) => ({
+    ...missing_tools.map((name) => ({
       path: 'builtin_tools',
       message: `\`${name}\` is not configured in this installation: runs go without it`,
     })),
-    ...taken.map((name) => ({
+    ...duplicate_names.map((name) => ({
       path: 'tool_definitions',
       message: `\`${name}\` is also a built-in tool of this agent; this one is offered as defined_${name}`,
     })),
-    ...hosted
+    ...hosted_names
       .filter((name) => builtin_tools.includes(name))
       .map((name) => ({
         path: 'builtin_tools',

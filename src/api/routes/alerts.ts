@@ -17,7 +17,7 @@ export function alertRoutes(api: Api, { store }: { store: Store }): void {
   mount(api, alerts.create, ({ body, reserved_id }, caller) =>
     createOnce<Alert>(reserved_id, store.alerts.find, async () => {
       if (body.workflow_id) await refuseForeignWorkflow(store, body.workflow_id, caller);
-      if ((await store.alerts.countOf(caller.key)) >= MOST_ALERTS)
+      if ((await store.alerts.countOwned(caller.key)) >= MOST_ALERTS)
         throw conflict(`You have ${MOST_ALERTS} alerts, the most that one person may have; delete one first`, 'alerts_limit');
       return store.alerts.create({ ...body, id: reserved_id, owner: caller.key });
     }),
@@ -43,6 +43,6 @@ export function alertRoutes(api: Api, { store }: { store: Store }): void {
   );
   mount(api, alerts.events, async ({ params: { id }, query }, caller) => {
     await getOwn(id, caller);
-    return store.alerts.eventsOf(id, query);
+    return store.alerts.listEvents(id, query);
   });
 }

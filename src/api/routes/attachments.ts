@@ -69,10 +69,10 @@ export function parseDataUrl(url: string): Pick<SentFile, 'declared' | 'content'
 export function parseAttachments(orders: readonly AttachmentOrder[]): AskedFile[] {
   return orders.map(({ id, name, media_type, data = '' }, index) => {
     if (id !== undefined) return { id };
-    const sent = parseDataUrl(data);
+    const file = parseDataUrl(data);
     const path = `attachments.${index}.data`;
-    if (!sent) throw unprocessable([{ path, message: 'The data is not base64' }], 'invalid_attachment');
-    return { name: plainFileName(name ?? ''), declared: media_type ?? sent.declared, content: sent.content };
+    if (!file) throw unprocessable([{ path, message: 'The data is not base64' }], 'invalid_attachment');
+    return { name: plainFileName(name ?? ''), declared: media_type ?? file.declared, content: file.content };
   });
 }
 
@@ -92,12 +92,14 @@ export const createAttach =
       const message = `A prompt may have ${limits.count} attachments (ATTACHMENTS_PER_PROMPT)`;
       throw unprocessable([{ path: 'attachments', message }], 'too_many_attachments');
     }
-    const existing_files = await store.attachments.owned(
+    const existing_files = await store.attachments.loadOwned(
       requests.flatMap((file) => ('id' in file ? [file.id] : [])),
       owner,
     );
-    const sent = requests.map((file, index) => ('id' in file ? null : checkFile(file, { limits, path: `attachments.${index}` })));
-    const new_bytes = sent.reduce((sum, file) => sum + (file?.content.length ?? 0), 0);
+    const new_files = requests.map((file, index) =>
+      'id' in file ? null : checkFile(file, { limits, path: `attachments.${index}` }),
+    );
+    const new_bytes = new_files.reduce((sum, file) => sum + (file?.content.length ?? 0), 0);
     const bytes = existing_files.reduce((sum, { size }) => sum + size, new_bytes);
     if (bytes > limits.bytes_together) {
       const message = `The attachments of a prompt may have ${limits.bytes_together} bytes together (ATTACHMENTS_MAX_MB); these have ${bytes}`;
@@ -105,9 +107,9 @@ export const createAttach =
     }
     if (new_bytes > 0) await admitBytes(owner, new_bytes);
     const files: AttachedFile[] = [];
-    for (const file of sent) {
-      const attached = file ? await store.attachments.create({ ...file, created_by: owner }) : existing_files.shift();
-      if (attached) files.push(attached);
+    for (const file of new_files) {
+      const attachment = file ? await store.attachments.create({ ...file, created_by: owner }) : existing_files.shift();
+      if (attachment) files.push(attachment);
     }
     return files;
   };

@@ -96,8 +96,8 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     const tool = await getTool(params.id as string);
     refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
     const config = structuredClone(tool.env_config ?? {});
-    const undeclared = Object.keys(env_mapping).filter((variable) => !config[variable]);
-    const errors = undeclared.map((variable) => ({
+    const undeclared_variables = Object.keys(env_mapping).filter((variable) => !config[variable]);
+    const errors = undeclared_variables.map((variable) => ({
       path: `env_mapping.${variable}`,
       message: 'The tool does not declare this variable',
     }));
@@ -159,17 +159,17 @@ async function runOnce({ store, runner, fitArguments }: Services, { tool, args, 
     Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
   );
   const call = { arguments: args, run: { owner: caller.key } };
-  const fitted = await fitArguments({ name, parameters: parameters_schema }, call).catch((error: unknown) => {
+  const fit = await fitArguments({ name, parameters: parameters_schema }, call).catch((error: unknown) => {
     if (error instanceof ToolUnreachable) return { refusal: error.message };
     throw error;
   });
-  if ('refusal' in fitted) return notRun(name, fitted.refusal);
+  if ('refusal' in fit) return notRun(name, fit.refusal);
   const resolved = await resolveEnv(mapping, (token, variable) =>
     store.tokens.open({ name: token, principal: caller.key, destination: toolDestination(tool, variable) }),
   );
   if ('refusal' in resolved) return notRun(name, resolved.refusal);
   const answer = await runner.run(
-    { name, source, arguments: fitted.arguments, env: resolved.env, call_key: uuid(), network },
+    { name, source, arguments: fit.arguments, env: resolved.env, call_key: uuid(), network },
     signal,
   );
   const { result, error, duration_ms, stdout, stderr } = answer;

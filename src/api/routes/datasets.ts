@@ -88,7 +88,7 @@ async function loadSource(store: Store, task_id: string, caller: Caller): Promis
   const task = await store.tasks.find(task_id);
   if (!task) throw unprocessable([{ path: 'task_id', message: `No task with id ${task_id}` }]);
   const { prompt, response: expected } = await getOwnTask(store)(task_id, caller);
-  return { prompt, expected, calls: await store.datasets.recordedCalls(task_id), source_task_id: task_id };
+  return { prompt, expected, calls: await store.datasets.listRecordedCalls(task_id), source_task_id: task_id };
 }
 
 const toItem = ({ task: { prompt }, end, steps }: BundledItem) => ({

@@ -33,7 +33,7 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     return store.evaluations.list({ ...query, dataset_id: id });
   });
   mount(api, evaluations.create, async ({ params: { id }, body, reserved_id, warn }, caller) => {
-    const since = new Date();
+    const requested_at = new Date();
     await getOwn(id, caller);
     const evaluation = await createOnce(reserved_id, store.evaluations.find, async () => {
       const { warnings, ...order } = await buildEvaluation(services, { ...body, dataset_id: id, id: reserved_id }, caller);
@@ -46,7 +46,7 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
       await engine.start({ id: evaluation.id, owner: caller.key });
     } catch (error) {
       // The engine may have received the evaluation although its answer was lost.
-      if (await store.evaluations.discard(evaluation.id, since)) throw error;
+      if (await store.evaluations.discard(evaluation.id, requested_at)) throw error;
     }
     return evaluation;
   });

@@ -99,7 +99,7 @@ export const createConfigCheck =
   (judge: Judge, limits: GuardrailLimits) =>
   async <G extends Configured>(guardrail: G): Promise<G> => {
     const schema = GUARDRAIL_CONFIGS[guardrail.guardrail_type];
-    const { value } = parseWithWarnings(schema, guardrail.config, { what: 'config', within: 'config' });
+    const { value } = parseWithWarnings(schema, guardrail.config, { what: 'config', base_path: 'config' });
     const config = value as Record<string, unknown>;
     const large = listSizeErrors(config, limits);
     // Sizes are checked before the patterns are compiled.

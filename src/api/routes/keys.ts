@@ -46,7 +46,7 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
     };
     const errors = listKeyErrors(values, caller);
     if (errors.length > 0) throw unprocessable(errors);
-    if ((await store.countOf(caller.key)) >= MOST_KEYS)
+    if ((await store.countOwned(caller.key)) >= MOST_KEYS)
       throw conflict(`You have ${MOST_KEYS} service keys, the most that one person may have; delete one first`, 'keys_limit');
     const { key: owner, login: owner_login } = caller;
     return store.create({ name, ...values, owner, owner_login }, toPresentedKey(caller));

@@ -29,11 +29,11 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
       if (!('connection_config' in values || 'transport_type' in values)) return store.mcpServers.update(id, values, by);
       const { transport_type, connection_config } = await getServer(id);
       const connection = withConnection({ transport_type, connection_config, ...values });
-      const before = await store.mcpServers.opened(id);
-      const changed = await store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null }, by);
-      const after = await store.mcpServers.opened(id);
+      const before = await store.mcpServers.findOpened(id);
+      const updated_server = await store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null }, by);
+      const after = await store.mcpServers.findOpened(id);
       if (getUrl(before) !== getUrl(after)) await store.mcpSignIns.removeAll(id);
-      return changed;
+      return updated_server;
     },
   };
   const tokenChecks = withSignIns(store, createTokenChecks(store, listConnectionTokens));
@@ -43,12 +43,12 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     shared_write,
     async check(values, caller, { id, warn }) {
       const { connection_config, paths } = values;
-      const refused = await listPathErrors(mcp, paths);
+      const path_errors = await listPathErrors(mcp, paths);
       if (id) warn(...toClearedWarnings(await store.mcpServers.clears(id, values, caller.key)));
-      if (!connection_config) return refused;
+      if (!connection_config) return path_errors;
       const { transport_type } = { ...(id ? await getServer(id) : {}), ...values } as McpServer;
       warn(...listUnreadWarnings(getConnectionSchema(transport_type), connection_config, 'connection_config'));
-      return refused;
+      return path_errors;
     },
     tokenChecks: tokenChecks,
     users: ({ id }, { key }) => store.usersOf('mcpServer', id, key),
@@ -58,11 +58,11 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
   mount(api, mcps.refreshTools, async ({ params: { id } }, caller) => mcp.refresh(await getServer(id), caller));
   mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
     refuseForeign({ record: await getServer(id), noun: mcps.noun, shared_write }, caller);
-    const [changed] = await tokenChecks.addMissingTokens(
+    const [server] = await tokenChecks.addMissingTokens(
       [await store.mcpServers.update(id, { allowed_tools }, caller.key)],
       caller,
     );
-    return hideLastError(caller, changed as McpServer);
+    return hideLastError(caller, server as McpServer);
   });
   mount(api, mcps.beginSignIn, async ({ params: { id } }, caller) => mcpSignIns.begin(await getServer(id), caller));
   mount(api, mcps.finishSignIn, ({ body }, caller) => mcpSignIns.finish(body, caller));
@@ -74,10 +74,14 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     for (const [name, entry] of Object.entries(mcpServers)) {
       const { type: _, transport: __, disabled: ___, ...connection_config } = entry;
       const token_warnings = await tokenChecks.listWarnings({ connection_config }, caller);
-      const unread = listUnreadWarnings(getConnectionSchema(toTransport(entry)), connection_config, `mcpServers.${name}`);
+      const unread_warnings = listUnreadWarnings(
+        getConnectionSchema(toTransport(entry)),
+        connection_config,
+        `mcpServers.${name}`,
+      );
       warn(
         ...token_warnings.map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })),
-        ...unread,
+        ...unread_warnings,
         ...(await listEntryWarnings(name, entry, mcp)),
       );
     }
@@ -118,9 +122,9 @@ function withSignIns(
     listWarnings: tokenChecks.listWarnings,
     async addMissingTokens(records, caller) {
       const ids = records.flatMap(({ id = [] }) => id);
-      const signIns = new Map((await mcpSignIns.of(caller.key, ids)).map((one) => [one.server_id, toSignIn(one)]));
-      const shown = await tokenChecks.addMissingTokens(records, caller);
-      return shown.map((record) => ({ ...record, sign_in: signIns.get(record.id ?? '') ?? null }));
+      const signIns = new Map((await mcpSignIns.listSignIns(caller.key, ids)).map((one) => [one.server_id, toSignIn(one)]));
+      const full_records = await tokenChecks.addMissingTokens(records, caller);
+      return full_records.map((record) => ({ ...record, sign_in: signIns.get(record.id ?? '') ?? null }));
     },
   };
 }

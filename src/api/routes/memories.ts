@@ -15,17 +15,17 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
     list: (query, caller) => store.memories.list(query, caller),
     async check(values, caller) {
       const errors = [
-        ...homeErrors(values),
+        ...listHomeErrors(values),
         ...(await listReferenceErrors(store, values, { agent_id: 'agent', workflow_id: 'workflow' })),
       ];
-      if (errors.length === 0) await ownHome(store, values, caller);
+      if (errors.length === 0) await requireOwnHome(store, values, caller);
       return errors;
     },
     maySee: (memory, caller) => mayRead(store, memory, caller),
     mayWrite: (memory, caller) => mayWrite({ store, shared_write }, memory, caller),
   });
   mount(api, memories.search, async ({ body }, caller) => {
-    await ownHome(store, body, caller);
+    await requireOwnHome(store, body, caller);
     return store.memories.search({ ...body, viewer: caller.key });
   });
   mount(api, memories.stm, ({ params: { agent_id } }, { key: viewer }) =>
@@ -39,7 +39,7 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
  */
 async function mayRead(store: Store, memory: Memory, caller: Caller): Promise<void> {
   if (memory.owner !== null && memory.owner !== caller.key && !caller.is_admin) throw foreign('memory');
-  await ownHome(store, memory, caller);
+  await requireOwnHome(store, memory, caller);
 }
 
 type Placed = Pick<Memory, 'scope' | 'agent_id'> & { owner?: string | null };
@@ -64,13 +64,13 @@ async function mayWrite(
 }
 
 /** Throws 403 unless the caller owns the memory's workflow; throws for everyone once the workflow is deleted. */
-async function ownHome(store: Store, { workflow_id }: { workflow_id?: unknown }, caller: Caller): Promise<void> {
+async function requireOwnHome(store: Store, { workflow_id }: { workflow_id?: unknown }, caller: Caller): Promise<void> {
   if (typeof workflow_id !== 'string') return;
-  if ((await store.workflows.ownerOf(workflow_id)) !== caller.key) throw foreign('workflow');
+  if ((await store.workflows.findOwner(workflow_id)) !== caller.key) throw foreign('workflow');
 }
 
 /** Returns an error unless a session memory has a workflow and the other scopes have none. */
-function homeErrors({ scope, workflow_id }: Partial<Memory>): FieldError[] {
+function listHomeErrors({ scope, workflow_id }: Partial<Memory>): FieldError[] {
   if (scope === 'session' && !workflow_id)
     return [
       {

@@ -15,7 +15,7 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
     store: store.providers,
     list: (query) => store.providers.list(query),
     shared_write,
-    check: async (values, _, { id }) => addressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
+    check: async (values, _, { id }) => listAddressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
     tokenChecks: createTokenChecks(store, ({ api_key_token_name: token }: Partial<Provider>) => [
       { path: 'api_key_token_name', token },
     ]),
@@ -41,7 +41,7 @@ async function testOutcome(check: Promise<ProviderCheck>) {
 }
 
 /** Returns an error for a compatible provider without `base_url`: it would send prompts and key to another vendor. */
-function addressErrors({ provider_type, base_url }: Partial<Provider>): FieldError[] {
+function listAddressErrors({ provider_type, base_url }: Partial<Provider>): FieldError[] {
   if (base_url || (provider_type !== 'openai_compatible' && provider_type !== 'azure_openai')) return [];
   return [{ path: 'base_url', message: `\`base_url\` is required for a provider of type ${provider_type}` }];
 }

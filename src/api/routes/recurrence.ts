@@ -33,11 +33,11 @@ export const pickRecurrence = ({ interval_value, interval_unit, cron, time_zone,
 });
 
 const NONE = { interval_value: null, interval_unit: null, cron: null };
-const fault = (path: string, message: string): FieldError => ({ path, message });
+const createError = (path: string, message: string): FieldError => ({ path, message });
 
 /** Returns the recurrence after a change. A cron expression replaces an interval, and an interval a cron expression. */
-export function mergeRecurrence(sent: Recurrence, before: Partial<WholeRecurrence>): WholeRecurrence {
-  const changes = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Recurrence;
+export function mergeRecurrence(update: Recurrence, before: Partial<WholeRecurrence>): WholeRecurrence {
+  const changes = Object.fromEntries(Object.entries(update).filter(([, value]) => value !== undefined)) as Recurrence;
   const replaced = [
     ...(changes.cron ? ['interval_value', 'interval_unit'] : []),
     ...((changes.interval_value ?? changes.interval_unit) ? ['cron'] : []),
@@ -50,33 +50,35 @@ export function mergeRecurrence(sent: Recurrence, before: Partial<WholeRecurrenc
 /** Returns the recurrence to store, with the canonical spelling of its time zone; throws if it is not valid. */
 export function checkRecurrence(recurrence: WholeRecurrence): WholeRecurrence {
   const time_zone = findTimeZone(recurrence.time_zone);
-  const faults = [
-    ...formFaults(recurrence),
-    ...(time_zone === null ? [fault('time_zone', 'Name a time zone of the IANA database, such as Europe/Berlin or UTC')] : []),
+  const errors = [
+    ...listFormErrors(recurrence),
+    ...(time_zone === null
+      ? [createError('time_zone', 'Name a time zone of the IANA database, such as Europe/Berlin or UTC')]
+      : []),
   ];
-  if (faults.length > 0) throw unprocessable(faults);
+  if (errors.length > 0) throw unprocessable(errors);
   const whole = { ...recurrence, time_zone: time_zone! };
   const { start_at, end_at } = whole;
   if (end_at !== null && Date.parse(end_at) <= Date.parse(start_at))
-    throw unprocessable([fault('end_at', 'Must be after start_at')]);
+    throw unprocessable([createError('end_at', 'Must be after start_at')]);
   return whole;
 }
 
-function formFaults({ interval_value, interval_unit, cron }: WholeRecurrence): FieldError[] {
+function listFormErrors({ interval_value, interval_unit, cron }: WholeRecurrence): FieldError[] {
   const has_interval = interval_value !== null || interval_unit !== null;
-  if (cron !== null && has_interval) return [fault('cron', 'Send either cron, or interval_value and interval_unit')];
-  if (cron !== null) return cronFaults(cron);
-  if (!has_interval) return [fault('interval_value', 'Send interval_value and interval_unit, or cron')];
-  if (interval_value === null) return [fault('interval_value', 'Required with interval_unit')];
-  return interval_unit === null ? [fault('interval_unit', 'Required with interval_value')] : [];
+  if (cron !== null && has_interval) return [createError('cron', 'Send either cron, or interval_value and interval_unit')];
+  if (cron !== null) return listCronErrors(cron);
+  if (!has_interval) return [createError('interval_value', 'Send interval_value and interval_unit, or cron')];
+  if (interval_value === null) return [createError('interval_value', 'Required with interval_unit')];
+  return interval_unit === null ? [createError('interval_unit', 'Required with interval_value')] : [];
 }
 
-function cronFaults(cron: string): FieldError[] {
+function listCronErrors(cron: string): FieldError[] {
   try {
     parseCron(cron);
     return [];
   } catch (error) {
-    if (error instanceof CronFault) return [fault('cron', error.message)];
+    if (error instanceof CronFault) return [createError('cron', error.message)];
     throw error;
   }
 }
@@ -85,7 +87,7 @@ function cronFaults(cron: string): FieldError[] {
 export function refuseLongJitter(jitter_seconds: number, recurrence: WholeRecurrence): void {
   const gap = shortestGap(parseCadence(recurrence), Date.now());
   if (jitter_seconds > 0 && gap !== null && jitter_seconds * 1000 >= gap)
-    throw unprocessable([fault('jitter_seconds', `Must be less than the ${gap / 1000} seconds between two runs`)]);
+    throw unprocessable([createError('jitter_seconds', `Must be less than the ${gap / 1000} seconds between two runs`)]);
 }
 
 export const parseCadence = (recurrence: WholeRecurrence): Cadence =>
@@ -98,7 +100,7 @@ export const parseCadence = (recurrence: WholeRecurrence): Cadence =>
   });
 
 /** Returns the reason why a schedule of an import is refused, as a sentence; null if it is accepted. */
-export function recurrenceFault(item: Recurrence & { jitter_seconds: number }): string | null {
+export function findRecurrenceError(item: Recurrence & { jitter_seconds: number }): string | null {
   try {
     refuseLongJitter(item.jitter_seconds, checkRecurrence(mergeRecurrence(pickRecurrence(item), {})));
     return null;

@@ -28,7 +28,7 @@ export interface ScheduleServices {
 export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void {
   const { store, schedules, fireNow } = services;
   const getOwn = getOwnSchedule(store);
-  const answer = store.scheduledAgents.shown;
+  const answer = store.scheduledAgents.toShown;
   const change = createChanger(services);
   const keep = createKeeper(services);
   const standstill = explainStandstill(services);
@@ -106,7 +106,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   mount(api, scheduledAgents.runs, async ({ params: { id }, query }, caller) => {
     const row = await getOwn(id, caller);
     await store.scheduledAgents.noteMissed(row, Date.now());
-    return store.scheduledAgents.runsOf(id, query);
+    return store.scheduledAgents.listRuns(id, query);
   });
 }
 
@@ -120,16 +120,16 @@ const createKeeper =
       noun: NOUN,
       path: 'workflow_id',
       uses_token: await store.workflows.usesCallerToken(workflow_id),
-      kept_before: before ? store.scheduledAgents.tokenOf(before) : null,
+      kept_before: before ? store.scheduledAgents.unsealToken(before) : null,
     });
 
 /** Returns the reason why the next runs of a schedule will not start; null: they will, or it is unknown now. */
 const explainStandstill =
   ({ store, mayStart }: ScheduleServices) =>
   async (row: ScheduleRow): Promise<string | null> => {
-    const left = { ...row, access_token: store.scheduledAgents.tokenOf(row) };
+    const unsealed_row = { ...row, access_token: store.scheduledAgents.unsealToken(row) };
     const start_facts = { noun: NOUN, uses_token: await store.workflows.usesCallerToken(row.workflow_id) };
-    return mayStart(left, start_facts).catch((error: unknown) => {
+    return mayStart(unsealed_row, start_facts).catch((error: unknown) => {
       if (error instanceof AppError) return null;
       throw error;
     });
@@ -143,7 +143,7 @@ function createChanger(services: ScheduleServices) {
   return async (id: string, values: ScheduleValues, { caller, warn }: { caller: Caller } & Pick<Warnings, 'warn'>) => {
     const before = await getOwn(id, caller);
     const recurrence = checkRecurrence(
-      mergeRecurrence(pickRecurrence(values), pickRecurrence(store.scheduledAgents.shown(before))),
+      mergeRecurrence(pickRecurrence(values), pickRecurrence(store.scheduledAgents.toShown(before))),
     );
     refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
     await store.scheduledAgents.noteMissed(before, Date.now());
@@ -156,7 +156,7 @@ function createChanger(services: ScheduleServices) {
       throw error;
     }
     warn(...warnings);
-    return store.scheduledAgents.shown(row);
+    return store.scheduledAgents.toShown(row);
   };
 }
 

@@ -19,6 +19,6 @@ export function scoreRoutes(api: Api, { store }: { store: Store }): void {
   });
   mount(api, scores.byVersion, async ({ params: { id } }, caller) => {
     await getOwnWorkflow(store)(id, caller);
-    return store.scores.byVersion(id);
+    return store.scores.listByVersion(id);
   });
 }

@@ -7,7 +7,7 @@ import type { Definition } from '../../domain/definition.ts';
 import type { CallDecision } from '../../domain/effects.ts';
 import { conflict, notFound, unprocessable } from '../../domain/errors.ts';
 import { toProgress } from '../../domain/progress.ts';
-import { answerFaults, type FormQuestion } from '../../domain/questions.ts';
+import { type FormQuestion, listAnswerErrors } from '../../domain/questions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -30,7 +30,7 @@ export interface TaskServices {
   dispatch: Dispatch;
   buildBundle: BundleBuilder;
   /** True if there is a price for each model that a run has used. */
-  isPriced(definition: Definition, used: (string | null)[]): boolean;
+  isPriced(definition: Definition, used_models: (string | null)[]): boolean;
 }
 
 export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isPriced }: TaskServices): void {
@@ -101,9 +101,9 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isP
     const { workflow_id } = source;
     refuseUnknownBuiltins(body.changes);
     const { key: owner, login: owner_login, access_token } = caller;
-    const accepted = await dispatch.fork({ ...body, source, task_id, workflow_id, owner, owner_login, access_token });
+    const new_fork = await dispatch.fork({ ...body, source, task_id, workflow_id, owner, owner_login, access_token });
     const forked_from = { task_id: id, step: body.from_step, effects: body.effects };
-    return { ...accepted, stream_url: formatStreamUrl(accepted), forked_from };
+    return { ...new_fork, stream_url: formatStreamUrl(new_fork), forked_from };
   });
   mount(api, tasks.stop, async ({ params: { id } }, caller) => {
     const { status, workflow_id } = await getOwn(id, caller);
@@ -122,12 +122,13 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isP
 
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
     const { workflow_id } = await getOwn(id, caller);
-    const taken = await store.ledger.decide(
+    const is_decided = await store.ledger.decide(
       { task_id: id, call_id, workflow_id },
       { decision, by: caller.key, events: [toDecisionEvent({ id, call_id }, decision, caller)] },
     );
-    if (!taken && !(await store.ledger.question({ task_id: id, call_id }))) throw notFound('tool call of this task', call_id);
-    if (!taken) throw conflict(`The call ${call_id} of this task is not waiting for this decision`, 'nothing_to_decide');
+    if (!is_decided && !(await store.ledger.question({ task_id: id, call_id })))
+      throw notFound('tool call of this task', call_id);
+    if (!is_decided) throw conflict(`The call ${call_id} of this task is not waiting for this decision`, 'nothing_to_decide');
     // The decision is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(id, call_id).catch(() => {});
     return toTaskView(await getOwn(id, caller));
@@ -162,8 +163,8 @@ export function taskRoutes(api: Api, { store, engine, dispatch, buildBundle, isP
 }
 
 function refuseUnknownBuiltins({ builtin_tools }: { builtin_tools?: string[] | undefined } = {}): void {
-  const faults = builtin_tools ? listBuiltinErrors({ builtin_tools }) : [];
-  if (faults.length > 0) throw unprocessable(faults.map((fault) => ({ ...fault, path: `changes.${fault.path}` })));
+  const errors = builtin_tools ? listBuiltinErrors({ builtin_tools }) : [];
+  if (errors.length > 0) throw unprocessable(errors.map((error) => ({ ...error, path: `changes.${error.path}` })));
 }
 
 const notAsked = (call_id: string) =>
@@ -175,8 +176,8 @@ function checkContent({ action, content }: AnswerRequest, schema: FormQuestion['
     if (content) throw unprocessable([{ path: 'content', message: `An answer with the action ${action} has no content` }]);
     return undefined;
   }
-  const faults = answerFaults(schema, content ?? {});
-  if (faults.length > 0) throw unprocessable(faults.map((fault) => ({ ...fault, path: `content.${fault.path}` })));
+  const errors = listAnswerErrors(schema, content ?? {});
+  if (errors.length > 0) throw unprocessable(errors.map((error) => ({ ...error, path: `content.${error.path}` })));
   return content ?? {};
 }
 

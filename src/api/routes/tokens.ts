@@ -8,9 +8,9 @@ import { toReply } from '../http/validate.ts';
 
 /** Mounts stored tokens, which belong to their owner. An administrator may only list and delete them. */
 export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' | 'grants'> }): void {
-  const { tokens: stored } = store;
+  const { tokens: token_store } = store;
   const one = async (id: string, viewer: string, mine: (created_by: string) => boolean) => {
-    const token = await stored.find(id, viewer);
+    const token = await token_store.find(id, viewer);
     if (!token) throw notFound(tokens.noun, id);
     if (!mine(token.created_by)) throw foreign(tokens.noun);
     return token;
@@ -21,24 +21,29 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
     toReply(tokens.get.reply, maskForeignToken(caller.key, await ownOrAdmin((params as { id: string }).id, caller)));
 
   mount(api, tokens.list, async ({ query }, { key, is_admin }) => {
-    const page = await stored.list(query, key, { all: is_admin });
+    const page = await token_store.list(query, key, { all: is_admin });
     return { ...page, items: page.items.map((token) => maskForeignToken(key, token)) };
   });
   mount(api, tokens.create, ({ body, reserved_id: id }, { key }) =>
-    createOnce(id, stored.find, () => stored.create({ ...body, ...(id ? { id } : {}) }, key)),
+    createOnce(id, token_store.find, () => token_store.create({ ...body, ...(id ? { id } : {}) }, key)),
   );
   mount(api, tokens.get, async ({ params: { id } }, caller) => maskForeignToken(caller.key, await ownOrAdmin(id, caller)));
-  mount(api, tokens.update, async ({ params: { id }, body }, caller) => stored.update(id, (await own(id, caller)).name, body), {
-    current,
-  });
+  mount(
+    api,
+    tokens.update,
+    async ({ params: { id }, body }, caller) => token_store.update(id, (await own(id, caller)).name, body),
+    {
+      current,
+    },
+  );
   mount(
     api,
     tokens.remove,
     async ({ params: { id } }, caller) => {
       const { name } = await ownOrAdmin(id, caller);
-      const used_by = await stored.listHolders(name, caller.key);
+      const used_by = await token_store.listHolders(name, caller.key);
       if (used_by.length > 0) throw conflict(`This ${tokens.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
-      await stored.remove(id);
+      await token_store.remove(id);
     },
     { current },
   );
@@ -53,8 +58,8 @@ const maskForeignToken = <T extends Pick<StoredToken, 'created_by' | 'descriptio
 
 type Owned = (id: string, caller: Caller) => Promise<{ name: string; created_by: string; created_at: string }>;
 
-function grantRoutes(api: Api, { tokens: stored, grants }: Pick<Store, 'tokens' | 'grants'>, own: Owned): void {
-  mount(api, tokens.uses, async ({ params: { id }, query }, caller) => await stored.uses(await own(id, caller), query));
+function grantRoutes(api: Api, { tokens: token_store, grants }: Pick<Store, 'tokens' | 'grants'>, own: Owned): void {
+  mount(api, tokens.uses, async ({ params: { id }, query }, caller) => await token_store.uses(await own(id, caller), query));
   mount(api, tokens.grants, async ({ params: { id } }, caller) => grants.ofToken(await own(id, caller)));
   mount(api, tokens.grant, async ({ params: { id }, body: { resource_type: kind, resource_id, destination } }, caller) =>
     grants.give(await own(id, caller), { kind, id: resource_id, destination }),

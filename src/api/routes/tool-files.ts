@@ -32,10 +32,10 @@ export async function buildTool<F extends ToolFields & { name: string; source_co
 
 /** Builds the changes of a tool. A new name or source is inspected again, and its schema inferred unless one is sent. */
 export async function buildToolChanges(runner: ToolRunner, tool: CustomTool, fields: ToolFields): Promise<object> {
-  const renewed = fields.name !== undefined || fields.source_code !== undefined;
-  if (tool.is_plugin && renewed)
+  const changes_code = fields.name !== undefined || fields.source_code !== undefined;
+  if (tool.is_plugin && changes_code)
     throw conflict('This tool came with the installation; its name and source cannot be changed', 'plugin_tool');
-  const infers = renewed || fields.parameters_schema === null;
+  const infers = changes_code || fields.parameters_schema === null;
   if (!infers) return fields;
   const file = await inspectTool(runner, { name: fields.name ?? tool.name, source_code: fields.source_code ?? tool.source_code });
   return {

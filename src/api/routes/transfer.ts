@@ -17,7 +17,7 @@ import type { Warnings } from '../http/warnings.ts';
 import { listBuiltinErrors } from './agents.ts';
 import { createConfigCheck, type GuardrailLimits, listGuardrailWarnings } from './guardrails.ts';
 import { listConnectionWarnings } from './knowledge.ts';
-import { recurrenceFault } from './recurrence.ts';
+import { findRecurrenceError } from './recurrence.ts';
 
 interface Services {
   store: Store;
@@ -34,7 +34,7 @@ const PART: Record<ResourceType, PartName> = {
 };
 
 export function transferRoutes(api: Api, { store, judge }: Services, limits: GuardrailLimits): void {
-  const importing = createImport(store, createFaultFinder(store, createConfigCheck(judge, limits), judge));
+  const importing = createImport(store, createErrorFinder(store, createConfigCheck(judge, limits), judge));
   for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, { store, importing }, type);
   const exportRecords = createExporter(store);
   mount(api, bundle.export, async (_, caller) => {
@@ -46,8 +46,8 @@ export function transferRoutes(api: Api, { store, judge }: Services, limits: Gua
       exportRecords('knowledge_source', caller),
       exportRecords('scheduled_agent', caller),
     ]);
-    const owned = { workflows, scheduled_agents };
-    return { ...createHead(), resource_type: 'bundle' as const, skills, guardrails, agents, knowledge_sources, ...owned };
+    const owned_parts = { workflows, scheduled_agents };
+    return { ...createHead(), resource_type: 'bundle' as const, skills, guardrails, agents, knowledge_sources, ...owned_parts };
   });
   mount(api, bundle.import, ({ body, query, strict, warn }, caller) => importing({ strict, warn })(body, query, caller));
 }
@@ -73,21 +73,21 @@ function resourceTransfer(
 
 /** Creates the import. Its warnings are found only while it writes, so with strict handling it runs as a trial first. */
 const createImport =
-  (store: Store, findFaults: ReturnType<typeof createFaultFinder>) =>
+  (store: Store, findErrors: ReturnType<typeof createErrorFinder>) =>
   ({ strict, warn }: Pick<Warnings, 'strict' | 'warn'>) =>
-  async (given: ImportParts, { dry_run, names = {} }: Importing, importer: Caller) => {
-    const { agents, doubts: warnings } = await pinAgents(store, given.agents ?? [], importer);
-    const parts = { ...given, agents };
-    const faults = await findFaults(parts, importer);
+  async (sent_parts: ImportParts, { dry_run, names = {} }: Importing, importer: Caller) => {
+    const { agents, guard_warnings: warnings } = await pinAgents(store, sent_parts.agents ?? [], importer);
+    const parts = { ...sent_parts, agents };
+    const item_errors = await findErrors(parts, importer);
     warn(
       ...listItemWarnings(parts, names),
       ...(await listTagWarnings(store, parts, { names, importer })),
       ...placeWarnings(names.agents ?? 'agents', warnings),
     );
-    const faultOf: FaultOf = (item) => faults.get(item) ?? null;
+    const faultOf: FaultOf = (item) => item_errors.get(item) ?? null;
     if (strict) {
-      const tried = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
-      warn(...Object.values(tried).flatMap(({ warnings }) => warnings));
+      const trial = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
+      warn(...Object.values(trial).flatMap(({ warnings }) => warnings));
     }
     return store.transfer.import(parts, { importer, dry_run, faultOf });
   };
@@ -103,8 +103,8 @@ async function listTagWarnings(
     items: readonly T[],
     listWarnings: (item: T) => Promise<Warning[]>,
   ) =>
-    (await Promise.all(items.map(listWarnings))).flatMap((item_doubts, index) =>
-      item_doubts.map(({ path, message }) => ({ path: `${names[part] ?? part}.${index}.${path}`, message })),
+    (await Promise.all(items.map(listWarnings))).flatMap((item_warnings, index) =>
+      item_warnings.map(({ path, message }) => ({ path: `${names[part] ?? part}.${index}.${path}`, message })),
     );
   const { agents = [], workflows = [] } = parts as { agents?: object[]; workflows?: object[] };
   return [
@@ -129,25 +129,25 @@ function listItemWarnings({ guardrails = [], knowledge_sources = [] }: ImportPar
 
 /** Returns the warnings about the items of a part, with paths into that part. */
 const placeWarnings = (part: string, warnings: Warning[][]): Warning[] =>
-  warnings.flatMap((item_doubts, index) =>
-    item_doubts.map(({ path, message }) => ({ path: `${part}.${index}.${path}`, message })),
+  warnings.flatMap((item_warnings, index) =>
+    item_warnings.map(({ path, message }) => ({ path: `${part}.${index}.${path}`, message })),
   );
 
 /** Pins the agents' guards to the existing tools before the import begins. */
-async function pinAgents(store: Store, given: NonNullable<ImportParts['agents']>, { key }: Caller) {
-  const agents: typeof given = [];
+async function pinAgents(store: Store, sent_agents: NonNullable<ImportParts['agents']>, { key }: Caller) {
+  const agents: typeof sent_agents = [];
   const warnings: Warning[][] = [];
-  for (const agent of given) {
+  for (const agent of sent_agents) {
     const values = agent as Partial<Agent>;
     const { guards } = await store.agents.judgeGuards(values, key);
     agents.push(Object.assign({}, agent, { approval_guards: guards }));
     warnings.push(await listGuardWarnings(store, values, key));
   }
-  return { agents, doubts: warnings };
+  return { agents, guard_warnings: warnings };
 }
 
-const listSourceWarnings = ({ source_type: given, connection_config }: ImportedSource): Warning[] => {
-  const source_type = KnowledgeSourceCreate.shape.source_type.safeParse(given).data;
+const listSourceWarnings = ({ source_type: sent_type, connection_config }: ImportedSource): Warning[] => {
+  const source_type = KnowledgeSourceCreate.shape.source_type.safeParse(sent_type).data;
   return source_type ? listConnectionWarnings({ source_type, connection_config }) : [];
 };
 type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
@@ -155,35 +155,35 @@ type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
 type CheckGuardrail = ReturnType<typeof createConfigCheck>;
 
 /** Lists the errors of items beyond their types. It runs before the import begins, which holds a transaction. */
-const createFaultFinder = (store: Store, check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
-  const faults = new Map<object, string>();
+const createErrorFinder = (store: Store, check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
+  const item_errors = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
     const values = agent as Partial<Agent>;
-    const [fault] = [
+    const [error] = [
       ...listBuiltinErrors(values),
       ...(await listHostedToolErrors(store, { ...values, approval_guards: [] }, null)),
       ...(await listGuardErrors(store, { ...values, approval_guards: [] }, importer.key)),
     ];
-    if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);
+    if (error) item_errors.set(agent, `${error.path}: ${error.message}`);
   }
   for (const guardrail of parts.guardrails ?? []) {
     try {
       await check({ ...(guardrail as ReturnType<typeof EXPORTED.guardrail.parse>), created_by: importer.key });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      faults.set(guardrail, error.message);
+      item_errors.set(guardrail, error.message);
     }
   }
   for (const workflow of parts.workflows ?? []) {
     const { output_schema } = workflow as ReturnType<typeof EXPORTED.workflow.parse>;
-    const fault = output_schema && (await judge.schemaFault(output_schema, importer.key));
-    if (fault) faults.set(workflow, `output_schema: ${fault}`);
+    const error = output_schema && (await judge.schemaFault(output_schema, importer.key));
+    if (error) item_errors.set(workflow, `output_schema: ${error}`);
   }
   for (const schedule of parts.scheduled_agents ?? []) {
-    const fault = recurrenceFault(schedule);
-    if (fault) faults.set(schedule, fault);
+    const error = findRecurrenceError(schedule);
+    if (error) item_errors.set(schedule, error);
   }
-  return faults;
+  return item_errors;
 };
 
 const createHead = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toISOString() });
@@ -195,11 +195,11 @@ const createExporter =
   (store: Store) =>
   async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {
     const noun = type.replaceAll('_', ' ');
-    const owned = type === 'workflow' || type === 'scheduled_agent';
-    const records = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
-    const rows = type === 'agent' ? await store.agents.shownRows(records) : records;
+    const is_owned = type === 'workflow' || type === 'scheduled_agent';
+    const records = await store.transfer.records(type, id ? { id } : is_owned ? { owner: caller.key } : {});
+    const rows = type === 'agent' ? await store.agents.toShownRows(records) : records;
     if (id && rows.length === 0) throw notFound(noun, id);
-    if (id && owned && (rows[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
+    if (id && is_owned && (rows[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
     const reply: z.ZodType<unknown> = EXPORTED[type];
-    return rows.map((record) => toReply(reply, store.transfer.masked(record)) as Exported<T>);
+    return rows.map((record) => toReply(reply, store.transfer.maskRecord(record)) as Exported<T>);
   };

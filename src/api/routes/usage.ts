@@ -25,7 +25,7 @@ export function usageRoutes(api: Api, { usage: store }: Pick<Store, 'usage'>): v
   mount(api, usage.get, async ({ query: { by, interval = null, zone, ...query } }, caller) => {
     if (by === 'owner' && query.scope !== 'all') throw unprocessable([{ path: 'by', message: '`owner` needs `scope=all`' }]);
     const period = await preparePeriod(query, caller);
-    const rows = await store.spent(by ?? 'none', { ...period, interval, zone });
+    const rows = await store.listUsage(by ?? 'none', { ...period, interval, zone });
     return { ...period, rows: rows.map((row) => ({ ...row, at: row.at?.toISOString() ?? null })) };
   });
   const calls = async (kind: 'model' | 'tool', query: Query, caller: Caller) => {

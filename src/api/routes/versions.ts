@@ -38,10 +38,10 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
   mount(api, versions.get, async ({ params: { id, number }, query: { against } }, caller) => {
     await getOwn(id, caller);
     const { definition, ...version } = await getVersion(id, number);
-    const [shown] = await store.versions.withRecord([version], id);
+    const [version_record] = await store.versions.withRecord([version], id);
     const before = against === 'current' ? await getCurrentDefinition(id) : against && (await getVersion(id, against)).definition;
     const changes = before ? listMaskedChanges(store, before, definition) : undefined;
-    return { ...shown!, definition: store.versions.masked(definition), ...(changes ? { changes } : {}) };
+    return { ...version_record!, definition: store.versions.maskDefinition(definition), ...(changes ? { changes } : {}) };
   });
   mount(api, versions.restore, async ({ params: { id, number }, body: { agent }, reserved_id }, caller) => {
     const before = await getOwn(id, caller);
@@ -51,8 +51,8 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
     const agent_id = await restoreAgent(store, restoring, caller);
     // A version has only the settings that existed at that time.
-    const later = { output_schema: null, ...callSettings({}) };
-    await store.workflows.update(id, { ...later, ...config.workflow, agent_id }, caller.key);
+    const later_settings = { output_schema: null, ...callSettings({}) };
+    await store.workflows.update(id, { ...later_settings, ...config.workflow, agent_id }, caller.key);
     await store.versions.note(id, caller);
     return { workflow_id: id, agent_id, ...(await compareWithCurrent(store, id, version)) };
   });
@@ -66,8 +66,11 @@ function requireConfig({ number, config }: Version): VersionConfig {
   );
 }
 
-const listMaskedChanges = ({ versions: { maskedChange } }: Store, before: Definition, after: Definition): FieldChange[] =>
-  diffDocuments(before, after).map(maskedChange);
+const listMaskedChanges = (
+  { versions: { maskChange: maskedChange } }: Store,
+  before: Definition,
+  after: Definition,
+): FieldChange[] => diffDocuments(before, after).map(maskedChange);
 
 /** Lists how the next run differs from a version that was restored. */
 async function compareWithCurrent(
@@ -104,11 +107,14 @@ async function restoreAgent(store: Store, restoring: Restoring, caller: Caller):
   const agent = await store.agents.find(agent_id);
   if (!agent)
     throw conflict(`The agent ${config.agent.name} was deleted; send \`agent\`: \`copy\` to create it again`, 'agent_missing');
-  const changed = listChangedFields({ ...store.versions.agentSettings(agent), system_prompt: agent.system_prompt }, settings);
-  if (changed.length === 0 || choice === 'keep') return agent_id;
+  const changed_fields = listChangedFields(
+    { ...store.versions.agentSettings(agent), system_prompt: agent.system_prompt },
+    settings,
+  );
+  if (changed_fields.length === 0 || choice === 'keep') return agent_id;
   if (choice !== 'change')
     throw conflict(
-      `The agent ${agent.name} has changed since version ${version.number} (${changed.join(', ')}). Send \`agent\`: \`keep\` to leave ` +
+      `The agent ${agent.name} has changed since version ${version.number} (${changed_fields.join(', ')}). Send \`agent\`: \`keep\` to leave ` +
         'it as it is, `change` to set it back for everybody who uses it, or `copy` to create an agent as it was for this workflow',
       'agent_differs',
     );
@@ -144,8 +150,8 @@ const LONGEST_NAME = 200;
 const LONGEST_SUFFIX = 120;
 
 /** Throws 422 for records that a version refers to and that have been deleted since. */
-function refuseDeleted(faults: FieldError[]): void {
-  if (faults.length > 0) throw unprocessable(faults);
+function refuseDeleted(errors: FieldError[]): void {
+  if (errors.length > 0) throw unprocessable(errors);
 }
 
 const listChangedFields = <T extends object>(now: T, then: T): string[] =>

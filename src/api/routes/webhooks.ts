@@ -9,12 +9,12 @@ export function webhookRoutes(api: Api, { store, engine }: { store: Store; engin
   const getOwn = getOwnTask(store);
   mount(api, webhooks.list, async ({ params: { id } }, caller) => {
     await getOwn(id, caller);
-    const items = await store.webhooks.ofTask(id);
+    const items = await store.webhooks.listDeliveries(id);
     return { items, total: items.length, next: null };
   });
   mount(api, webhooks.redeliver, async ({ params: { id, delivery_id } }, caller) => {
     const task = await getOwn(id, caller);
-    const delivery = (await store.webhooks.ofTask(id)).find((one) => one.id === delivery_id);
+    const delivery = (await store.webhooks.listDeliveries(id)).find((one) => one.id === delivery_id);
     if (!delivery) throw notFound('webhook delivery of this task', delivery_id);
     if (!(await store.webhooks.reopen(delivery_id)))
       throw conflict('This message is being delivered already', 'delivery_under_way');

@@ -13,10 +13,10 @@ export function getRequestedState(
   { status, enabled }: { status?: Status | undefined; enabled?: boolean | undefined },
   before: { status: string },
 ): 'active' | 'inactive' | null {
-  const named = status === 'active' || status === 'inactive' ? status : null;
+  const requested_status = status === 'active' || status === 'inactive' ? status : null;
   const other = enabled === undefined ? null : enabled ? ('active' as const) : ('inactive' as const);
-  if (named === null || other === null || named === other) return named ?? other;
-  return (named === 'inactive') === (before.status === 'inactive') ? other : named;
+  if (requested_status === null || other === null || requested_status === other) return requested_status ?? other;
+  return (requested_status === 'inactive') === (before.status === 'inactive') ? other : requested_status;
 }
 
 /**
@@ -29,9 +29,9 @@ export function listStatusWarnings(
   { whole }: { whole: boolean },
 ): Warning[] {
   if (!status || status === 'active' || status === 'inactive' || status === before.status) return [];
-  const found = { path: 'status', message: `The status ${status} is only set by runs; send active or inactive` };
-  if (!whole) throw unprocessable([found]);
-  return [found];
+  const warning = { path: 'status', message: `The status ${status} is only set by runs; send active or inactive` };
+  if (!whole) throw unprocessable([warning]);
+  return [warning];
 }
 
 interface Services {
@@ -51,7 +51,7 @@ export async function prepareDeletion(
 ): Promise<void> {
   const { items } = await store.scheduledAgents.list({ owner: owner_key, workflow_id: id, limit: 1_000 });
   const enabled = items.filter((schedule) => schedule.enabled);
-  const live = () => store.tasks.unended(id);
+  const live = () => store.tasks.listOpenIds(id);
   if (!force) {
     if (enabled.length > 0)
       throw conflict(
@@ -71,11 +71,11 @@ export async function prepareDeletion(
   }
   const halted = new Set<string>();
   const until = performance.now() + HALTING_MS;
-  for (let left = await live(); left.length > 0; left = await live()) {
+  for (let live_ids = await live(); live_ids.length > 0; live_ids = await live()) {
     if (performance.now() > until)
       throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
     // A new prompt may arrive in the meantime.
-    for (const task_id of left.reverse().filter((id) => !halted.has(id))) {
+    for (const task_id of live_ids.reverse().filter((id) => !halted.has(id))) {
       halted.add(task_id);
       await dispatch.halt(task_id);
     }

@@ -50,8 +50,8 @@ export function workflowRoutes(api: Api, services: Services): void {
   const getOwn = getOwnWorkflow(store);
   const tokenChecks = createTokenChecks(store, listWorkflowTokens);
   const withLastRun = async (workflow: WiredWorkflow, caller: Caller) => {
-    const [shown = workflow] = await tokenChecks.addMissingTokens([workflow], caller);
-    return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) };
+    const [record = workflow] = await tokenChecks.addMissingTokens([workflow], caller);
+    return { ...record, ...(await store.workflows.lastRun(workflow.last_task_id)) };
   };
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     toReply(workflows.get.reply, await withLastRun(await getOwn((params as { id: string }).id, caller), caller));
@@ -91,12 +91,12 @@ export function workflowRoutes(api: Api, services: Services): void {
       const wanted_values = { ...before, ...values };
       warn(...(await tokenChecks.listWarnings(wanted_values, caller)), ...(await listWorkflowTagWarnings(store, wanted_values)));
       warn(...sent_back);
-      const wanted = getRequestedState({ status, enabled }, before);
-      if (wanted) await store.workflows.switch(id, wanted);
+      const requested_state = getRequestedState({ status, enabled }, before);
+      if (requested_state) await store.workflows.switch(id, requested_state);
       const after = await store.workflows.update(id, values, caller.key);
       await store.versions.note(id, caller);
       if (values.budget !== undefined) await raiseBudget(services, after);
-      await settleQueue(services, after, wanted);
+      await settleQueue(services, after, requested_state);
       return withLastRun(after, caller);
     },
     { current },
@@ -119,10 +119,10 @@ export function workflowRoutes(api: Api, services: Services): void {
 async function settleQueue(
   { dispatch }: Services,
   { id, status, on_inactive }: WiredWorkflow,
-  wanted: 'active' | 'inactive' | null,
+  requested_state: 'active' | 'inactive' | null,
 ): Promise<void> {
   if (status === 'inactive' && on_inactive === 'halt') await dispatch.endQueue(id);
-  if (wanted === 'active') await dispatch.resumeQueue(id);
+  if (requested_state === 'active') await dispatch.resumeQueue(id);
 }
 
 /** Gives a run that is paused on its budget the workflow's new budget; any other run keeps the one it started with. */
@@ -174,8 +174,8 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
       on_busy,
       trigger: 'prompt',
     };
-    const accepted = await dispatch.prompt(order);
-    return { ...accepted, stream_url: formatStreamUrl(accepted) };
+    const new_run = await dispatch.prompt(order);
+    return { ...new_run, stream_url: formatStreamUrl(new_run) };
   });
   mount(api, workflows.halt, async ({ params: { id } }, caller) => {
     const { active_task_id } = await getOwn(id, caller);
@@ -185,18 +185,18 @@ function runRoutes(api: Api, { store, attach, following, dispatch }: Services): 
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
     // A browser that reconnects sends the original URL, and the number of the last event it has seen.
-    const given = parseNumber(last_event_id) ?? after;
-    const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
+    const last_seen = parseNumber(last_event_id) ?? after;
+    const start = last_seen ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     const look: Look = async (place) => {
-      const watched = await store.events.watched(id, place);
-      if (!watched) throw notFound('workflow', id);
-      if (watched.owner !== caller.key) throw foreign('workflow');
-      if (task_id && !watched.has_task) throw notFound('task of this workflow', task_id);
-      return watched.extent;
+      const stream_state = await store.events.loadStreamState(id, place);
+      if (!stream_state) throw notFound('workflow', id);
+      if (stream_state.owner !== caller.key) throw foreign('workflow');
+      if (task_id && !stream_state.has_task) throw notFound('task of this workflow', task_id);
+      return stream_state.extent;
     };
-    const place = { workflow_id: id, after: start, resumed: given !== undefined, task_id };
-    const followed = await followAfterLook(following, { ...place, look }, signal);
-    return followed && toFrames(followed);
+    const place = { workflow_id: id, after: start, resumed: last_seen !== undefined, task_id };
+    const event_stream = await followAfterLook(following, { ...place, look }, signal);
+    return event_stream && toFrames(event_stream);
   });
 }
 
@@ -223,16 +223,16 @@ async function refuseInvalid(
   const agent_id = (values.agent_id ?? before?.agent_id) as string;
   if (errors.length === 0 && Object.keys(overrides).length > 0)
     errors.push(...(await listUndeclaredErrors(store, agent_id, overrides)));
-  const fault = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;
-  if (fault) errors.push({ path: 'output_schema', message: fault });
+  const schema_error = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;
+  if (schema_error) errors.push({ path: 'output_schema', message: schema_error });
   if (errors.length > 0) throw unprocessable(errors);
 }
 
 /** Returns an error for each token override of a variable that none of the agent's tools declares. */
 async function listUndeclaredErrors(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
-  const declared = await store.customTools.variablesOf(agent_id);
-  const unknown = Object.keys(overrides).filter((name) => !declared.includes(name));
-  const variables = declared.join(', ') || 'none';
+  const declared_variables = await store.customTools.listVariables(agent_id);
+  const unknown = Object.keys(overrides).filter((name) => !declared_variables.includes(name));
+  const variables = declared_variables.join(', ') || 'none';
   return unknown.map((name) => ({
     path: `credential_overrides.${name}`,
     message: `No tool of the agent declares this variable; declared variables: ${variables}`,

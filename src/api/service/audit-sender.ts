@@ -47,12 +47,12 @@ export function auditSender({ queue, sendWebhook, url, log, pauses = PAUSES }: S
   async function keep(): Promise<void> {
     while (!stopping.signal.aborted) {
       awake = new AbortController();
-      const sent = await queue.sendNext(MOST_IN_ONE, send).catch((error: Error) => {
+      const sent_count = await queue.sendNext(MOST_IN_ONE, send).catch((error: Error) => {
         // An unreachable database is tried again without a message.
         if (!stopping.signal.aborted && !findOutage(error)) log(`The audit was not sent: ${error.message}`);
         return null;
       });
-      if (sent === MOST_IN_ONE) continue;
+      if (sent_count === MOST_IN_ONE) continue;
       const ends = failures > 0 ? [stopping.signal] : [stopping.signal, awake.signal];
       const pause = failures > 0 ? Math.min(pauses.first_ms * 2 ** (failures - 1), pauses.longest_ms) : pauses.idle_ms;
       await wait(pause, undefined, { signal: AbortSignal.any(ends), ref: false }).catch(() => {});

@@ -31,14 +31,14 @@ export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: Tr
   const add = batchEntries(store.add);
   const write = async (entry: NewAuditEntry): Promise<void> => {
     stream?.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'audit', audit: entry })}\n`);
-    const { promise: added, resolve } = Promise.withResolvers<boolean>();
-    const late = setTimeout(resolve, patience_ms, false);
+    const { promise: was_added, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(resolve, patience_ms, false);
     add(entry).then(
       () => resolve(true),
       () => resolve(false),
     );
-    if (!(await added)) log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
-    clearTimeout(late);
+    if (!(await was_added)) log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
+    clearTimeout(timer);
   };
   return {
     async record(endpoint, request, answer) {
@@ -80,7 +80,7 @@ function toEntry(
 ): NewAuditEntry {
   const { caller, params } = request;
   const [, door = '', collection = ''] = path.split('/');
-  const [named = ''] = Object.values(params as Record<string, string>);
+  const [path_id = ''] = Object.values(params as Record<string, string>);
   return {
     principal: caller.key,
     login: caller.login,
@@ -88,7 +88,7 @@ function toEntry(
     operation,
     scope: access as NewAuditEntry['scope'],
     resource_type: collection || door,
-    resource_id: named && isStorable(named) ? named : null,
+    resource_id: path_id && isStorable(path_id) ? path_id : null,
     ...answer,
     ...describeRequest(request),
   };

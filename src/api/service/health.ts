@@ -37,11 +37,11 @@ export function readinessRoute(http: FastifyInstance, { checks, runner }: Health
 
 async function checkOutcome(check: () => Promise<string>): Promise<{ ok: boolean; detail: string }> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
+  const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error('no answer in time')), PATIENCE_MS);
   });
   try {
-    return { ok: true, detail: await Promise.race([check(), late]) };
+    return { ok: true, detail: await Promise.race([check(), timeout]) };
   } catch (error) {
     return { ok: false, detail: findOutage(error)?.sentence ?? ((error as Error).message || 'failed') };
   } finally {

@@ -106,7 +106,7 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
         : {}),
       ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
       ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
-      ...(open ? { ...unready(endpoint), ...problems([403, 421, 422]) } : describeRefusals(endpoint)),
+      ...(open ? { ...describeUnready(endpoint), ...describeProblems([403, 421, 422]) } : describeRefusals(endpoint)),
     },
   } as ZodOpenApiOperationObject;
 }
@@ -176,15 +176,15 @@ const problem = (status: number, refusal?: z.ZodType) => ({
     : { 'application/problem+json': { schema: status === 422 ? FieldsProblem : Problem } },
 });
 
-const problems = (statuses: number[], refusal?: z.ZodType): Record<number, object> =>
+const describeProblems = (statuses: number[], refusal?: z.ZodType): Record<number, object> =>
   Object.fromEntries(statuses.map((status) => [status, problem(status, refusal)]));
 
 /** Describes the 503 of the readiness check, which has the same body as its 200. */
-const unready = (endpoint: Endpoint) =>
+const describeUnready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...describeSuccess(endpoint), description: 'Not ready' } } : {};
 
 function describeRefusals({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
-  const named = Object.keys((params as z.ZodObject).shape).length > 0 || listIdFields(query).length > 0;
+  const has_ids = Object.keys((params as z.ZodObject).shape).length > 0 || listIdFields(query).length > 0;
   const statuses = new Set([
     401,
     403,
@@ -192,11 +192,11 @@ function describeRefusals({ refuses, params, query, body, upload, idempotent, re
     422,
     429,
     503,
-    ...(named ? [404] : []),
+    ...(has_ids ? [404] : []),
     ...(body || upload ? [400, 408, 413, 415] : []),
     ...(idempotent ? [400, 409] : []),
     ...refuses,
   ]);
   // A foreign host is refused before anything else is known of the request, in one form everywhere.
-  return { ...problems([...statuses].sort(), refusal), ...problems([421]) };
+  return { ...describeProblems([...statuses].sort(), refusal), ...describeProblems([421]) };
 }

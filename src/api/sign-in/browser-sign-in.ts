@@ -108,7 +108,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
     const seconds = session_hours * 3_600;
     const expires_at = new Date(Date.now() + seconds * 1_000);
     const value = await store.browserSessions.create({ ...person, claimed_role, expires_at });
-    await store.principals.seen({ ...person, claimed_role });
+    await store.principals.noteSignIn({ ...person, claimed_role });
     cookies.set(reply, 'session', { value, seconds });
     await audit.recordSignIn(request, toPerson(person), 'sign_in');
   }

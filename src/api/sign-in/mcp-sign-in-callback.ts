@@ -13,13 +13,15 @@ const MOST_CHARACTERS = 8_192;
  */
 export function mcpSignInCallback(http: FastifyInstance): void {
   http.get('/api/mcps/:id/sign-in/callback', { logSerializers: { req: withoutQuery } }, async ({ params, query }, reply) => {
-    const sent = query as Record<string, unknown>;
+    const parameters = query as Record<string, unknown>;
     const { id } = params as { id: string };
-    const passed = PASSED_ON.flatMap((name) => {
-      const value = sent[name];
+    const safe_parameters = PASSED_ON.flatMap((name) => {
+      const value = parameters[name];
       return typeof value === 'string' && value.length <= MOST_CHARACTERS ? [[name, value] as [string, string]] : [];
     });
-    return reply.header('cache-control', 'no-store').redirect(`${PAGE}#${new URLSearchParams([['server_id', id], ...passed])}`);
+    return reply
+      .header('cache-control', 'no-store')
+      .redirect(`${PAGE}#${new URLSearchParams([['server_id', id], ...safe_parameters])}`);
   });
 }
 

@@ -24,9 +24,9 @@ export function createSignIns(most: number, now: () => number = () => performanc
     const key = toNetwork(address);
     const current = counts.get(key);
     if (current && current.until > now()) return current;
-    const fresh = { failed: 0, until: now() + WINDOW_MS };
-    counts.set(key, fresh);
-    return fresh;
+    const new_count = { failed: 0, until: now() + WINDOW_MS };
+    counts.set(key, new_count);
+    return new_count;
   };
   return {
     attempt(address) {
@@ -51,6 +51,6 @@ function toNetwork(address: string): string {
   const [head = '', tail = ''] = address.split('::');
   const parts = head.split(':').filter(Boolean);
   const rest = tail.split(':').filter(Boolean);
-  const missing = address.includes('::') ? Array<string>(Math.max(0, 8 - parts.length - rest.length)).fill('0') : [];
-  return [...parts, ...missing, ...rest].slice(0, 4).join(':');
+  const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - parts.length - rest.length)).fill('0') : [];
+  return [...parts, ...zeros, ...rest].slice(0, 4).join(':');
 }

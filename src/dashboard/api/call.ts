@@ -108,11 +108,11 @@ const parseEtag = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//
 
 export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }: CallInput<E>): string {
   const values = (params ?? {}) as Record<string, string>;
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const url_path = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>))
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
-  return search.size > 0 ? `${filled}?${search}` : filled;
+  return search.size > 0 ? `${url_path}?${search}` : url_path;
 }
 
 export function buildRequest<E extends AnyEndpoint>(

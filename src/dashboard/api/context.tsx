@@ -12,7 +12,7 @@ interface World {
 const WorldContext = createContext<World | null>(null);
 
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
-  const [world] = useState(() => ({ session, client: createClient({ ...session, onWarned: warned }) }));
+  const [world] = useState(() => ({ session, client: createClient({ ...session, onWarned: showWarnings }) }));
   const [queries] = useState(createQueryClient);
   // The next person must not see data that this one has read.
   useEffect(() => {
@@ -27,7 +27,7 @@ export function WorldProvider({ session, children }: { session: Session; childre
 }
 
 /** Shows the warnings of a successful write until they are closed. */
-const warned = (warnings: { path: string; message: string }[]) =>
+const showWarnings = (warnings: { path: string; message: string }[]) =>
   notifications.show({
     title: 'Saved with a warning',
     message: warnings.map(({ message }) => message).join('\n'),

@@ -11,10 +11,10 @@ export function useScopes(): { role: string | undefined; scopes: readonly Scope[
 }
 
 /** Returns the reason why the caller may not do what needs the scope; null if they may, or if that is not known yet. */
-export function useRefusal(needed: Scope | undefined): string | null {
+export function useRefusal(scope: Scope | undefined): string | null {
   const { role, scopes, is_key } = useScopes();
-  if (!needed || !scopes || scopes.includes(needed)) return null;
+  if (!scope || !scopes || scopes.includes(scope)) return null;
   return is_key
-    ? `Your service key does not have the scope ${needed}`
-    : `Your role ${role} does not have the scope ${needed}; ask an administrator for it`;
+    ? `Your service key does not have the scope ${scope}`
+    : `Your role ${role} does not have the scope ${scope}; ask an administrator for it`;
 }

@@ -30,8 +30,8 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
   const token = () => stores.tab.getItem(KEY) ?? stores.computer.getItem(KEY);
   let has_cookie = issuer.signed_in;
   let ended: Ended | null = null;
-  const end = (refused: boolean) => {
-    ended = refused ? (token() === null ? 'cookie' : 'token') : null;
+  const end = (was_refused: boolean) => {
+    ended = was_refused ? (token() === null ? 'cookie' : 'token') : null;
     stores.tab.removeItem(KEY);
     stores.computer.removeItem(KEY);
     has_cookie = false;
@@ -41,8 +41,8 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
     token,
     issuer,
     isSignedIn: () => has_cookie || token() !== null,
-    signIn(given: string, keep: boolean) {
-      (keep ? stores.computer : stores.tab).setItem(KEY, given);
+    signIn(access_token: string, keep: boolean) {
+      (keep ? stores.computer : stores.tab).setItem(KEY, access_token);
       ended = null;
       notify();
     },

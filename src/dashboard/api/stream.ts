@@ -43,15 +43,15 @@ const LONGEST_WAIT_MS = 10_000;
 export async function followRun(client: Client, following: Following): Promise<void> {
   const { workflow_id, task_id, signal, onConnection } = following;
   const url = requestUrl(workflows.stream, { params: { id: workflow_id }, query: { task_id } });
-  const seen = { last: 0 };
+  const position = { last: 0 };
   let wait = FIRST_WAIT_MS;
   onConnection('connecting');
   while (!signal.aborted) {
-    const before = seen.last;
-    if (await attempt(client, { ...following, url, seen })) return onConnection('ended');
+    const before = position.last;
+    if (await attempt(client, { ...following, url, seen: position })) return onConnection('ended');
     if (signal.aborted) return;
     onConnection('reconnecting');
-    wait = seen.last > before ? FIRST_WAIT_MS : Math.min(wait * 2, LONGEST_WAIT_MS);
+    wait = position.last > before ? FIRST_WAIT_MS : Math.min(wait * 2, LONGEST_WAIT_MS);
     await pause(wait * (0.75 + Math.random() / 2), signal);
   }
 }

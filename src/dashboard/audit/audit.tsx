@@ -19,21 +19,21 @@ export default function Audit() {
 }
 
 function Entries() {
-  const wanted = useFilters();
-  const [asked] = useDebouncedValue(wanted.filters, 250);
-  const query = useList(audit.list, { limit: 50, ...toTaskQuery(asked) });
+  const filter_state = useFilters();
+  const [query_filters] = useDebouncedValue(filter_state.filters, 250);
+  const query = useList(audit.list, { limit: 50, ...toTaskQuery(query_filters) });
   return (
     <>
       <Text c="dimmed">
         Every request that did more than read, newest first, also if it was refused. Click on a value to filter by it.
       </Text>
-      <Filters wanted={wanted} />
+      <Filters wanted={filter_state} />
       <ListTable
         query={query}
-        columns={buildColumns(wanted)}
+        columns={buildColumns(filter_state)}
         label="entries of the audit"
         stacks
-        empty={<Empty>{wanted.filtered ? 'No entry matches these filters.' : 'No entries yet.'}</Empty>}
+        empty={<Empty>{filter_state.filtered ? 'No entry matches these filters.' : 'No entries yet.'}</Empty>}
       />
     </>
   );

@@ -22,7 +22,7 @@ interface ConversationProps {
 }
 
 interface Exchange {
-  asked: string;
+  question: string;
   reply: string;
 }
 
@@ -54,7 +54,7 @@ function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { ex
       ))}
       {exchange && (
         <>
-          <Bubble speaker="user" text={exchange.asked} />
+          <Bubble speaker="user" text={exchange.question} />
           {exchange.reply ? (
             <Bubble speaker="assistant" text={exchange.reply} />
           ) : (
@@ -76,14 +76,14 @@ interface MessageFormProps extends Pick<ConversationProps, 'draft' | 'setDraft'>
 
 function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFormProps) {
   const refusal = useRefusal(chat.send.access ?? undefined);
-  const held = useRef(draft);
-  held.current = draft;
+  const latest_draft = useRef(draft);
+  latest_draft.current = draft;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     if (!draft.trim() || busy || refusal) return;
     setDraft('');
     // A message that was not accepted returns to the text box, unless the user has started another one.
-    void send(draft).then((sent) => !sent && held.current === '' && setDraft(draft));
+    void send(draft).then((was_sent) => !was_sent && latest_draft.current === '' && setDraft(draft));
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -137,21 +137,21 @@ function useExchange(agent_id: string, session_id: string | null) {
   const navigate = useNavigate();
   const [exchange, setExchange] = useState<Exchange | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const gone = useRef(new AbortController());
+  const unmount = useRef(new AbortController());
   const current = useRef<{ session: string | null; stop: boolean }>({ session: null, stop: false });
   useEffect(() => {
-    gone.current = new AbortController();
-    return () => gone.current.abort();
+    unmount.current = new AbortController();
+    return () => unmount.current.abort();
   }, []);
 
   /** Sends a message; true if it was stored, even if the reply failed. */
   async function send(message: string): Promise<boolean> {
     const input = { params: { agent_id }, body: { message, ...(session_id ? { session_id } : {}) } };
-    const { signal } = gone.current;
+    const { signal } = unmount.current;
     let session = session_id;
     current.current = { session, stop: false };
     setError(null);
-    setExchange({ asked: message, reply: '' });
+    setExchange({ question: message, reply: '' });
     try {
       const response = await client.send(requestUrl(chat.send, input), { ...buildRequest(chat.send, input), signal });
       for await (const { data } of readFrames(response.body!)) {
@@ -161,7 +161,7 @@ function useExchange(agent_id: string, session_id: string | null) {
           current.current.session = session;
           if (current.current.stop) stop();
         }
-        if (event.type === 'delta') setExchange((held) => held && { ...held, reply: held.reply + event.content });
+        if (event.type === 'delta') setExchange((previous) => previous && { ...previous, reply: previous.reply + event.content });
         if (event.type === 'error') setError(event.message);
       }
     } catch (failure) {

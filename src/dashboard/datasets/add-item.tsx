@@ -24,10 +24,10 @@ export function AddItem({ dataset_id }: { dataset_id: string }) {
 
 function ItemForm({ dataset_id, close }: FormProps) {
   const add = useAct(datasets.addItem);
-  const sent = add.isPending || add.isSuccess;
+  const is_sent = add.isPending || add.isSuccess;
   const [prompt, setPrompt] = useState('');
-  const expected = useExpected(null, sent);
-  useUnsaved(prompt.trim() !== '' && !sent);
+  const expected = useExpected(null, is_sent);
+  useUnsaved(prompt.trim() !== '' && !is_sent);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const answer = expected.read();

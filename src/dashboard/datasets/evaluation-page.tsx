@@ -36,12 +36,12 @@ export default function EvaluationPage() {
 
 function EvaluationView({ evaluation }: { evaluation: EvaluationDetail }) {
   const { status, baseline_id, regressions, graders } = evaluation;
-  const compared = baseline_id !== null && (status === 'completed' || regressions.length > 0);
+  const has_comparison = baseline_id !== null && (status === 'completed' || regressions.length > 0);
   useLiveText(`The evaluation is ${status}`);
   return (
     <Stack>
       <Head evaluation={evaluation} />
-      {compared && <Regressions evaluation={evaluation} />}
+      {has_comparison && <Regressions evaluation={evaluation} />}
       <Graders graders={graders} />
       <Results evaluation={evaluation} />
     </Stack>

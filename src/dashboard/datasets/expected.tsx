@@ -17,17 +17,17 @@ const toTypedAnswer = (answer: unknown): TypedAnswer => {
  * Holds the field for an expected answer: a text, or any JSON value. `sent`: the answer was sent, so nothing can be lost any
  * more.
  */
-export function useExpected(initial: unknown, sent: boolean) {
+export function useExpected(initial: unknown, is_sent: boolean) {
   const [before] = useState(() => toTypedAnswer(initial));
   const [typed, setTyped] = useState(before);
   const [wrong, setWrong] = useState<string | null>(null);
   const changed = typed.text !== before.text || typed.is_json !== before.is_json;
-  useUnsaved(changed && !sent);
+  useUnsaved(changed && !is_sent);
   return {
     typed,
     wrong,
     changed,
-    set: (change: Partial<TypedAnswer>) => setTyped((held) => ({ ...held, ...change })),
+    set: (change: Partial<TypedAnswer>) => setTyped((previous) => ({ ...previous, ...change })),
     /** Returns the answer; null if the field is empty, undefined if it is invalid, which the field then shows. */
     read(): unknown {
       const read = typed.text.trim() === '' ? { value: null } : typed.is_json ? parseJson(typed.text) : { value: typed.text };

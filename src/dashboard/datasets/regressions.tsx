@@ -16,15 +16,15 @@ const SHOWN_FIRST = 10;
 /** Lists the items that passed in the baseline and do not pass now. */
 export function Regressions({ evaluation: { regressions } }: { evaluation: EvaluationDetail }) {
   const [all, setAll] = useState(false);
-  const shown = all ? regressions : regressions.slice(0, SHOWN_FIRST);
+  const visible = all ? regressions : regressions.slice(0, SHOWN_FIRST);
   return (
     <Section title="Regressions">
       {regressions.length === 0 ? (
         <Text>Every item that passed in the baseline passes now.</Text>
       ) : (
-        <ColumnTable rows={shown} columns={COLUMNS} label="Regressions" toKey={({ item_id }) => item_id} stacks />
+        <ColumnTable rows={visible} columns={COLUMNS} label="Regressions" toKey={({ item_id }) => item_id} stacks />
       )}
-      {shown.length < regressions.length && (
+      {visible.length < regressions.length && (
         <Group>
           <Button variant="default" onClick={() => setAll(true)}>
             {`Show all ${formatNumber(regressions.length)}`}

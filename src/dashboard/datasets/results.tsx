@@ -16,9 +16,9 @@ const SHORT = 200;
 /** Lists each item of an evaluation with its answer and grades. */
 export function Results({ evaluation: { id: run_id, dataset_id, status } }: { evaluation: Evaluation }) {
   const { filters, set } = useFilters();
-  const wanted = { limit: 50, ...(filters.status && { status: filters.status }) };
+  const page_query = { limit: 50, ...(filters.status && { status: filters.status }) };
   const every = status === 'running' ? { every_ms: EVERY_MS } : {};
-  const query = useList(evaluations.results, wanted, { params: { id: dataset_id, run_id }, ...every });
+  const query = useList(evaluations.results, page_query, { params: { id: dataset_id, run_id }, ...every });
   const { refetch } = query;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the last results came after the last poll
   useEffect(() => void refetch(), [status, refetch]);

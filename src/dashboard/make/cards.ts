@@ -122,9 +122,9 @@ export function toEndpoint(card: Card, typed: Typed, { testing = false } = {}): 
 }
 
 /** Returns the wanted name, or that name with a number if it is taken. Numbers start at `from`. */
-export function freeName(wanted: string, { taken, from = 1 }: { taken: readonly string[]; from?: number }): string {
+export function freeName(base_name: string, { taken, from = 1 }: { taken: readonly string[]; from?: number }): string {
   for (let number = from; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted}-${number}`;
+    const name = number === 1 ? base_name : `${base_name}-${number}`;
     if (!taken.includes(name)) return name;
   }
 }

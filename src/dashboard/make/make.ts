@@ -7,7 +7,7 @@ export interface Step {
   name: string;
   create: AnyEndpoint;
   remove: AnyEndpoint;
-  body(made: Made): object;
+  body(created: Made): object;
 }
 
 /** A request that created a record, or may have: its response can be lost. */
@@ -33,10 +33,10 @@ export interface Service {
  * response was lost is found too.
  */
 export function createMaker(service: Service) {
-  const left: CreateAttempt[] = [];
+  const leftovers: CreateAttempt[] = [];
 
   async function undo(): Promise<void> {
-    for (let last = left.at(-1); last; last = left.at(-1)) {
+    for (let last = leftovers.at(-1); last; last = leftovers.at(-1)) {
       const { step, body, key } = last;
       last.id ??= await findCreatedId(step.create, { body, idempotency_key: key });
       if (last.id !== null) {
@@ -44,7 +44,7 @@ export function createMaker(service: Service) {
           if (!service.isGone(error)) throw error;
         });
       }
-      left.pop();
+      leftovers.pop();
     }
   }
 
@@ -63,22 +63,22 @@ export function createMaker(service: Service) {
 
   return {
     /** Lists the names of the steps whose records a failed attempt left behind. */
-    left: () => left.map(({ step }) => step.name),
+    listLeftovers: () => leftovers.map(({ step }) => step.name),
     async make(steps: readonly Step[]): Promise<Made> {
       await undo();
-      const made: Made = {};
+      const created: Made = {};
       try {
         for (const step of steps) {
-          const attempt: CreateAttempt = { step, body: step.body(made), key: service.newKey(), id: null };
-          left.push(attempt);
+          const attempt: CreateAttempt = { step, body: step.body(created), key: service.newKey(), id: null };
+          leftovers.push(attempt);
           const record = await service
             .create(step.create, { body: attempt.body, idempotency_key: attempt.key })
             .catch((error) => {
-              if (service.isRefusal(error)) left.pop();
+              if (service.isRefusal(error)) leftovers.pop();
               throw error;
             });
           attempt.id = record.id;
-          made[step.name] = record;
+          created[step.name] = record;
         }
       } catch (error) {
         await undo().catch(() => {
@@ -86,8 +86,8 @@ export function createMaker(service: Service) {
         });
         throw error;
       }
-      left.length = 0;
-      return made;
+      leftovers.length = 0;
+      return created;
     },
   };
 }

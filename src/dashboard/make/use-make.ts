@@ -31,15 +31,15 @@ export function useMake(model: ModelChoice) {
   const client = useClient();
   const navigate = useNavigate();
   const token_names = useNames('token').options.map(({ label }) => label);
-  const [together] = useState(() => createMaker(createService(client)));
+  const [maker] = useState(() => createMaker(createService(client)));
 
   async function make(wishes: Wishes): Promise<Made> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await together.make(buildSteps({ model, wishes, token_names, attempt }));
+        return await maker.make(buildSteps({ model, wishes, token_names, attempt }));
       } catch (error) {
         if (attempt === ATTEMPTS || (error as ApiProblem).code !== 'name_taken')
-          throw withLeft(error as ApiProblem, together.left());
+          throw withLeftovers(error as ApiProblem, maker.listLeftovers());
       }
     }
   }
@@ -98,9 +98,9 @@ function buildSteps({ model, wishes, token_names, attempt }: Plan): Step[] {
   return steps;
 }
 
-function withLeft(problem: ApiProblem, left: string[]): ApiProblem {
-  if (left.length === 0) return problem;
-  const message = `${sentence(problem.message)} The records created so far (${left.join(', ')}) could not be deleted. Trying again deletes them first`;
+function withLeftovers(problem: ApiProblem, leftovers: string[]): ApiProblem {
+  if (leftovers.length === 0) return problem;
+  const message = `${sentence(problem.message)} The records created so far (${leftovers.join(', ')}) could not be deleted. Trying again deletes them first`;
   return Object.assign(Object.create(problem), { message });
 }
 

@@ -22,39 +22,39 @@ const initial = ({ address, model }: Card): Typed => ({ key: '', address: addres
 
 /** Holds the choices and inputs about the model, and the result of a test. */
 export function useModel() {
-  const known = useRead(providers.list, { query: { limit: MOST } });
-  const stored = known.data?.items ?? [];
+  const provider_query = useRead(providers.list, { query: { limit: MOST } });
+  const stored = provider_query.data?.items ?? [];
   const demo = stored.find(isDemo);
   const choices = [...(demo ? [DEMO] : []), ...CARDS, ...(stored.some((one) => !isDemo(one)) ? [EXISTING] : [])];
   const [picked, setPicked] = useState<string | null>(null);
-  const chosen = picked ?? (demo ? DEMO.id : CARDS[0]!.id);
-  const card = CARDS.find(({ id }) => id === chosen);
+  const card_id = picked ?? (demo ? DEMO.id : CARDS[0]!.id);
+  const card = CARDS.find(({ id }) => id === card_id);
   const [texts, setTexts] = useState<Record<string, Typed>>({});
   const [existing, setExisting] = useState<string | null>(null);
   const [faults, setFaults] = useState<ModelFaults>({});
-  const typed = texts[chosen] ?? (card ? initial(card) : { key: '', address: '', model: '' });
-  const provider_id = chosen === DEMO.id ? (demo?.id ?? null) : chosen === EXISTING.id ? existing : null;
+  const typed = texts[card_id] ?? (card ? initial(card) : { key: '', address: '', model: '' });
+  const provider_id = card_id === DEMO.id ? (demo?.id ?? null) : card_id === EXISTING.id ? existing : null;
 
   const type = (name: keyof Typed, value: string) =>
-    setTexts((before) => ({ ...before, [chosen]: { ...(before[chosen] ?? typed), [name]: value } }));
+    setTexts((before) => ({ ...before, [card_id]: { ...(before[card_id] ?? typed), [name]: value } }));
   const test = useTest((models) => {
     if (card?.model === '' && !typed.model && models[0]) type('model', models[0]);
   });
   /** Returns the missing or wrong fields; empty if the model is ready to run. */
   const check = (options: { testing?: boolean } = {}) => {
-    const found = findFaults({ card, typed, provider_id }, options);
-    setFaults(found);
-    return Object.keys(found).length === 0;
+    const errors = findFaults({ card, typed, provider_id }, options);
+    setFaults(errors);
+    return Object.keys(errors).length === 0;
   };
   const forget = () => {
     test.reset();
     setFaults({});
   };
   return {
-    known,
+    known: provider_query,
     stored,
     choices,
-    chosen,
+    chosen: card_id,
     card,
     typed,
     existing,
@@ -94,15 +94,17 @@ function findFaults({ card, typed, provider_id }: Facts, options: { testing?: bo
 }
 
 /** Tests a stored provider, or an endpoint that has only been entered so far. */
-function useTest(answered: (models: string[]) => void) {
+function useTest(onModels: (models: string[]) => void) {
   const { call } = useClient();
   return useMutation<
     Tested,
     ApiProblem,
     { id: string } | NonNullable<Parameters<typeof call<typeof providers.testDraft>>[1]>['body']
   >({
-    mutationFn: (asked) =>
-      asked && 'id' in asked ? call(providers.test, { params: { id: asked.id } }) : call(providers.testDraft, { body: asked }),
-    onSuccess: ({ models }) => answered(models),
+    mutationFn: (target) =>
+      target && 'id' in target
+        ? call(providers.test, { params: { id: target.id } })
+        : call(providers.testDraft, { body: target }),
+    onSuccess: ({ models }) => onModels(models),
   });
 }

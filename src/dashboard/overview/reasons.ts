@@ -12,8 +12,8 @@ export function listReasons({ record_behind }: Pick<Task, 'record_behind'>, call
     calls.filter(({ status }) => status.startsWith('waiting')),
     ({ status, name, question }) => JSON.stringify([status, name, question?.message]),
   );
-  const asked = [...waiting.values()].map((alike) => toReason(alike[0]!, alike.length));
-  const reasons = record_behind ? ['The installation was restored. Resume the run from its record?', ...asked] : asked;
+  const questions = [...waiting.values()].map((alike) => toReason(alike[0]!, alike.length));
+  const reasons = record_behind ? ['The installation was restored. Resume the run from its record?', ...questions] : questions;
   return reasons.length > 0 ? reasons : ['The budget is used up. Raise it to resume the run.'];
 }
 

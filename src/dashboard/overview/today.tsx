@@ -25,7 +25,7 @@ function periods() {
 export function Today() {
   const { day, today } = periods();
   const [ended] = useRead(usage.get, { query: day }, { every_ms: EVERY_MS }).data?.rows ?? [];
-  const [spent = NOTHING] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
+  const [totals = NOTHING] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const tools = useRead(usage.tools, { query: { ...day, most: 200 } }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const [slowest] = tools.toSorted((one, other) => other.p95_ms - one.p95_ms);
   const oldest = useRead(
@@ -51,8 +51,8 @@ export function Today() {
       <Figure
         label="Spent today"
         to="/usage?days=1"
-        value={formatCost(spent)}
-        detail={`${formatCount(spent.total_in + spent.total_out, 'token')}${isUnpriced(spent) ? ', no prices set' : ''}`}
+        value={formatCost(totals)}
+        detail={`${formatCount(totals.total_in + totals.total_out, 'token')}${isUnpriced(totals) ? ', no prices set' : ''}`}
       />
       <Figure
         label="Slowest tool, last 24 hours"

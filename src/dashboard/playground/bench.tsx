@@ -11,7 +11,7 @@ import {
   buildFork,
   createDraft,
   draftValues,
-  fieldFaults,
+  listFieldErrors,
   listFields,
   TRIAL_EFFECTS,
   type TrialDraft,
@@ -55,7 +55,7 @@ export function Bench({ task, request }: BenchProps) {
     <Stack>
       <form onSubmit={submit}>
         <Stack maw="46rem">
-          <Controls request={request} draft={draft} change={setDraft} faults={fieldFaults(fork.error?.errors ?? [])} />
+          <Controls request={request} draft={draft} change={setDraft} faults={listFieldErrors(fork.error?.errors ?? [])} />
           {fork.error && <Failure problem={fork.error} />}
           <Group gap="xs">
             <Button type="submit" loading={fork.isPending} data-needs={fork.needs}>

@@ -58,13 +58,16 @@ export const draftValues = (request: StepRequest, { controls }: TrialDraft): Val
 export function buildFork(request: StepRequest, draft: TrialDraft) {
   const { step, messages, changeable } = request;
   const { edits, prompt, effects } = draft;
-  const edited = messages.flatMap((message) => {
+  const message_edits = messages.flatMap((message) => {
     const content = edits[toMessageKey(message)];
     return content === undefined || content === message.content
       ? []
       : [{ step: message.step, position: message.position, content }];
   });
-  const changes = { ...findChanges(changeable, draftValues(request, draft)), ...(edited.length > 0 && { messages: edited }) };
+  const changes = {
+    ...findChanges(changeable, draftValues(request, draft)),
+    ...(message_edits.length > 0 && { messages: message_edits }),
+  };
   return {
     from_step: step,
     effects,
@@ -74,5 +77,5 @@ export function buildFork(request: StepRequest, draft: TrialDraft) {
 }
 
 /** Returns those faults of a refused fork that belong to fields. */
-export const fieldFaults = (errors: readonly FieldFault[]): FieldFault[] =>
+export const listFieldErrors = (errors: readonly FieldFault[]): FieldFault[] =>
   errors.map(({ path, message }) => ({ path: path.replace(/^changes\./, ''), message }));

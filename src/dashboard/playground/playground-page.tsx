@@ -24,7 +24,7 @@ export default function Playground() {
       <Loaded query={task} what="Loading the run">
         {(run) => (
           <Loaded query={request} what="Loading the request">
-            {(asked) => <Bench key={`${run.id} ${asked.step}`} task={run} request={asked} />}
+            {(step_request) => <Bench key={`${run.id} ${step_request.step}`} task={run} request={step_request} />}
           </Loaded>
         )}
       </Loaded>

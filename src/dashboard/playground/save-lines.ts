@@ -23,12 +23,12 @@ const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stri
  * Lists the draft's changes to the stored agent and workflow. `origin` holds the first run's values, before any fork changed
  * them.
  */
-export function saveLines(stored: Stored, { origin, draft }: { origin: ChangeableFields; draft: Values }): SaveLine[] {
+export function saveLines(current: Stored, { origin, draft }: { origin: ChangeableFields; draft: Values }): SaveLine[] {
   return Object.entries(origin).flatMap(([name, from]): SaveLine[] => {
     const to = draft[name];
     if (same(from, to)) return [];
-    const place = choosePlace(name, stored);
-    const before = stored[place][name];
+    const place = choosePlace(name, current);
+    const before = current[place][name];
     const after = Array.isArray(from) && !isCallSetting(name) ? mergeLists(before as string[], from, to as string[]) : to;
     return same(before, after) ? [] : [{ name, place, before, after }];
   });
@@ -42,9 +42,9 @@ const choosePlace = (name: string, { workflow }: Stored) =>
  * Applies the draft's additions and removals to a stored list, which may contain more than the run had, such as a disabled
  * tool.
  */
-const mergeLists = (stored: string[], from: string[], to: string[]) => [
-  ...stored.filter((item) => to.includes(item) || !from.includes(item)),
-  ...to.filter((item) => !from.includes(item) && !stored.includes(item)),
+const mergeLists = (current: string[], from: string[], to: string[]) => [
+  ...current.filter((item) => to.includes(item) || !from.includes(item)),
+  ...to.filter((item) => !from.includes(item) && !current.includes(item)),
 ];
 
 /** Returns the values to write to one record. */

@@ -80,8 +80,8 @@ interface ChoiceProps {
 function Choice({ task, lines, state, onSaved: saved, close, save }: ChoiceProps) {
   const [left_out, setLeftOut] = useState<string[]>([]);
   const [agent, setAgent] = useState<AgentChoice>('change');
-  const chosen = lines.filter(({ name }) => !left_out.includes(name));
-  const work = useWork(() => save({ state, lines: chosen, agent }), { needs: 'write' });
+  const chosen_lines = lines.filter(({ name }) => !left_out.includes(name));
+  const work = useWork(() => save({ state, lines: chosen_lines, agent }), { needs: 'write' });
   const act = () => work.mutate(undefined, { onSuccess: (outcome) => outcome === 'saved' && saved() });
   if (work.data === 'saved') return <Saved task={task} close={close} />;
   return (
@@ -97,7 +97,7 @@ function Choice({ task, lines, state, onSaved: saved, close, save }: ChoiceProps
           set={(on) => setLeftOut((before) => (on ? before.filter((name) => name !== line.name) : [...before, line.name]))}
         />
       ))}
-      {chosen.some(({ place }) => place === 'agent') && (
+      {chosen_lines.some(({ place }) => place === 'agent') && (
         <Radio.Group
           label={`The agent ${state.agent.value.name}`}
           value={agent}
@@ -115,7 +115,7 @@ function Choice({ task, lines, state, onSaved: saved, close, save }: ChoiceProps
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button disabled={chosen.length === 0} loading={work.isPending} data-needs={work.needs} onClick={act}>
+        <Button disabled={chosen_lines.length === 0} loading={work.isPending} data-needs={work.needs} onClick={act}>
           Save
         </Button>
       </Group>

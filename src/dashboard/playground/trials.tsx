@@ -46,7 +46,7 @@ function Trial({ task_id, source, recorded }: { task_id: string; source: Task; r
   return (
     <Loaded query={query} what="Loading the trial">
       {(trial) => {
-        const answered = trial.steps_detail?.find(({ step, ended_at }) => step === recorded.step && ended_at !== null);
+        const answered_step = trial.steps_detail?.find(({ step, ended_at }) => step === recorded.step && ended_at !== null);
         return (
           <Stack gap="xs" className="panel">
             <Facts
@@ -58,7 +58,7 @@ function Trial({ task_id, source, recorded }: { task_id: string; source: Task; r
               }}
             />
             {trial.error && <Text c="var(--mantine-color-error)">{trial.error}</Text>}
-            {answered && <Answer before={answerText(recorded)} after={answerText(answered)} step={recorded.step} />}
+            {answered_step && <Answer before={answerText(recorded)} after={answerText(answered_step)} step={recorded.step} />}
             <Group gap="md">
               <Anchor component={Link} to={`/tasks/${task_id}`}>
                 Open the run

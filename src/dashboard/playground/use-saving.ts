@@ -67,8 +67,12 @@ export function useSaving(workflow_id: string) {
 
   /** Copies the agent. A repetition with the same values returns the first copy. */
   async function copyAgent(agent: Values, changes: Values): Promise<string> {
-    const kept = Object.keys(AgentCreate.shape).map((name) => [name, agent[name]]);
-    const body = { ...Object.fromEntries(kept), ...changes, name: `${String(agent.name).slice(0, 180)} (from playground)` };
+    const copied_fields = Object.keys(AgentCreate.shape).map((name) => [name, agent[name]]);
+    const body = {
+      ...Object.fromEntries(copied_fields),
+      ...changes,
+      name: `${String(agent.name).slice(0, 180)} (from playground)`,
+    };
     const text = JSON.stringify(body);
     if (copy.current.body !== text) copy.current = { body: text, key: crypto.randomUUID() };
     return (await call(agents.create, { body, idempotency_key: copy.current.key })).id;
@@ -79,10 +83,11 @@ export function useSaving(workflow_id: string) {
     async save({ state: { agent, workflow }, lines, agent: choice }: Order): Promise<'saved' | 'conflict'> {
       const [for_agent, for_workflow] = [pickValues(lines, 'agent'), pickValues(lines, 'workflow')];
       const changes_agent = Object.keys(for_agent).length > 0;
-      const copied = changes_agent && choice === 'copy' ? { agent_id: await copyAgent(agent.value, for_agent) } : {};
+      const agent_change = changes_agent && choice === 'copy' ? { agent_id: await copyAgent(agent.value, for_agent) } : {};
       const of_agent = changes_agent && choice === 'change' ? await saveChanges(AGENTS, agent, for_agent) : [];
       // Saving the workflow records the version, even if only its agent has changed.
-      const conflict = of_agent.length > 0 ? of_agent : await saveChanges(WORKFLOWS, workflow, { ...for_workflow, ...copied });
+      const conflict =
+        of_agent.length > 0 ? of_agent : await saveChanges(WORKFLOWS, workflow, { ...for_workflow, ...agent_change });
       if (conflict.length === 0) return 'saved';
       setAttempt(({ read: reading }) => ({ read: reading + 1, conflict }));
       return 'conflict';

@@ -17,7 +17,7 @@ const MOST = 1_000;
 const toList = (value: unknown) => (value ?? []) as string[];
 
 /** Returns the known tools of an agent. Those of its MCP servers are the ones that they listed last. */
-export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: string[] } {
+export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted_servers: string[] } {
   const builtin = useRead(builtinTools.list);
   const custom = useRead(customTools.list, { query: { limit: MOST } });
   const all = useRead(mcps.list, { query: { limit: MOST } });
@@ -41,8 +41,8 @@ export function useAgentTools(agent: Values): { tools: KnownTool[]; unlisted: st
     ),
     ...parseDefinitionNames(agent.tool_definitions).map((name) => ({ name, effect: 'read', source: 'tool definition' })),
   ];
-  const unlisted = servers.filter((_, at) => !listings[at]?.data?.listed_at).map(({ name }) => name);
-  return { tools, unlisted };
+  const unlisted_servers = servers.filter((_, at) => !listings[at]?.data?.listed_at).map(({ name }) => name);
+  return { tools, unlisted_servers };
 }
 
 /** Parses the names of tool definitions, which a form holds as JSON. */

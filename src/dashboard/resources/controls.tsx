@@ -22,7 +22,7 @@ import { formatZone } from '../ui/time.tsx';
 import { type Field, fieldChoices, listNestedFields, listVariantFields, type Values, variantAbout } from './fields.ts';
 import { GuardedTools } from './guarded-tools.tsx';
 import { MultiPicker, Picker } from './pickers.tsx';
-import { type FieldFault, fieldFault, toControls, variantControls } from './values.ts';
+import { type FieldFault, formatFieldFault, toControls, variantControls } from './values.ts';
 
 interface ControlProps {
   field: Field;
@@ -62,7 +62,7 @@ function toSharedProps({ field, path, faults, disabled }: ControlProps) {
     description: field.description,
     placeholder: field.placeholder ?? '',
     withAsterisk: field.required,
-    error: fieldFault(faults, path),
+    error: formatFieldFault(faults, path),
     disabled: disabled ?? false,
   };
 }
@@ -85,11 +85,11 @@ function Plain(props: ControlProps) {
       return <NumberInput {...common} {...bounds(field)} value={(value ?? '') as number} onChange={onChange} />;
     case 'yes_no': {
       const data = [{ value: '', label: field.none ?? '—' }, ...Object.keys(YES_NO)];
-      const chosen = typeof value === 'boolean' ? (value ? 'yes' : 'no') : '';
+      const choice = typeof value === 'boolean' ? (value ? 'yes' : 'no') : '';
       return (
         <NativeSelect
           {...common}
-          value={chosen}
+          value={choice}
           onChange={(event) => onChange(YES_NO[event.currentTarget.value] ?? null)}
           data={data}
         />
@@ -198,13 +198,14 @@ function VersionChoice(props: ControlProps) {
   const id = (values.workflow_id || null) as string | null;
   const input = { params: { id: id ?? '' }, query: { limit: MOST_VERSIONS } };
   const { data } = useRead(versions.list, input, { enabled: id !== null });
-  const known = id === null ? [] : data?.items;
+  const known_versions = id === null ? [] : data?.items;
   const value = (values[field.name] ?? '') as string;
-  const foreign = value !== '' && known !== undefined && !known.some(({ definition_hash }) => definition_hash === value);
+  const is_foreign =
+    value !== '' && known_versions !== undefined && !known_versions.some(({ definition_hash }) => definition_hash === value);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a version of another workflow cannot stay chosen
   useEffect(() => {
-    if (foreign) onChange('');
-  }, [foreign]);
+    if (is_foreign) onChange('');
+  }, [is_foreign]);
   return (
     <NativeSelect
       {...toSharedProps(props)}
@@ -212,7 +213,7 @@ function VersionChoice(props: ControlProps) {
       onChange={(event) => onChange(event.currentTarget.value)}
       data={[
         { value: '', label: field.none ?? '—' },
-        ...(known ?? []).map(({ definition_hash, number, current }) => ({
+        ...(known_versions ?? []).map(({ definition_hash, number, current }) => ({
           value: definition_hash,
           label: `version ${number}${current ? ', current' : ''}`,
         })),
@@ -274,8 +275,8 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
 function Nested({ field, values, path, faults, disabled, onChange }: ControlProps) {
   const fields = listNestedFields(field, values);
   if (!fields) return null;
-  const held = values[field.name] as Values | null;
-  const inner = held ?? (field.nullable ? null : toControls(fields, null));
+  const current_values = values[field.name] as Values | null;
+  const inner = current_values ?? (field.nullable ? null : toControls(fields, null));
   return (
     <Fieldset legend={field.label} disabled={disabled ?? false}>
       <Stack gap="sm">

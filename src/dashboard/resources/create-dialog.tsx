@@ -26,8 +26,8 @@ function CreateForm({ kind, name, close, onCreated: created, resource }: CreateD
   const { noun, create, overrides, endpoints } = resource;
   const act = useAct(endpoints.create);
   const fields = useMemo(() => {
-    const given = toFields(create, overrides);
-    return given.map((field) => (field.name === 'name' && name ? { ...field, fallback: name } : field));
+    const create_fields = toFields(create, overrides);
+    return create_fields.map((field) => (field.name === 'name' && name ? { ...field, fallback: name } : field));
   }, [create, overrides, name]);
   const submit = async (values: Values) => {
     const record = (await act.mutateAsync({ body: values })) as Stored;

@@ -75,8 +75,8 @@ interface JsonSchema {
 
 /** Returns the form fields of a contract's schema. */
 export function toFields(schema: z.ZodType, overrides: Overrides = {}): Field[] {
-  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
-  const whole = made.$ref ? { ...made, ...resolveRef(made, made.$defs ?? {}) } : made;
+  const json_schema = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const whole = json_schema.$ref ? { ...json_schema, ...resolveRef(json_schema, json_schema.$defs ?? {}) } : json_schema;
   const required = whole.required ?? [];
   const fields = Object.entries(whole.properties ?? {}).map(([name, property]) => ({
     ...toField(name, property, whole.$defs ?? {}),
@@ -96,11 +96,11 @@ function forPeople(description: string | undefined): string | undefined {
 export function listChangeableFields(create: z.ZodType, update: z.ZodType, overrides: Overrides = {}): Field[] {
   const created = toFields(create, overrides);
   return toFields(update, overrides).map((field) => {
-    const known = created.find(({ name }) => name === field.name);
-    if (!known) return field;
-    return known.control === 'secret'
-      ? { ...known, required: false, description: 'Leave it empty to keep the stored value.' }
-      : known;
+    const created_field = created.find(({ name }) => name === field.name);
+    if (!created_field) return field;
+    return created_field.control === 'secret'
+      ? { ...created_field, required: false, description: 'Leave it empty to keep the stored value.' }
+      : created_field;
   });
 }
 

@@ -58,7 +58,9 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, ch
         {groups.map(({ title, fields: names, either }) => (
           <Fieldset key={title} legend={title}>
             <Stack gap="sm">
-              {either && <Either {...either} form={form} show={(chosen) => chosen.flatMap(findFields).map(control)} />}
+              {either && (
+                <Either {...either} form={form} show={(choice_names) => choice_names.flatMap(findFields).map(control)} />
+              )}
               {names.flatMap(findFields).map(control)}
             </Stack>
           </Fieldset>
@@ -134,13 +136,13 @@ export function useForm({ fields, record, submit }: FormFacts) {
     const findFirst = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
     setTimeout(() => findFirst()?.focus());
   };
-  const showFaults = (found: readonly FieldFault[]) => {
-    setFaults(found);
+  const showFaults = (new_faults: readonly FieldFault[]) => {
+    setFaults(new_faults);
     focus('[aria-invalid="true"]', ALERT);
   };
   /** Shows another state of the record, except in controls that differ from `before`: the user has edited them since. */
   const carry = (before: Values, stored: Values) => {
-    setControls((held) => carryEdits(held, before, toControls(fields, stored)));
+    setControls((previous) => carryEdits(previous, before, toControls(fields, stored)));
     setClean(toControls(fields, stored));
   };
   const dirty = !busy && JSON.stringify(controls) !== JSON.stringify(clean);
@@ -176,7 +178,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
     send,
     carry,
     stored: record !== null,
-    set: (name: string, value: unknown) => setControls((held) => ({ ...held, [name]: value })),
+    set: (name: string, value: unknown) => setControls((previous) => ({ ...previous, [name]: value })),
     show: (stored: Values) => {
       setControls(toControls(fields, stored));
       setClean(toControls(fields, stored));

@@ -17,12 +17,12 @@ const findUnresolved = (names: readonly string[], tools: readonly KnownTool[]) =
 /** Chooses among the tools of the agent. Other names can be typed, for tools that a server has not listed yet. */
 export function GuardedTools({ agent, onChange, description, ...rest }: GuardedToolsProps) {
   const value = (agent[rest.name] ?? []) as string[];
-  const { tools, unlisted } = useAgentTools(agent);
+  const { tools, unlisted_servers } = useAgentTools(agent);
   const unresolved = findUnresolved(value, tools);
   const about = [
     description,
     unresolved.length > 0 && `Not among the tools that are known: ${unresolved.join(', ')}.`,
-    unlisted.length > 0 && `Not listed yet: the tools of ${unlisted.join(', ')}.`,
+    unlisted_servers.length > 0 && `Not listed yet: the tools of ${unlisted_servers.join(', ')}.`,
   ];
   return (
     <TagsInput

@@ -40,9 +40,9 @@ export function ListPage() {
 
 function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
   const { title, noun, about, endpoints, columns, Actions } = resource;
-  const wanted = useFilters();
-  const [asked] = useDebouncedValue(wanted.filters, 250);
-  const query = useList(endpoints.list, asked);
+  const filter_state = useFilters();
+  const [query_filters] = useDebouncedValue(filter_state.filters, 250);
+  const query = useList(endpoints.list, query_filters);
   const create = (
     <FormLink to={`/${slug}/new`} needs={endpoints.create.access}>
       {`New ${noun}`}
@@ -57,13 +57,13 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
   return (
     <Page title={title} actions={actions}>
       <Text c="dimmed">{about}</Text>
-      <Filters resource={resource} wanted={wanted} />
+      <Filters resource={resource} wanted={filter_state} />
       <ListTable
         query={query as never}
         columns={[nameColumn(slug, resource), ...columns]}
         label={title.toLowerCase()}
         empty={
-          wanted.filtered ? (
+          filter_state.filtered ? (
             <Empty>No match. Change the search or the filters.</Empty>
           ) : (
             <Empty action={create}>No {noun} yet.</Empty>
@@ -146,8 +146,10 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
   const act = useAct(endpoints.create);
   const fields = useMemo(() => toFields(create, overrides), [create, overrides]);
   // A link from another screen can set a value, such as the agent of a memory.
-  const given = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
-  const withGiven = fields.map((field) => (given[field.name] ? { ...field, fallback: given[field.name] } : field));
+  const preset_values = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
+  const withGiven = fields.map((field) =>
+    preset_values[field.name] ? { ...field, fallback: preset_values[field.name] } : field,
+  );
   const submit = async (values: Values) => {
     const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });

@@ -16,8 +16,8 @@ const NOTHING_FOUND = 'No match';
 
 /** Returns the options that match the search, always followed by the option that creates a record. */
 const filter: OptionsFilter = ({ options, search }) => {
-  const wanted = search.trim().toLowerCase();
-  return (options as ComboboxItem[]).filter(({ value, label }) => value === NEW || label.toLowerCase().includes(wanted));
+  const search_text = search.trim().toLowerCase();
+  return (options as ComboboxItem[]).filter(({ value, label }) => value === NEW || label.toLowerCase().includes(search_text));
 };
 
 /** Adds the last option of a picker and the dialog that it opens. */
@@ -78,7 +78,7 @@ interface MultiPickerProps extends Omit<MultiSelectProps, Given> {
 export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps) {
   const { options, loading } = useNames(kind);
   const choices = withCurrent(options, value);
-  const addCreated = (made: string) => onChange([...value, made]);
+  const addCreated = (created_value: string) => onChange([...value, created_value]);
   const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created: addCreated });
   return (
     <>
@@ -104,7 +104,7 @@ export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps
  * Adds chosen ids that have no option. An imported record can refer to records that do not exist here; their ids are shown
  * unchanged.
  */
-function withCurrent(options: Option[], chosen: string[]): Option[] {
-  const missing = chosen.filter((value) => !options.some((option) => option.value === value));
+function withCurrent(options: Option[], values: string[]): Option[] {
+  const missing = values.filter((value) => !options.some((option) => option.value === value));
   return [...options, ...missing.map((value) => ({ value, label: value }))];
 }

@@ -8,16 +8,16 @@ export interface FieldFault {
 
 /** Returns the values of the controls for a record, or the contract's defaults for a new one. */
 export function toControls(fields: Field[], record: Values | null): Values {
-  const given = Object.fromEntries(fields.map(({ name, fallback }) => [name, record?.[name] ?? fallback ?? null]));
-  return Object.fromEntries(fields.map((field) => [field.name, toControl(field, given[field.name], given)]));
+  const record_values = Object.fromEntries(fields.map(({ name, fallback }) => [name, record?.[name] ?? fallback ?? null]));
+  return Object.fromEntries(fields.map((field) => [field.name, toControl(field, record_values[field.name], record_values)]));
 }
 
-function toControl(field: Field, value: unknown, given: Values): unknown {
+function toControl(field: Field, value: unknown, record_values: Values): unknown {
   switch (field.control) {
     case 'json':
       return value === null || value === undefined ? '' : JSON.stringify(value, null, 2);
     case 'nested': {
-      const fields = listNestedFields(field, given);
+      const fields = listNestedFields(field, record_values);
       if (value === null || !fields) return null;
       return toControls(fields, value as Values);
     }
@@ -59,29 +59,29 @@ export function toWire(fields: Field[], controls: Values): { values: Values; fau
 }
 
 function toWireValue(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
-  const held = controls[field.name];
+  const control = controls[field.name];
   if (field.control === 'nested') return toNestedWire(field, controls);
-  if (field.control === 'variants') return toVariantsWire(field, held as Values[]);
-  if (held === '' || held === null || held === undefined) return toEmptyWire(field);
-  if (field.nullable && Array.isArray(held) && held.length === 0) return { value: null };
-  if (field.control === 'json') return parseJsonControl(held as string);
-  if (field.control === 'time') return { value: new Date(held as string).toISOString() };
-  return { value: held };
+  if (field.control === 'variants') return toVariantsWire(field, control as Values[]);
+  if (control === '' || control === null || control === undefined) return toEmptyWire(field);
+  if (field.nullable && Array.isArray(control) && control.length === 0) return { value: null };
+  if (field.control === 'json') return parseJsonControl(control as string);
+  if (field.control === 'time') return { value: new Date(control as string).toISOString() };
+  return { value: control };
 }
 
 function toNestedWire(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
   const fields = listNestedFields(field, controls);
-  const held = controls[field.name] as Values | null;
-  if (!fields || !held) return field.nullable ? { value: null } : {};
-  const { values, faults } = toWire(fields, held);
+  const control = controls[field.name] as Values | null;
+  if (!fields || !control) return field.nullable ? { value: null } : {};
+  const { values, faults } = toWire(fields, control);
   return { value: values, fault: faults };
 }
 
 function toVariantsWire(field: Field, entries: Values[]): { value?: unknown; fault?: FieldFault[] } {
-  const sent = entries.map((entry) => ({ type: entry.type, ...toWire(listVariantFields(field, entry.type), entry) }));
+  const wire_entries = entries.map((entry) => ({ type: entry.type, ...toWire(listVariantFields(field, entry.type), entry) }));
   return {
-    value: sent.map(({ type, values }) => ({ type, ...values })),
-    fault: sent.flatMap(({ faults }, at) => faults.map(({ path, message }) => ({ path: `${at}.${path}`, message }))),
+    value: wire_entries.map(({ type, values }) => ({ type, ...values })),
+    fault: wire_entries.flatMap(({ faults }, at) => faults.map(({ path, message }) => ({ path: `${at}.${path}`, message }))),
   };
 }
 
@@ -106,8 +106,10 @@ export function findChanges(before: Values, values: Values): Values {
 }
 
 /** Returns the controls of a newer state, except for those that the user has edited. */
-export function carryEdits(held: Values, before: Values, newer: Values): Values {
-  return Object.fromEntries(Object.entries(held).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]));
+export function carryEdits(edits: Values, before: Values, newer: Values): Values {
+  return Object.fromEntries(
+    Object.entries(edits).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]),
+  );
 }
 
 /** Formats a time for an input of type `datetime-local`. */
@@ -117,10 +119,10 @@ function localTime(iso: string): string {
 }
 
 /** Returns the errors of a field and of its nested fields. */
-export function fieldFault(faults: readonly FieldFault[], path: string): string | undefined {
-  const found = faults.filter((fault) => fault.path === path || fault.path.startsWith(`${path}.`));
-  if (found.length === 0) return undefined;
-  return found
+export function formatFieldFault(faults: readonly FieldFault[], path: string): string | undefined {
+  const matches = faults.filter((fault) => fault.path === path || fault.path.startsWith(`${path}.`));
+  if (matches.length === 0) return undefined;
+  return matches
     .map((fault) => (fault.path === path ? fault.message : `${fault.path.slice(path.length + 1)}: ${fault.message}`))
     .join('. ');
 }

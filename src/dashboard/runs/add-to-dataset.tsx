@@ -22,9 +22,9 @@ export function AddToDataset({ task }: { task: Task }) {
 function AddForm({ task: { id: task_id, response, attachments }, close }: { task: Task; close(): void }) {
   const add = useAct(datasets.addItem);
   const [dataset_id, setDataset] = useState<string | null>(null);
-  const sent = add.isPending || add.isSuccess;
-  const expected = useExpected(response, sent);
-  useUnsaved(dataset_id !== null && !sent);
+  const is_sent = add.isPending || add.isSuccess;
+  const expected = useExpected(response, is_sent);
+  useUnsaved(dataset_id !== null && !is_sent);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     event.stopPropagation();

@@ -38,8 +38,8 @@ export function stepLine(step: Step | undefined): string {
 function toolLine(calls: Step['tool_calls']): string {
   const counts = new Map<string, number>();
   for (const { name, failed } of calls) {
-    const shown = failed ? `${name} (failed)` : name;
-    counts.set(shown, (counts.get(shown) ?? 0) + 1);
+    const label = failed ? `${name} (failed)` : name;
+    counts.set(label, (counts.get(label) ?? 0) + 1);
   }
   return [...counts].map(([name, times]) => (times === 1 ? name : `${times} × ${name}`)).join(', ');
 }
@@ -50,12 +50,12 @@ export const stepShape = (step: Step | undefined): string =>
 
 /** Formats the conversation as text, for a comparison by lines. */
 export const transcriptText = ({ prompt, messages = [] }: ComparedRun): string => {
-  const said = messages.map(({ role, kind, step, content, tool_calls }) => {
-    const calls = (tool_calls ?? []).map(({ name, arguments: given }) => `→ ${name}(${given})`);
+  const paragraphs = messages.map(({ role, kind, step, content, tool_calls }) => {
+    const calls = (tool_calls ?? []).map(({ name, arguments: args }) => `→ ${name}(${args})`);
     return [`[${role}${kind === 'reply' ? '' : `, ${kind}`}, step ${step}]`, ...(content ? [content] : []), ...calls].join('\n');
   });
   const prompt_lines = messages.some(({ kind }) => kind === 'prompt') ? [] : [`[user, prompt]\n${prompt}`];
-  return `${[...prompt_lines, ...said].join('\n\n')}\n`;
+  return `${[...prompt_lines, ...paragraphs].join('\n\n')}\n`;
 };
 
 export const tokensLine = ({ usage }: Pick<Task, 'usage'>) => formatTokens(usage);

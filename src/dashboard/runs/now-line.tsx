@@ -21,13 +21,15 @@ export function NowLine({ run, status }: { run: LiveRun; status: string }) {
   const now = useNow(!isTerminal(status));
   const [follows, setFollows] = useFollowing(run, !isTerminal(status));
   if (isTerminal(status)) return null;
-  const shown = run.doing.slice(-MOST_SHOWN);
-  const more = run.doing.length - shown.length;
+  const visible = run.doing.slice(-MOST_SHOWN);
+  const more = run.doing.length - visible.length;
   return (
     <Group className="now-line" justify="space-between" gap="xs" component="section" aria-label="Now">
       <div>
-        {shown.length === 0 && <Status of={status}>{status === 'pending' ? 'Now: it is queued' : `Now: it is ${status}`}</Status>}
-        {shown.map(({ key, kind, step, name, since }) => (
+        {visible.length === 0 && (
+          <Status of={status}>{status === 'pending' ? 'Now: it is queued' : `Now: it is ${status}`}</Status>
+        )}
+        {visible.map(({ key, kind, step, name, since }) => (
           <div key={key}>
             <Status of={kind === 'wait' || kind === 'retry' ? 'waiting' : 'running'}>
               Now: step {step}, {WORDS[kind](name)}, {formatDuration(Math.max(0, now - Date.parse(since)))}
@@ -54,8 +56,8 @@ function useFollowing({ blocks, partial, logs }: LiveRun, live: boolean) {
   const touched = useRef(0);
   useEffect(() => {
     if (!active) return;
-    const gone = new AbortController();
-    const { signal } = gone;
+    const unmount = new AbortController();
+    const { signal } = unmount;
     const stop = () => setFollows(false);
     window.addEventListener('wheel', ({ deltaY }) => deltaY < 0 && stop(), { signal, passive: true });
     window.addEventListener('keydown', ({ key }) => UPWARDS.includes(key) && stop(), { signal });
@@ -65,7 +67,7 @@ function useFollowing({ blocks, partial, logs }: LiveRun, live: boolean) {
     const move = ({ touches }: TouchEvent) => (touches[0]?.clientY ?? 0) > touched.current && stop();
     window.addEventListener('touchstart', begin, { signal, passive: true });
     window.addEventListener('touchmove', move, { signal, passive: true });
-    return () => gone.abort();
+    return () => unmount.abort();
   }, [active]);
   return [follows, setFollows] as const;
 }

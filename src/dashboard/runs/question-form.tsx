@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { questionAnswers } from '../../contracts/answers.ts';
 import type { CallQuestion } from '../../contracts/questions.ts';
 import type { Task } from '../../contracts/tasks.ts';
-import { type AnswerValue, answerFaults, findChoices, type QuestionField } from '../../domain/questions.ts';
+import { type AnswerValue, findChoices, listAnswerErrors, type QuestionField } from '../../domain/questions.ts';
 import { showUnseen } from '../../domain/unseen.ts';
 import { useAct } from '../api/queries.ts';
 import { Failure } from '../ui/states.tsx';
@@ -29,7 +29,7 @@ export function QuestionForm({ task, call, question }: QuestionFormProps) {
   const [checked, setChecked] = useState(false);
   useUnsaved(typed !== initial && !answer.isPending && !answer.isSuccess);
   const content = toContent(schema.properties, typed);
-  const faults = new Map(answerFaults(schema, content).map((fault) => [fault.path, fault.message]));
+  const faults = new Map(listAnswerErrors(schema, content).map((fault) => [fault.path, fault.message]));
   const send = (body: { action: 'accept'; content: Record<string, AnswerValue> } | { action: 'decline' | 'cancel' }) =>
     answer.mutate({ params: { id: task.id, call_id: call.call_id }, body: { question_id, ...body } });
   const submit = (event: FormEvent) => {
@@ -100,13 +100,13 @@ interface FieldProps {
 }
 
 function Field({ name, field, required, value, change, error }: FieldProps) {
-  const shown = { label: field.title ?? name, description: field.description, error };
+  const input_props = { label: field.title ?? name, description: field.description, error };
   const choices = findChoices(field);
   if (typeof value === 'boolean')
-    return <Checkbox {...shown} checked={value} onChange={(event) => change(event.currentTarget.checked)} />;
+    return <Checkbox {...input_props} checked={value} onChange={(event) => change(event.currentTarget.checked)} />;
   if (Array.isArray(value))
     return (
-      <Checkbox.Group {...shown} withAsterisk={required} value={value} onChange={change}>
+      <Checkbox.Group {...input_props} withAsterisk={required} value={value} onChange={change}>
         <Group gap="sm" mt={4}>
           {choices?.map((choice) => (
             <Checkbox key={choice.value} value={choice.value} label={choice.label} />
@@ -117,7 +117,7 @@ function Field({ name, field, required, value, change, error }: FieldProps) {
   if (choices)
     return (
       <NativeSelect
-        {...shown}
+        {...input_props}
         withAsterisk={required}
         value={value}
         onChange={(event) => change(event.currentTarget.value)}
@@ -126,7 +126,7 @@ function Field({ name, field, required, value, change, error }: FieldProps) {
     );
   return (
     <TextInput
-      {...shown}
+      {...input_props}
       withAsterisk={required}
       type={inputType(field)}
       value={value}

@@ -24,8 +24,8 @@ export function RaiseBudget({ task }: { task: Task }) {
 function Raise({ task, before }: { task: Task; before: Limits & { on_exhausted: 'wait' | 'halt' } }) {
   const raise = useAct(tasks.budget);
   const [limits, setLimits] = useState<Limits>(before);
-  const typed = (Object.keys(FIELDS) as (keyof Limits)[]).some((name) => limits[name] !== before[name]);
-  useUnsaved(typed && !raise.isPending && !raise.isSuccess);
+  const is_changed = (Object.keys(FIELDS) as (keyof Limits)[]).some((name) => limits[name] !== before[name]);
+  useUnsaved(is_changed && !raise.isPending && !raise.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     raise.mutate({ params: { id: task.id }, body: { ...limits, on_exhausted: before.on_exhausted } });

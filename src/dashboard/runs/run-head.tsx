@@ -44,11 +44,11 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
   const scored = useScored(task.id);
   const live = task.started_at !== null && !isTerminal(status);
   const now = useNow(live);
-  const since = live ? Math.max(0, now - dataUpdatedAt) : 0;
+  const age_ms = live ? Math.max(0, now - dataUpdatedAt) : 0;
   const elapsed_ms = getElapsedMs(task, live ? now : null);
-  const waiting_ms = (data?.waiting_seconds ?? 0) * 1000 + (status === 'waiting' ? since : 0);
-  const used = { cost: usage.cost, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
-  const budget = budgetUse(data?.budget ?? null, used);
+  const waiting_ms = (data?.waiting_seconds ?? 0) * 1000 + (status === 'waiting' ? age_ms : 0);
+  const budget_usage = { cost: usage.cost, tokens: usage.total_in + usage.total_out, seconds: (elapsed_ms ?? 0) / 1000 };
+  const budget = budgetUse(data?.budget ?? null, budget_usage);
   return (
     <Stack gap="xs" className="panel">
       <Facts

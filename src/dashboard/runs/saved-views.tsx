@@ -22,7 +22,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
   const has_filters = Object.keys(filters).length > 0;
   if (!views || (views.length === 0 && !has_filters)) return null;
   const same = ({ query }: SavedView) => serializeQuery(query) === serializeQuery(filters);
-  const chosen = views.find(same);
+  const current_view = views.find(same);
   return (
     <Stack gap="xs">
       <Group gap="xs" role="group" aria-label="Saved views">
@@ -30,27 +30,27 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
           <Button
             key={view.name}
             size="compact-xs"
-            variant={view === chosen ? 'filled' : 'default'}
-            aria-pressed={view === chosen}
-            onClick={() => replace(view === chosen ? {} : view.query)}
+            variant={view === current_view ? 'filled' : 'default'}
+            aria-pressed={view === current_view}
+            onClick={() => replace(view === current_view ? {} : view.query)}
           >
             {view.name}
           </Button>
         ))}
-        {has_filters && !chosen && (
+        {has_filters && !current_view && (
           <DialogButton label="Save this view" title="Save this view" needs={save.needs}>
             {(close) => <NameForm views={views} filters={filters} close={close} />}
           </DialogButton>
         )}
-        {chosen && (
+        {current_view && (
           <Button
             size="compact-xs"
             variant="default"
             loading={save.isPending}
             data-needs={save.needs}
-            onClick={() => save.mutate({ body: { views: views.filter((view) => view !== chosen) } })}
+            onClick={() => save.mutate({ body: { views: views.filter((view) => view !== current_view) } })}
           >
-            {`Delete the view ${chosen.name}`}
+            {`Delete the view ${current_view.name}`}
           </Button>
         )}
       </Group>
@@ -66,7 +66,7 @@ function NameForm({ views, filters, close }: { views: SavedView[]; filters: Reco
   const [name, setName] = useState('');
   useUnsaved(name.trim() !== '' && !save.isPending && !save.isSuccess);
   const view = { screen: SCREEN, name: name.trim(), query: filters } as const;
-  const send = () => save.mutateAsync({ body: { views: [...views.filter((known) => known.name !== view.name), view] } });
+  const send = () => save.mutateAsync({ body: { views: [...views.filter((one) => one.name !== view.name), view] } });
   return (
     <form
       onSubmit={(event) => {

@@ -49,8 +49,8 @@ function ScoreForm({ task_id }: { task_id: string }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!complete || kind === '') return;
-    const given = kind === 'value' ? { value: Number(value) } : { thumb: kind };
-    score.mutate({ params: { id: task_id }, body: { ...given, note: note.trim() } }, { onSuccess: clear });
+    const score_fields = kind === 'value' ? { value: Number(value) } : { thumb: kind };
+    score.mutate({ params: { id: task_id }, body: { ...score_fields, note: note.trim() } }, { onSuccess: clear });
   };
   return (
     <form onSubmit={submit}>

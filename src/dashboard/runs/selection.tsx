@@ -46,8 +46,10 @@ export function useSelection(items: readonly Task[]) {
     outcomes,
     busy: work.isPending,
     is: (id: string) => ids.has(id),
-    set: (changed: readonly string[], on: boolean) =>
-      setIds((before) => (on ? new Set([...before, ...changed]) : new Set([...before].filter((id) => !changed.includes(id))))),
+    set: (changed_ids: readonly string[], on: boolean) =>
+      setIds((before) =>
+        on ? new Set([...before, ...changed_ids]) : new Set([...before].filter((id) => !changed_ids.includes(id))),
+      ),
     clear() {
       setIds(new Set());
       setOutcomes(new Map());

@@ -22,7 +22,7 @@ export function RequestView({ task_id, step }: { task_id: string; step: number }
           <Request task_id={task_id} request={data} before={null} />
         ) : (
           <Loaded query={before} what="Loading the step before">
-            {(earlier) => <Request task_id={task_id} request={data} before={earlier} />}
+            {(earlier_request) => <Request task_id={task_id} request={data} before={earlier_request} />}
           </Loaded>
         )
       }
@@ -39,7 +39,7 @@ interface RequestProps {
 function Request({ task_id, request, before }: RequestProps) {
   const [onlyNew, setOnlyNew] = useState(false);
   const diff = requestDiff(before, request);
-  const shown = diff.messages.filter(({ is_new }) => is_new || !onlyNew);
+  const visible = diff.messages.filter(({ is_new }) => is_new || !onlyNew);
   const { model, not_rebuilt, messages, tools, skills, parameters } = request;
   return (
     <Stack gap="sm">
@@ -76,7 +76,7 @@ function Request({ task_id, request, before }: RequestProps) {
         <Code label="Parameters">{parameters}</Code>
       </details>
       <ol className="messages" aria-label="Messages">
-        {shown.map(({ message, is_new }) => (
+        {visible.map(({ message, is_new }) => (
           <MessageView key={`${message.step}/${message.position}`} message={message} is_new={before !== null && is_new} />
         ))}
       </ol>
@@ -86,12 +86,12 @@ function Request({ task_id, request, before }: RequestProps) {
 
 function Changes({ diff, before }: { diff: RequestDiff; before: number }) {
   const { messages, removed, added_tools, removed_tools, changed } = diff;
-  const fresh = messages.filter(({ is_new }) => is_new).length;
+  const new_count = messages.filter(({ is_new }) => is_new).length;
   const tools = [...added_tools.map((name) => `+ ${name}`), ...removed_tools.map((name) => `− ${name}`)];
   return (
     <Stack gap={4}>
       <Text>
-        Since step {before}: {formatCount(fresh, 'new message')}, {formatNumber(removed.length)} removed
+        Since step {before}: {formatCount(new_count, 'new message')}, {formatNumber(removed.length)} removed
         {tools.length > 0 && `, tools ${tools.join(', ')}`}
         {changed.length > 0 && `, another ${changed.join(' and ')}`}.
       </Text>

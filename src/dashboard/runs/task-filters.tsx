@@ -79,11 +79,11 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
 }
 
 /** Returns the models of the last months' runs, and the selected one. */
-function useModels(chosen: string | undefined): Option[] {
+function useModels(model: string | undefined): Option[] {
   const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const period = { from: new Date(hour - REMEMBERED_MS).toISOString(), to: new Date(hour + HOUR_MS).toISOString() };
   const { data } = useRead(usage.get, { query: { ...period, by: 'model', most: 200 } });
-  const names = [chosen, ...(data?.rows.map(({ key }) => key) ?? [])].filter((name) => typeof name === 'string' && name !== '');
+  const names = [model, ...(data?.rows.map(({ key }) => key) ?? [])].filter((name) => typeof name === 'string' && name !== '');
   return toOptions([...new Set(names as string[])].sort().map((name) => [name, name]));
 }
 

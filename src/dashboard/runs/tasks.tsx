@@ -17,16 +17,16 @@ import { toTaskQuery } from './task-query.ts';
 const EVERY_MS = 5_000;
 
 export default function Tasks() {
-  const wanted = useFilters();
-  const { group, ...rest } = wanted.filters;
+  const filter_state = useFilters();
+  const { group, ...rest } = filter_state.filters;
   return (
     <Page title="Tasks">
-      <SavedViews filters={wanted.filters} replace={wanted.replace} />
-      <TaskFilters wanted={wanted} />
+      <SavedViews filters={filter_state.filters} replace={filter_state.replace} />
+      <TaskFilters wanted={filter_state} />
       {group === 'error' ? (
-        <ErrorsTable query={errorQuery(rest)} choose={(error_code) => wanted.replace({ ...rest, error_code })} />
+        <ErrorsTable query={errorQuery(rest)} choose={(error_code) => filter_state.replace({ ...rest, error_code })} />
       ) : (
-        <Found wanted={wanted} />
+        <Found wanted={filter_state} />
       )}
     </Page>
   );

@@ -10,12 +10,12 @@ const STATES: Record<string, string> = { done: 'completed', 'in-progress': 'runn
 
 /** Shows the to-do list, if the agent keeps one. */
 export function Todos({ task_id, calls }: { task_id: string; calls: CallBlock[] }) {
-  const written = calls.filter(({ name, state }) => name === TOOL && state === 'done').length;
-  const query = useRead(tasks.progress, { params: { id: task_id } }, { enabled: written > 0 });
+  const update_count = calls.filter(({ name, state }) => name === TOOL && state === 'done').length;
+  const query = useRead(tasks.progress, { params: { id: task_id } }, { enabled: update_count > 0 });
   const { refetch } = query;
   useEffect(() => {
-    if (written > 0) void refetch();
-  }, [written, refetch]);
+    if (update_count > 0) void refetch();
+  }, [update_count, refetch]);
   const todos = query.data?.todos ?? [];
   if (todos.length === 0) return null;
   return (

@@ -23,7 +23,7 @@ export function useRun(workflow_id: string | undefined, task_id: string): Follow
 
   useEffect(() => {
     if (!workflow_id) return;
-    const gone = new AbortController();
+    const unmount = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = () => {
       timer = undefined;
@@ -37,17 +37,17 @@ export function useRun(workflow_id: string | undefined, task_id: string): Follow
     followRun(client, {
       workflow_id,
       task_id,
-      signal: gone.signal,
+      signal: unmount.signal,
       onConnection: setConnection,
       onEvents(events) {
         waiting.current.push(...events);
         timer ??= setTimeout(show, PAUSE_MS);
       },
     }).catch((error) => {
-      if (!gone.signal.aborted) setProblem(error);
+      if (!unmount.signal.aborted) setProblem(error);
     });
     return () => {
-      gone.abort();
+      unmount.abort();
       clearTimeout(timer);
     };
   }, [client, workflow_id, task_id]);

@@ -39,8 +39,8 @@ export function Waterfall({ spans, now, selected, select }: WaterfallProps) {
     event.preventDefault();
     select(spans[next]!.id);
   };
-  const shown = rows.getVirtualItems();
-  const active = shown.some(({ index }) => index === at) ? `span-${at}` : undefined;
+  const visible_rows = rows.getVirtualItems();
+  const active = visible_rows.some(({ index }) => index === at) ? `span-${at}` : undefined;
   return (
     <div className="waterfall">
       <Marks axis={axis} />
@@ -54,7 +54,7 @@ export function Waterfall({ spans, now, selected, select }: WaterfallProps) {
         onKeyDown={onKeyDown}
       >
         <div role="presentation" style={{ height: rows.getTotalSize(), position: 'relative' }}>
-          {shown.map(({ index, start }) => (
+          {visible_rows.map(({ index, start }) => (
             <Row
               key={index}
               span={spans[index]!}

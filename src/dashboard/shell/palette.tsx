@@ -15,14 +15,14 @@ const MOST_SHOWN = 30;
 /** Searches screens, workflows, agents, datasets and runs by their words. */
 export function Palette() {
   const [query, setQuery] = useState('');
-  const [asked] = useDebouncedValue(query.trim(), 250);
+  const [search] = useDebouncedValue(query.trim(), 250);
   const [opened, setOpened] = useState(false);
   const navigate = useNavigate();
   const go = (id: string, label: string, to: string): SpotlightActionData => ({ id, label, onClick: () => void navigate(to) });
   const workflows = useNames('workflow', { enabled: opened });
   const agents = useNames('agent', { enabled: opened });
   const datasets = useNames('dataset', { enabled: opened });
-  const runs = useRead(tasks.list, { query: { q: asked, limit: MOST_RUNS, count_to: 1 } }, { enabled: opened && asked !== '' });
+  const runs = useRead(tasks.list, { query: { q: search, limit: MOST_RUNS, count_to: 1 } }, { enabled: opened && search !== '' });
   const buildGroup = (group: string, slug: string, options: { value: string; label: string }[]) => ({
     group,
     actions: options.map(({ value, label }) => go(value, label, `/${slug}/${value}`)),
@@ -39,7 +39,7 @@ export function Palette() {
     buildGroup('Datasets', 'datasets', datasets.options),
   ];
   const words = query.trim().toLowerCase();
-  const found = groups
+  const matches = groups
     .map(({ group, actions }) => ({ group, actions: actions.filter(({ label }) => label?.toLowerCase().includes(words)) }))
     .filter(({ actions }) => actions.length > 0);
   // The service has searched these runs: the words may be in the answer.
@@ -47,8 +47,8 @@ export function Palette() {
     ...go(id, prompt.slice(0, 100) || '(empty)', `/tasks/${id}`),
     description: status,
   }));
-  const shown = found_runs.length > 0 ? [...found, { group: 'Runs', actions: found_runs }] : found;
-  useFirstSelected(opened ? shown.flatMap(({ actions }) => actions.map(({ id }) => id)).join() : '');
+  const visible_groups = found_runs.length > 0 ? [...matches, { group: 'Runs', actions: found_runs }] : matches;
+  useFirstSelected(opened ? visible_groups.flatMap(({ actions }) => actions.map(({ id }) => id)).join() : '');
   return (
     <Spotlight
       shortcut={PALETTE_KEYS}
@@ -58,7 +58,7 @@ export function Palette() {
       onSpotlightClose={() => setOpened(false)}
       clearQueryOnClose
       filter={(_, actions) => actions}
-      actions={shown}
+      actions={visible_groups}
       limit={MOST_SHOWN}
       scrollable
       maxHeight="60vh"

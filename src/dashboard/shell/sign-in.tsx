@@ -113,13 +113,13 @@ function useSignIn() {
   const [error, setError] = useState(refusalOfLast(session.refusedLast()));
   async function submit(event: FormEvent) {
     event.preventDefault();
-    const given = token.trim();
-    if (!given) return setError('Enter an access token.');
+    const access_token = token.trim();
+    if (!access_token) return setError('Enter an access token.');
     setBusy(true);
-    const refusal = await signInRefusal(given);
+    const refusal = await signInRefusal(access_token);
     setBusy(false);
     setError(refusal);
-    if (!refusal) session.signIn(given, keep);
+    if (!refusal) session.signIn(access_token, keep);
   }
   return { token, setToken, keep, setKeep, busy, error, submit };
 }

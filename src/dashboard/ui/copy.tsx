@@ -18,7 +18,7 @@ export function Copy({ text, what, label }: CopyProps) {
     const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [outcome]);
-  const copy = () => write(text).then((written) => setOutcome(written ? 'copied' : 'failed'));
+  const copy = () => write(text).then((is_copied) => setOutcome(is_copied ? 'copied' : 'failed'));
   return (
     <button
       type="button"
@@ -38,21 +38,21 @@ export function Copy({ text, what, label }: CopyProps) {
  */
 async function write(text: string): Promise<boolean> {
   if (navigator.clipboard) {
-    const written = await navigator.clipboard.writeText(text).then(
+    const is_copied = await navigator.clipboard.writeText(text).then(
       () => true,
       () => false,
     );
-    if (written) return true;
+    if (is_copied) return true;
   }
   const focused = document.activeElement as HTMLElement | null;
   const field = Object.assign(document.createElement('textarea'), { value: text });
   // A dialog traps the focus, so a field outside it could not be selected.
   (focused?.closest('[role="dialog"]') ?? document.body).append(field);
   field.select();
-  const written = document.execCommand('copy');
+  const is_copied = document.execCommand('copy');
   field.remove();
   focused?.focus();
-  return written;
+  return is_copied;
 }
 
 /** An identifier with a copy button. */

@@ -21,9 +21,9 @@ const MOST_EDITS = 1_000;
 export function textDifference(before: string, after: string): TextDifference {
   const by_line = /\n/.test(before.trimEnd()) || /\n/.test(after.trimEnd());
   const options = { maxEditLength: MOST_EDITS };
-  const found = by_line ? diffLines(before, after, options) : diffWordsWithSpace(before, after, options);
-  if (!found) return { by_line: true, parts: [...whole('removed', before), ...whole('added', after)] };
-  const parts = found.map(({ value, added, removed }) => ({
+  const changes = by_line ? diffLines(before, after, options) : diffWordsWithSpace(before, after, options);
+  if (!changes) return { by_line: true, parts: [...whole('removed', before), ...whole('added', after)] };
+  const parts = changes.map(({ value, added, removed }) => ({
     kind: added ? ('added' as const) : removed ? ('removed' as const) : ('same' as const),
     text: value,
   }));

@@ -16,9 +16,9 @@ export function useUnsaved(dirty: boolean): void {
   useEffect(() => {
     const key = self.current;
     const holders = dialog ? [unsaved, dialog] : [unsaved];
-    if (dirty) for (const held of holders) held.add(key);
+    if (dirty) for (const holder of holders) holder.add(key);
     return () => {
-      for (const held of holders) held.delete(key);
+      for (const holder of holders) holder.delete(key);
     };
   }, [dirty, dialog]);
 }
@@ -48,15 +48,15 @@ export function LeaveGuard() {
 /** A dialog that asks before closing if its form is half-filled. */
 export function GuardedDialog({ onClose, children, ...dialog }: ComponentProps<typeof Dialog>) {
   const [asking, setAsking] = useState(false);
-  const [held] = useState(() => new Set<object>());
+  const [unsaved_keys] = useState(() => new Set<object>());
   const leave = () => {
     setAsking(false);
     onClose();
   };
   return (
     <>
-      <Dialog {...dialog} onClose={() => (held.size > 0 ? setAsking(true) : onClose())}>
-        <InDialog value={held}>{children}</InDialog>
+      <Dialog {...dialog} onClose={() => (unsaved_keys.size > 0 ? setAsking(true) : onClose())}>
+        <InDialog value={unsaved_keys}>{children}</InDialog>
       </Dialog>
       <LeaveDialog opened={asking} stay={() => setAsking(false)} leave={leave} />
     </>

@@ -7,9 +7,9 @@ import { useNavigate, useSearchParams } from 'react-router';
  * start from the old query and undo the first.
  */
 export function useUrlQuery() {
-  const [applied] = useSearchParams();
+  const [parameters] = useSearchParams();
   const navigate = useNavigate();
-  const [query, show] = useOptimistic(applied);
+  const [query, show] = useOptimistic(parameters);
   const replace = (next: URLSearchParams) =>
     startTransition(async () => {
       show(next);

@@ -51,6 +51,6 @@ export function buildBars({ from, to, rows }: Report, measure: Measure, interval
 
 /** Finds the moment that the service named, if there is one: a day in which summer time begins or ends has 23 or 25 hours. */
 function findNearestMoment(moment: number, moments: number[], step: number): string {
-  const named = moments.find((one) => Math.abs(one - moment) < step / 2);
-  return new Date(named ?? moment).toISOString();
+  const nearest = moments.find((one) => Math.abs(one - moment) < step / 2);
+  return new Date(nearest ?? moment).toISOString();
 }

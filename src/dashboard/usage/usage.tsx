@@ -47,9 +47,9 @@ function toPeriod({ days = '7', scope }: Record<string, string>) {
 }
 
 export default function Usage() {
-  const wanted = useFilters();
-  const { by, days, measure } = parseFilters(wanted.filters);
-  const period = toPeriod(wanted.filters);
+  const filter_state = useFilters();
+  const { by, days, measure } = parseFilters(filter_state.filters);
+  const period = toPeriod(filter_state.filters);
   const interval = days === '1' ? 'hour' : 'day';
   const groups = useRead(usage.get, { query: { ...period, by: by as By } }, { every_ms: EVERY_MS });
   const times = useRead(usage.get, { query: { ...period, by: by as By, interval, zone, most: 6 } }, { every_ms: EVERY_MS });
@@ -57,7 +57,7 @@ export default function Usage() {
   const models = useRead(usage.models, { query: period }, { every_ms: EVERY_MS });
   return (
     <Page title="Usage">
-      <Filters wanted={wanted} />
+      <Filters wanted={filter_state} />
       <Loaded query={groups} what="Loading usage">
         {({ rows }) => (rows.length === 0 ? <Empty>No run ended in this period.</Empty> : <Totals rows={rows} />)}
       </Loaded>
@@ -123,12 +123,12 @@ function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
 function Totals({ rows }: { rows: UsageRow[] }) {
   const sum = (field: keyof UsageRow) => rows.reduce((total, row) => total + Number(row[field]), 0);
   const runs = sum('runs');
-  const spent = { cost: sum('cost'), total_in: sum('total_in'), total_out: sum('total_out') };
+  const totals = { cost: sum('cost'), total_in: sum('total_in'), total_out: sum('total_out') };
   const facts: [string, string][] = [
     ['Runs', formatNumber(runs)],
     ['Failed', `${formatNumber(sum('failed'))} (${formatShare(sum('failed'), runs)})`],
-    ['Tokens', formatNumber(spent.total_in + spent.total_out)],
-    ['Cost', isUnpriced(spent) ? 'no prices set' : formatMoney(spent.cost)],
+    ['Tokens', formatNumber(totals.total_in + totals.total_out)],
+    ['Cost', isUnpriced(totals) ? 'no prices set' : formatMoney(totals.cost)],
   ];
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs">

@@ -13,23 +13,24 @@ export function usePromptFiles(initial: readonly Attachment[]) {
   const [files, setFiles] = useState(initial);
   const [uploading, setUploading] = useState(0);
   const [problems, setProblems] = useState<ApiProblem[]>([]);
-  const add = async (chosen: readonly File[]) => {
-    setUploading((count) => count + chosen.length);
+  const add = async (new_files: readonly File[]) => {
+    setUploading((count) => count + new_files.length);
     setProblems([]);
-    for (const file of chosen) {
+    for (const file of new_files) {
       // Browsers derive types from the extension, such as video/mp2t for .ts; the service determines the type by the content.
       const content = new File([file], file.name);
       await upload.mutateAsync({ file: { content } }).then(
-        (stored) => setFiles((known) => [...known, stored]),
-        (problem: ApiProblem) => setProblems((known) => [...known.filter(({ message }) => message !== problem.message), problem]),
+        (new_file) => setFiles((current) => [...current, new_file]),
+        (problem: ApiProblem) =>
+          setProblems((current) => [...current.filter(({ message }) => message !== problem.message), problem]),
       );
       setUploading((count) => count - 1);
     }
   };
   return {
     files,
-    add: (chosen: readonly File[]) => void add(chosen),
-    remove: (id: string) => setFiles((known) => known.filter((file) => file.id !== id)),
+    add: (new_files: readonly File[]) => void add(new_files),
+    remove: (id: string) => setFiles((current) => current.filter((file) => file.id !== id)),
     clear: () => setFiles([]),
     /** The number of uploads in progress. */
     uploading,
@@ -47,8 +48,8 @@ type PromptFilesProps = Pick<ReturnType<typeof usePromptFiles>, 'files' | 'add' 
 export function PromptFiles({ files, add, remove, uploading, needs }: PromptFilesProps) {
   // Otherwise a browser does not report that the same file was chosen again.
   const reset = useRef<() => void>(null);
-  const choose = (chosen: File[]) => {
-    add(chosen);
+  const choose = (new_files: File[]) => {
+    add(new_files);
     reset.current?.();
   };
   return (

@@ -40,17 +40,17 @@ export function PromptForm({
   const send = useAct(workflows.prompt);
   const refusal = useRefusal(send.needs);
   const [prompt, setPrompt] = useState(initial);
-  const attached = usePromptFiles(files);
-  const is_begun = (prompt.trim() !== '' && prompt !== initial) || attached.files.some((file) => !files.includes(file));
+  const prompt_files = usePromptFiles(files);
+  const is_begun = (prompt.trim() !== '' && prompt !== initial) || prompt_files.files.some((file) => !files.includes(file));
   useUnsaved(is_begun && !send.isPending);
   const [effort, setEffort] = useState('');
   const [busy, setBusy] = useState('');
   const running = workflow.status === 'running' || workflow.status === 'waiting';
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!prompt.trim() || refusal || attached.uploading > 0) return;
+    if (!prompt.trim() || refusal || prompt_files.uploading > 0) return;
     const body = {
-      ...toPromptBody({ prompt, attachments: attached.files }),
+      ...toPromptBody({ prompt, attachments: prompt_files.files }),
       ...(effort && { reasoning_effort: effort as 'low' }),
       ...(busy && { on_busy: busy as 'enqueue' }),
     };
@@ -58,7 +58,7 @@ export function PromptForm({
   };
   const finishSending = ({ task_id }: { task_id: string }) => {
     setPrompt('');
-    attached.clear();
+    prompt_files.clear();
     sent?.(task_id);
   };
   const onKey = (event: KeyboardEvent) => {
@@ -67,7 +67,7 @@ export function PromptForm({
   const onPaste = ({ clipboardData }: ClipboardEvent) => {
     // A copied table or paragraph also contains a picture of itself.
     const is_text = clipboardData.types.includes('text/plain');
-    if (!plain && !is_text) attached.add([...clipboardData.files]);
+    if (!plain && !is_text) prompt_files.add([...clipboardData.files]);
   };
   if (workflow.status === 'inactive')
     return <Text>This workflow is inactive. To send prompts, set its status to active in the settings.</Text>;
@@ -87,8 +87,8 @@ export function PromptForm({
           onPaste={onPaste}
           error={send.error?.errors.find(({ path }) => path === 'prompt')?.message}
         />
-        {!plain && <PromptFiles {...attached} />}
-        {attached.problems.map((problem) => (
+        {!plain && <PromptFiles {...prompt_files} />}
+        {prompt_files.problems.map((problem) => (
           <Failure key={problem.message} problem={problem} />
         ))}
         <Group align="end" gap="sm">
@@ -96,7 +96,7 @@ export function PromptForm({
             type="submit"
             loading={send.isPending}
             data-needs={send.needs}
-            disabled={!prompt.trim() || attached.uploading > 0}
+            disabled={!prompt.trim() || prompt_files.uploading > 0}
           >
             {label}
           </Button>
@@ -126,7 +126,7 @@ export function PromptForm({
         {!plain && (
           <Curl
             workflow_id={workflow.id}
-            body={toPromptBody({ prompt: prompt.trim() || 'Your prompt', attachments: attached.files })}
+            body={toPromptBody({ prompt: prompt.trim() || 'Your prompt', attachments: prompt_files.files })}
           />
         )}
       </Stack>

@@ -119,7 +119,7 @@ function Chosen({ workflow_id, number, all }: ChosenProps) {
     query: against ? { against: against as 'current' } : {},
   });
   const others = all.filter((other) => other.number !== number).map((other) => `${other.number}`);
-  const listed = against === '' || against === 'current' || others.includes(against) ? others : [against, ...others];
+  const listed_versions = against === '' || against === 'current' || others.includes(against) ? others : [against, ...others];
   return (
     <Section
       title={`Version ${number}`}
@@ -133,7 +133,7 @@ function Chosen({ workflow_id, number, all }: ChosenProps) {
         onChange={(event) => set('against', event.currentTarget.value)}
         data={[
           ...(against === '' ? [{ value: '', label: 'nothing' }] : []),
-          ...listed.map((value) => ({ value, label: `version ${value}` })),
+          ...listed_versions.map((value) => ({ value, label: `version ${value}` })),
           { value: 'current', label: 'what the next run uses' },
         ]}
       />

@@ -21,11 +21,11 @@ export default async function apply(config: Config, args: string[]): Promise<voi
   const file = { type: 'string', short: 'f', multiple: true } as const;
   const { values } = parseOptions('apply', args, { options: { ...JSON_OPTION, file, 'dry-run': flag, prune: flag, yes: flag } });
   if (!values.file) throw usageError('apply', 'Name a file or folder: -f agents.yaml');
-  const declared = await readDeclared(values.file);
+  const declared_items = await readDeclared(values.file);
   const client = await remoteClient(config);
-  const world = await readWorld(client, declared);
-  const kinds = [...new Set(declared.map(({ kind }) => kind))];
-  const plan = buildPlan(declared, world, values.prune ? await ownIds(client, kinds) : new Set());
+  const world = await readWorld(client, declared_items);
+  const kinds = [...new Set(declared_items.map(({ kind }) => kind))];
+  const plan = buildPlan(declared_items, world, values.prune ? await ownIds(client, kinds) : new Set());
   const dry = Boolean(values['dry-run']);
   if (!values.json) say(planText(plan));
   const deletes = plan.steps.some(({ action }) => action === 'delete');

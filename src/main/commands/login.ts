@@ -23,10 +23,10 @@ export default async function login(config: Config, args: string[]): Promise<voi
   else say(`Signed in at ${url} as ${name}; the token is in ${file}`);
 }
 
-function parseAddress(given: string | undefined): string {
-  if (!given) throw usageError('login', 'Name the installation: --url https://perdura.example');
-  if (!URL.canParse(given)) throw usageError('login', '--url is not a URL such as https://perdura.example');
-  const { protocol, hostname, username, password, origin, pathname } = new URL(given);
+function parseAddress(address: string | undefined): string {
+  if (!address) throw usageError('login', 'Name the installation: --url https://perdura.example');
+  if (!URL.canParse(address)) throw usageError('login', '--url is not a URL such as https://perdura.example');
+  const { protocol, hostname, username, password, origin, pathname } = new URL(address);
   if (username || password) throw usageError('login', '--url must not contain a user or password');
   if (protocol === 'http:' && !LOOPBACK.test(hostname))
     note(`The access token travels unencrypted to ${hostname}; use https if you can`);

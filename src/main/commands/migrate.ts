@@ -21,11 +21,11 @@ export default async function runMigrate(config: Config, args: string[]): Promis
   const { ENCRYPTION_KEYS } = config;
   const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
-  const fresh = await applyMigrations(DATABASE_URL, MIGRATIONS);
+  const new_migrations = await applyMigrations(DATABASE_URL, MIGRATIONS);
   // If the keys are missing here, the first process that has them does this at its start.
   if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS), describeKeySource(config));
   if (tools_role !== undefined) await grantToToolsRole(DATABASE_URL, tools_role);
-  report(fresh.length > 0 ? `Applied: ${fresh.join(', ')}` : 'Nothing to apply');
+  report(new_migrations.length > 0 ? `Applied: ${new_migrations.join(', ')}` : 'Nothing to apply');
   if (config.TEMPORAL_ADDRESS) await prepareTemporal(config, config.TEMPORAL_ADDRESS);
 }
 

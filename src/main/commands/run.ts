@@ -11,14 +11,14 @@ export default async function run(config: Config, args: string[]): Promise<void>
     options: { ...JSON_OPTION, ...FOLLOW_OPTION },
     words: ['workflow', 'prompt'],
   });
-  const [name = '', given = ''] = words;
+  const [name = '', prompt_argument = ''] = words;
   const client = await remoteClient(config);
   const workflow_id = await workflowNamed(client, name);
-  const prompt = given === '-' ? await text(process.stdin) : given;
-  const accepted = await client.runs.start(workflow_id, prompt);
-  const { task_id } = accepted;
+  const prompt = prompt_argument === '-' ? await text(process.stdin) : prompt_argument;
+  const new_run = await client.runs.start(workflow_id, prompt);
+  const { task_id } = new_run;
   if (!values.follow) {
-    if (values.json) sayJson(accepted);
+    if (values.json) sayJson(new_run);
     else say(task_id);
     return;
   }

@@ -9,11 +9,11 @@ export default async function runToolsCommand(
 ): Promise<void> {
   if (verb !== 'install' || packages.length === 0)
     throw new Error('Name the packages to install: perdura tools install <package> …');
-  const { python, made } = await installToolPackages({
+  const { python, is_new } = await installToolPackages({
     home: PERDURA_HOME,
     packages,
     ...(TOOLRUNNER_PYTHON ? { python: TOOLRUNNER_PYTHON } : {}),
   });
   say(`Installed for custom tools: ${packages.join(', ')} (${python})`);
-  if (made) say('This created the environment for tools. Restart all running Perdura processes so that they use it.');
+  if (is_new) say('This created the environment for tools. Restart all running Perdura processes so that they use it.');
 }

@@ -16,14 +16,14 @@ export interface World {
 }
 
 /** Reads the state of an installation. Of the kinds that cannot be declared, it reads only those that the files name. */
-export async function readWorld(client: PerduraClient, declared: Declared[]): Promise<World> {
+export async function readWorld(client: PerduraClient, declared_items: Declared[]): Promise<World> {
   const bundle = await client.request('GET /api/export');
   const installed = DECLARED_KINDS.flatMap((kind) => toInstalled(bundle, kind));
-  const named = new Set(
-    declared.flatMap(({ kind, fields }) => Object.keys(fields).flatMap((field) => kind.names[field]?.of ?? [])),
+  const named_types = new Set(
+    declared_items.flatMap(({ kind, fields }) => Object.keys(fields).flatMap((field) => kind.names[field]?.of ?? [])),
   );
   const others = new Map<NamedType, Map<string, string[]>>();
-  for (const of of named)
+  for (const of of named_types)
     others.set(
       of,
       of in LISTS

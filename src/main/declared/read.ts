@@ -16,8 +16,8 @@ export async function readDeclared(paths: string[]): Promise<Declared[]> {
   const documents = sources.flatMap(({ file, source }) =>
     parseDocuments(file, source).flatMap((document) => parseItems(document, file)),
   );
-  const faults = [...documents.flatMap(({ faults }) => faults), ...findDuplicates(documents.flatMap(({ item }) => item ?? []))];
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  const errors = [...documents.flatMap(({ errors }) => errors), ...findDuplicates(documents.flatMap(({ item }) => item ?? []))];
+  if (errors.length > 0) throw new Error(errors.join('\n'));
   const items = documents.flatMap(({ item }) => item ?? []);
   return DECLARED_KINDS.flatMap((kind) => items.filter((item) => item.kind === kind));
 }
@@ -51,59 +51,59 @@ function toValue(document: Document, file: string): unknown {
 
 interface Found {
   item: Declared | null;
-  faults: string[];
+  errors: string[];
 }
 
 /** Parses one resource with its `kind`, a list of them, an export of one kind, or a bundle. */
 function parseItems(document: unknown, file: string): Found[] {
   if (document === null) return [];
   if (Array.isArray(document)) return document.flatMap((one, index) => parseItems(one, `${file} #${index + 1}`));
-  if (typeof document !== 'object') return [fault(`${file}: not a resource`)];
-  const given = document as Fields;
-  if (typeof given.kind === 'string') {
-    const kind = DECLARED_KINDS.find(({ type }) => type === given.kind);
-    const { kind: _, ...fields } = given;
+  if (typeof document !== 'object') return [createFailure(`${file}: not a resource`)];
+  const resource = document as Fields;
+  if (typeof resource.kind === 'string') {
+    const kind = DECLARED_KINDS.find(({ type }) => type === resource.kind);
+    const { kind: _, ...fields } = resource;
     return [
       kind
         ? parseItem(kind, fields, file)
-        : fault(`${file}: kind must be one of ${DECLARED_KINDS.map(({ type }) => type).join(', ')}`),
+        : createFailure(`${file}: kind must be one of ${DECLARED_KINDS.map(({ type }) => type).join(', ')}`),
     ];
   }
-  const single = DECLARED_KINDS.find(({ type }) => type === given.resource_type);
+  const single = DECLARED_KINDS.find(({ type }) => type === resource.resource_type);
   const parts = single
-    ? [{ kind: single, items: given.items }]
-    : DECLARED_KINDS.map((kind) => ({ kind, items: given[kind.part] }));
+    ? [{ kind: single, items: resource.items }]
+    : DECLARED_KINDS.map((kind) => ({ kind, items: resource[kind.part] }));
   const lists = parts.filter(({ items }) => Array.isArray(items));
-  if (lists.length === 0) return [fault(`${file}: a resource needs a kind, and an export its lists`)];
+  if (lists.length === 0) return [createFailure(`${file}: a resource needs a kind, and an export its lists`)];
   return lists.flatMap(({ kind, items }) =>
     (items as unknown[]).map((fields, index) => parseItem(kind, fields, `${file}, ${kind.part}.${index}`)),
   );
 }
 
-const fault = (text: string): Found => ({ item: null, faults: [text] });
+const createFailure = (text: string): Found => ({ item: null, errors: [text] });
 
 function parseItem(kind: DeclaredKind, item: unknown, place: string): Found {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return fault(`${place}: not a resource`);
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return createFailure(`${place}: not a resource`);
   const { id = null, ...given } = item as Fields;
   // Workflows in an export may have no title.
   const title = given[kind.title] ?? (kind.title === 'title' ? id : null);
   if (typeof title !== 'string' || title === '')
-    return fault(`${place}: ${one(kind.type)} needs a ${kind.title}${kind.title === 'title' ? ' or an id' : ''}`);
+    return createFailure(`${place}: ${one(kind.type)} needs a ${kind.title}${kind.title === 'title' ? ' or an id' : ''}`);
   const names = Object.fromEntries(Object.entries(given).filter(([field]) => field in kind.names));
   const own = Object.fromEntries(Object.entries(given).filter(([field]) => !(field in kind.names)));
-  const checked = toPatchSchema(kind.fields).strict().safeParse(own);
-  const faults = [
-    ...(checked.error?.issues.map(({ path, message, ...issue }) =>
-      describeFault(kind, [path.join('.'), message], 'keys' in issue ? (issue.keys as string[]) : null),
+  const result = toPatchSchema(kind.fields).strict().safeParse(own);
+  const errors = [
+    ...(result.error?.issues.map(({ path, message, ...issue }) =>
+      describeError(kind, [path.join('.'), message], 'keys' in issue ? (issue.keys as string[]) : null),
     ) ?? []),
-    ...Object.entries(names).flatMap(([field, value]) => findNameFaults(kind, field, value)),
+    ...Object.entries(names).flatMap(([field, value]) => findNameErrors(kind, field, value)),
     ...findSecrets(own),
   ].map((text) => `${place}: ${text}`);
-  const fields = { ...fillDefaults(kind, checked.data ?? {}), ...names };
-  return { item: { kind, id: typeof id === 'string' ? id : null, title, fields, place }, faults };
+  const fields = { ...fillDefaults(kind, result.data ?? {}), ...names };
+  return { item: { kind, id: typeof id === 'string' ? id : null, title, fields, place }, errors };
 }
 
-function describeFault(kind: DeclaredKind, [path, message]: string[], keys: string[] | null): string {
+function describeError(kind: DeclaredKind, [path, message]: string[], keys: string[] | null): string {
   if (!keys) return `${path}: ${message}`;
   const field_names = [...Object.keys(kind.fields.shape), ...Object.keys(kind.names)];
   const near = (key: string) => field_names.find((name) => distance(name, key) <= 2);
@@ -112,7 +112,7 @@ function describeFault(kind: DeclaredKind, [path, message]: string[], keys: stri
     .join('; ');
 }
 
-function findNameFaults({ names }: DeclaredKind, field: string, value: unknown): string[] {
+function findNameErrors({ names }: DeclaredKind, field: string, value: unknown): string[] {
   const many = names[field]?.field.endsWith('_ids');
   const fits = many ? Array.isArray(value) && value.every((name) => typeof name === 'string') : typeof value === 'string';
   return fits ? [] : [`${field} takes ${many ? 'a list of names' : 'a name'}`];
@@ -120,13 +120,13 @@ function findNameFaults({ names }: DeclaredKind, field: string, value: unknown):
 
 /** Lists secrets in a configuration. Files are stored and shared, so they may only name stored tokens. */
 function findSecrets({ connection_config }: Fields): string[] {
-  const faults: string[] = [];
+  const errors: string[] = [];
   mapTexts(connection_config ?? {}, (value, { secret, path }) => {
     if (secret && value !== MASK && !isTemplate(value))
-      faults.push(`connection_config.${path} holds a secret; store it as a token and write {{token:NAME}}`);
+      errors.push(`connection_config.${path} holds a secret; store it as a token and write {{token:NAME}}`);
     return value;
   });
-  return faults;
+  return errors;
 }
 
 /** Fills in the defaults of a guardrail's configuration: it is compared in its stored form. */

@@ -11,9 +11,9 @@ export const decideCommand =
   async (config: Config, args: string[]): Promise<void> => {
     const options = { ...JSON_OPTION, message: { type: 'string' } } as const;
     const { values, words } = parseOptions(decision, args, { options, words: ['task', 'call?'] });
-    const [task_id = '', named] = words;
+    const [task_id = '', call_argument] = words;
     const client = await remoteClient(config);
-    const call_id = named ?? onlyOne(decision, task_id, await client.tasks.waitingCalls(task_id));
+    const call_id = call_argument ?? onlyOne(decision, task_id, await client.tasks.waitingCalls(task_id));
     const message = values.message === undefined ? {} : { message: values.message };
     const task = await client.tasks[decision](task_id, call_id, message);
     if (values.json) sayJson(task);
@@ -23,6 +23,6 @@ export const decideCommand =
 function onlyOne(decision: string, task_id: string, calls: ToolCallRecord[]): string {
   if (calls.length === 1) return calls[0]?.call_id as string;
   if (calls.length === 0) throw new Error(`No tool call of the run ${task_id} waits for approval`);
-  const list = calls.map(({ call_id, name, arguments: given }) => `  ${call_id}  ${name} ${showUnseen(given)}`);
+  const list = calls.map(({ call_id, name, arguments: args }) => `  ${call_id}  ${name} ${showUnseen(args)}`);
   throw usageError(decision, `Several calls wait; name one of them:\n${list.join('\n')}`);
 }

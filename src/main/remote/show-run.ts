@@ -49,11 +49,11 @@ interface Following {
 
 /** Shows the events of a run until it ends. Ctrl-C ends only the following, not the run; null is returned then. */
 export async function followRun({ client, task_id, show }: Following): Promise<TaskDetail | null> {
-  const left = new AbortController();
-  const leave = () => left.abort();
+  const interruption = new AbortController();
+  const leave = () => interruption.abort();
   process.once('SIGINT', leave);
   try {
-    for await (const event of client.tasks.events(task_id, { signal: left.signal })) {
+    for await (const event of client.tasks.events(task_id, { signal: interruption.signal })) {
       show(event);
       if (event.type === 'log' && event.data.event === 'approval_requested')
         note(`It waits for you: perdura approve ${task_id} (or deny)`);
@@ -64,7 +64,7 @@ export async function followRun({ client, task_id, show }: Following): Promise<T
     }
     return await client.tasks.get(task_id);
   } catch (error) {
-    if (!left.signal.aborted) throw error;
+    if (!interruption.signal.aborted) throw error;
     note(`\nThe run continues. To follow it again: perdura logs -f ${task_id}`);
     process.exitCode = 130;
     return null;

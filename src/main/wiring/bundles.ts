@@ -12,7 +12,7 @@ import type { SharedServices } from '../core.ts';
 import { createOutputGuards } from './guardrails.ts';
 import { type ToolServices, toolPorts } from './runs/index.ts';
 import { openAll } from './runs/secrets.ts';
-import { type McpServices, mcpPorts, openMcpPool, withoutElsewhere } from './runs/tools.ts';
+import { type McpServices, mcpPorts, openMcpPool, withoutVendorTools } from './runs/tools.ts';
 import { getContextWindow } from './runtime-options.ts';
 
 /** The services that describe a run: its record, its tools as they were offered, and its secrets. */
@@ -69,7 +69,7 @@ async function describeRuntime(core: BundleServices, definition: Definition, { t
   const nobody = { access_token: '-', openToken: async () => '-' };
   const { default_runtime } = core.setting;
   const runtime = keeps_context ? await selectRuntime(definition, nobody, { default_runtime, ...NOWHERE }) : null;
-  const here = runtime ? withoutElsewhere(definition, runtime) : definition;
+  const here = runtime ? withoutVendorTools(definition, runtime) : definition;
   const pool = openMcpPool(core);
   try {
     const rules = { custom_tools, toolset: task.toolset as Toolset | null };

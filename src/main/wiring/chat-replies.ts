@@ -32,7 +32,7 @@ function createAskModel(core: ReplyServices): AskModel {
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
     const limits = mergeExchangeLimits(null, provider);
-    const selected = await selectRuntime(
+    const selection = await selectRuntime(
       { provider, ...(limits && { exchange_limits: limits }) },
       { access_token: caller.access_token, openToken },
       getRuntimeOptions(core),
@@ -51,11 +51,11 @@ function createAskModel(core: ReplyServices): AskModel {
     };
     const guardrails = await store.chatGuardrails(agent.id, caller.key);
     const holds_text = holdsBack(guardrails);
-    const measured = measureRuntime(redactRuntime(selected.runtime, secrets.redact), selected.prices, meters);
+    const measured_runtime = measureRuntime(redactRuntime(selection.runtime, secrets.redact), selection.prices, meters);
     const place = { task_id: session_id, provider: provider?.provider_type };
-    const runtime = core.tracing?.runtime(measured, place) ?? measured;
-    const asked = await runtime.exchange(exchange, holds_text ? () => {} : emit, signal);
-    const reply = dropCalls(asked.reply, 'answering');
+    const runtime = core.tracing?.runtime(measured_runtime, place) ?? measured_runtime;
+    const answer = await runtime.exchange(exchange, holds_text ? () => {} : emit, signal);
+    const reply = dropCalls(answer.reply, 'answering');
     const text = getAllowedText(await judge.judgeAnswer(guardrails, reply.text, { owner: caller.key }));
     if (holds_text) emit(text);
     return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };

@@ -88,14 +88,14 @@ const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 /** Lists ports of servers that are configured with an address of this machine, and of servers known to run here. */
 function listOwnPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
   const databases = [setup.database_url, setup.direct_database_url];
-  const named = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
+  const local_ports = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
     (url) => {
       if (!url || !URL.canParse(url)) return [];
       const { protocol, hostname, port } = new URL(url);
       return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
     },
   );
-  return new Set([...own_ports, ...named]);
+  return new Set([...own_ports, ...local_ports]);
 }
 
 /** The operator chose this address, so it may be private. */

@@ -25,6 +25,6 @@ export const createOutputGuards = (judge: Judge) => ({
 export const createChatGuard =
   ({ store, judge }: Pick<SharedServices, 'store' | 'judge'>): ChatServices['guard'] =>
   async (text, agent, caller) => {
-    const refused = await judge.findRefusal(await store.chatGuardrails(agent.id, caller.key), text, caller.key);
-    if (refused) throw unprocessable([{ path: 'message', message: refused.message }], refused.code);
+    const refusal = await judge.findRefusal(await store.chatGuardrails(agent.id, caller.key), text, caller.key);
+    if (refusal) throw unprocessable([{ path: 'message', message: refusal.message }], refusal.code);
   };

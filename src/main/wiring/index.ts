@@ -112,7 +112,7 @@ export async function openSharedServices(
     keys,
     admins: config.ADMIN_SUBJECTS,
     only_tools: onlyCallsTools(config),
-    publish: (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }),
+    publish: (workflow_id, task_id, batch) => bus.announce(workflow_id, { task_id, ...batch }),
   });
   const { parsers, judge } = openParsers(config, resources);
   const egress = openEgress(setting, resources);
@@ -125,13 +125,13 @@ export async function openSharedServices(
     meters,
   );
   const on_seen = (principal: KnownPrincipal) =>
-    void store.principals.seen(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
+    void store.principals.noteSignIn(principal).catch((error: Error) => log(`A sign-in was not recorded: ${error.message}`));
   const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
   const people = withBrowserSessions(createCachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
   const findClaimedRole = async (owner: string) =>
     config.OIDC_ROLE_CLAIM === undefined ? null : ((await store.principals.find(owner))?.claimed_role ?? null);
   const identify = withServiceKeys(people, {
-    known: (key) => store.serviceKeys.known(key, noteFailure),
+    findKey: (key) => store.serviceKeys.known(key, noteFailure),
     claimedRole: findClaimedRole,
   });
   const knowledge = openKnowledge({
@@ -175,10 +175,10 @@ export async function openWorkerConnection(
   // Messages have a few hundred bytes: compressing them, the library's default, takes longer than sending them.
   const options = { ...connectOptions(setting), grpcCompression: { codec: 'none' as const } };
   const relayed = setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address);
-  const opened = await (relayed ? openRelayedConnection({ options, log }) : openConnection(options)).catch((error: Error) => {
+  const connection = await (relayed ? openRelayedConnection({ options, log }) : openConnection(options)).catch((error: Error) => {
     throw new Error(`Temporal at ${options.address} does not answer (TEMPORAL_ADDRESS): ${error.message}`);
   });
-  return resources.hold(opened, (it) => it.close()).connection;
+  return resources.hold(connection, (it) => it.close()).connection;
 }
 
 /** Opens the control that starts and stops runs; `eager` if a worker shares the connection. */
@@ -211,7 +211,7 @@ export function openRunControl(
     steps_here: eager && !role_queues,
     settle,
     pinDefinition: pinDefinition,
-    configOf: toVersionConfig,
+    buildConfig: toVersionConfig,
     admitTask: quotas.admitTask,
     refusalOf: createPromptCheck(judge),
   });

@@ -30,8 +30,8 @@ export function openKnowledge({ store, egress, secrets, embeddings, embeddingFet
     resolveAddress: (hostname, port) => findAnsweringAddress({ hostname, port }, egress.rules),
     find: store.knowledgeItems.search,
     async remoteSources({ source_ids, principal, task_id }) {
-      const within = source_ids ? { id: { in: source_ids } } : { created_by: principal };
-      const sources = await store.knowledgeSources.listOpened({ ...within, source_type: { not: 'builtin' } });
+      const source_filter = source_ids ? { id: { in: source_ids } } : { created_by: principal };
+      const sources = await store.knowledgeSources.listOpened({ ...source_filter, source_type: { not: 'builtin' } });
       return Promise.all(
         sources.map((source) =>
           fillStoredTokens(store, source, { principal, task_id }).catch((error: Error) => {
@@ -67,7 +67,7 @@ export const createKnowledgeService = ({
   ...knowledge,
   extract: fileReader(parsers, toReadLimits(setting.config)),
   async probe({ id }, caller) {
-    const source = await store.knowledgeSources.opened(id);
+    const source = await store.knowledgeSources.findOpened(id);
     if (source) await knowledge.probe(await fillStoredTokens(store, source, { principal: caller.key }));
   },
 });

@@ -7,8 +7,8 @@ export const getApiLimits = (config: Config): ApiLimits => ({
     pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,
     schema_characters: config.GUARDRAIL_SCHEMA_CHARACTERS,
   },
-  streams: { each: config.STREAMS_PER_PRINCIPAL, together: config.STREAMS_OPEN },
-  uploads: { each: config.UPLOADS_PER_PRINCIPAL, together: config.UPLOADS_IN_PROGRESS },
+  streams: { each: config.STREAMS_PER_PRINCIPAL, total: config.STREAMS_OPEN },
+  uploads: { each: config.UPLOADS_PER_PRINCIPAL, total: config.UPLOADS_IN_PROGRESS },
   attachments: {
     bytes_each: config.ATTACHMENT_MAX_MB * 1024 ** 2,
     bytes_together: config.ATTACHMENTS_MAX_MB * 1024 ** 2,

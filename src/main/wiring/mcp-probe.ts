@@ -9,7 +9,7 @@ import { type ProbeResult, probeMcp } from '../../tools/mcp/probe.ts';
 import type { SharedServices } from '../core.ts';
 import { schemaJudge } from './parsers.ts';
 
-const unavailable = (sentence: string) => new AppError('upstream', sentence, { code: 'mcp_unavailable' });
+const createUnavailableError = (sentence: string) => new AppError('upstream', sentence, { code: 'mcp_unavailable' });
 
 const PATIENCE_MS = 40_000;
 /** Of these, how long an installation may take; it continues afterwards. */
@@ -21,13 +21,13 @@ type Needs = Pick<SharedServices, 'store' | 'setting' | 'runner' | 'mcp_packages
 export function createMcpProbe({ store, setting, runner, mcp_packages, egress, secrets, parsers }: Needs): McpProbe {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
-  const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
+  const fetch_options = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
   const personal = createPersonalFetch(egress.configuration.fetch, store.mcpSignIns);
   const packages = { packages: mcp_packages, install_ms: INSTALL_MS };
-  const ports = { startConfined, ...packages, ...counted, schemaFaults, version: setting.version };
+  const ports = { startConfined, ...packages, ...fetch_options, schemaFaults, version: setting.version };
 
   async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
-    const server = await store.mcpServers.opened(id);
+    const server = await store.mcpServers.findOpened(id);
     if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
@@ -44,7 +44,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
     const listing = (await store.mcpListings.of([id], caller.key)).get(id);
     const refresh = `POST /api/mcps/${id}/tools/refresh`;
     if (!listing && status === 'error')
-      throw unavailable(`${last_error ?? 'The server cannot be reached'}; try again with ${refresh}`);
+      throw createUnavailableError(`${last_error ?? 'The server cannot be reached'}; try again with ${refresh}`);
     if (!listing)
       return { tools: [], listed_at: null, note: `The server has not listed its tools for you yet; ${refresh} asks it` };
     const isAllowed = (name: string) => allowed_tools.length === 0 || allowed_tools.includes(name);
@@ -60,7 +60,7 @@ export function createMcpProbe({ store, setting, runner, mcp_packages, egress, s
     },
     async refresh(server, caller) {
       const { success, error } = await probe(server, caller);
-      if (!success) throw unavailable(error ?? 'The server cannot be reached');
+      if (!success) throw createUnavailableError(error ?? 'The server cannot be reached');
       return loadTools(server, caller);
     },
     loadTools: loadTools,

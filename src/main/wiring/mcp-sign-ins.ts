@@ -32,7 +32,7 @@ export function createMcpSignIns({ store, setting, egress }: Pick<SharedServices
   return {
     async begin({ id, name }, caller) {
       const redirect_url = redirectUrl(id);
-      const server = await store.mcpServers.opened(id);
+      const server = await store.mcpServers.findOpened(id);
       if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
       const destination = mcpDestination(server);
       const open = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
@@ -44,7 +44,7 @@ export function createMcpSignIns({ store, setting, egress }: Pick<SharedServices
       await store.mcpSignIns.begin({ server_id: id, principal, session, state, secrets, expires_at });
       return { authorization_url, origins, redirect_url, expires_at: expires_at.toISOString() };
     },
-    async finish({ server_id: answered, state, code, iss: issuer }, caller) {
+    async finish({ server_id: callback_server_id, state, code, iss: issuer }, caller) {
       const attempt = await store.mcpSignIns.take(state, { principal: caller.key, session: caller.access_token });
       if (!attempt)
         throw new AppError(
@@ -55,7 +55,7 @@ export function createMcpSignIns({ store, setting, egress }: Pick<SharedServices
           },
         );
       const { server_id, principal, ...secrets } = attempt;
-      if (answered !== undefined && answered !== server_id)
+      if (callback_server_id !== undefined && callback_server_id !== server_id)
         throw new AppError('forbidden', 'This sign-in was answered for another MCP server than the one it began at', {
           code: 'mcp_sign_in_server',
         });

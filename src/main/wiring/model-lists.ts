@@ -24,15 +24,17 @@ export function createModelLists({
     (name, provider) =>
       store.tokens.open({ name, principal, destination: providerDestination(provider) });
   const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.providers.fetch };
-  const openClient = (provider: Parameters<typeof providerClient>[0], opened: RuntimeCaller) =>
-    usesVendorApi(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
+  const openClient = (provider: Parameters<typeof providerClient>[0], runtime_caller: RuntimeCaller) =>
+    usesVendorApi(provider)
+      ? vendorClient(provider, runtime_caller, vendor)
+      : providerClient(provider, runtime_caller, egress.providers.fetch);
   /** Checks the connection. Names of models and messages come from outside and may repeat the key. */
   const checkConnection = async (
     provider: Parameters<typeof openClient>[0] & { default_model: string | null },
-    opened: RuntimeCaller,
+    runtime_caller: RuntimeCaller,
   ) => {
     try {
-      return secrets.redact.value<ProviderCheck>(await checkProvider(provider, await openClient(provider, opened)));
+      return secrets.redact.value<ProviderCheck>(await checkProvider(provider, await openClient(provider, runtime_caller)));
     } catch (error) {
       throw toApiError(secrets.redact.error(error));
     }
@@ -44,8 +46,8 @@ export function createModelLists({
       return list({ key: `default ${key}`, client });
     },
     listProviderModels(provider: Provider, caller: Caller): Promise<Model[]> {
-      const opened = { access_token: null, openToken: openToken(caller) };
-      const client = () => openClient(provider, opened);
+      const runtime_caller = { access_token: null, openToken: openToken(caller) };
+      const client = () => openClient(provider, runtime_caller);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
       return list({ key, client, provider_id: provider.id, prices: getPrices(provider) }).catch((error) => {
         throw toApiError(error);
@@ -56,8 +58,8 @@ export function createModelLists({
     async checkDraft({ api_key, ...draft }: ProviderDraft): Promise<ProviderCheck> {
       if (api_key) secrets.recordSecret(api_key);
       const provider = { ...draft, id: '', name: 'to be tested', api_key_token_name: api_key && 'the key given' };
-      const opened = { access_token: null, openToken: async () => api_key as string };
-      return checkConnection(provider, opened);
+      const runtime_caller = { access_token: null, openToken: async () => api_key as string };
+      return checkConnection(provider, runtime_caller);
     },
   };
 }

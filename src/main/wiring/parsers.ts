@@ -30,22 +30,22 @@ export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): Sch
     parsers.run('schemas', schemas, { owner: 'mcp', deadline_ms: seconds * 1_000 });
 
   async function judgeAlone(schemas: readonly unknown[]): Promise<(string | null)[]> {
-    const faults: (string | null)[] = schemas.map(() => null);
+    const errors: (string | null)[] = schemas.map(() => null);
     const sizes = schemas.map((schema) => JSON.stringify(schema).length);
     let failed = 0;
     for (const index of [...schemas.keys()].sort((one, other) => sizes[one]! - sizes[other]!)) {
       if (failed === MOST_FAILED) {
-        faults[index] = `it was not checked, since ${failed} smaller schemas of this server could not be checked`;
+        errors[index] = `it was not checked, since ${failed} smaller schemas of this server could not be checked`;
         continue;
       }
       try {
-        faults[index] = (await judge([schemas[index]], JUDGE_SECONDS / 2))[0] ?? null;
+        errors[index] = (await judge([schemas[index]], JUDGE_SECONDS / 2))[0] ?? null;
       } catch (error) {
         failed += 1;
-        faults[index] = `it could not be checked: ${(error as Error).message}`;
+        errors[index] = `it could not be checked: ${(error as Error).message}`;
       }
     }
-    return faults;
+    return errors;
   }
 
   return (schemas) => judge(schemas, JUDGE_SECONDS).catch(() => judgeAlone(schemas));
@@ -60,9 +60,9 @@ export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parse
   return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
     if (fitsOwnSchema(schema, args)) return { arguments: args };
     try {
-      const fitted = await parsers.run('arguments', { schema, args: toDoubles(args) }, { owner, deadline_ms });
-      if ('arguments' in fitted) return { arguments: exactly(fitted.arguments, args) };
-      return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Correct them and call the tool again` };
+      const fit = await parsers.run('arguments', { schema, args: toDoubles(args) }, { owner, deadline_ms });
+      if ('arguments' in fit) return { arguments: exactly(fit.arguments, args) };
+      return { refusal: `The arguments do not fit: ${fit.faults.join('; ')}. Correct them and call the tool again` };
     } catch (error) {
       if (!(error instanceof ParserFailure)) throw error;
       const sentence = `The arguments of ${name} could not be checked against its schema: ${error.message}`;

@@ -17,7 +17,7 @@ export async function registerPlugins({ store, runner, log }: Pick<SharedService
       network,
       env,
     } = await runner.inspect(name, source_code);
-    const existing = await store.customTools.named(name);
+    const existing = await store.customTools.findNamed(name);
     if (!valid || (existing && !existing.is_plugin)) {
       log(
         valid

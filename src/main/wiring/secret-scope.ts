@@ -23,7 +23,7 @@ export function createSecretScope(installation: readonly string[]): SecretScope 
   const ours = redactor(installation);
   const current = new AsyncLocalStorage<Redactor>();
   const openRedactor = () => redactor([], ours);
-  const runInScope = <T>(known: Redactor, work: () => T): T => current.run(known, work);
+  const runInScope = <T>(scope_redactor: Redactor, work: () => T): T => current.run(scope_redactor, work);
   return {
     recordSecret: (value) => current.getStore()?.know(value),
     get redact() {

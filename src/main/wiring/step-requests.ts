@@ -16,10 +16,11 @@ import { type BundleServices, loadBundle } from './bundles.ts';
 export function createStepRequestBuilder(core: BundleServices): StepRequestBuilder {
   return async (task, step, caller) => {
     const { bundle, definition, record } = await loadBundle(core, task, caller);
-    const recorded = bundle.steps.find((known) => known.step === step);
-    if (!recorded) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
+    const recorded_step = bundle.steps.find((one) => one.step === step);
+    if (!recorded_step)
+      throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
     const exchange = await rebuildExchange(bundle, step);
-    const model = exchange.model ?? definition.provider?.default_model ?? recorded.model;
+    const model = exchange.model ?? definition.provider?.default_model ?? recorded_step.model;
     const { keeps_context } = bundle.runtime;
     return {
       step,
@@ -43,7 +44,7 @@ export function createStepRequestBuilder(core: BundleServices): StepRequestBuild
         system_prompt: bundle.definition.agent.system_prompt,
       },
       not_rebuilt: describeLimits(definition, {
-        copied_otherwise: recorded.copied && wasChanged(record),
+        copied_otherwise: recorded_step.copied && wasChanged(record),
         keeps_context,
         has_toolset: record.task.toolset !== null,
       }),

@@ -45,24 +45,24 @@ export function fitArguments({ schema, args }: ArgumentsOrder): Fitted {
   if (!check) return { arguments: args };
   const nulls = dropOptionalNulls(schema, args);
   if (nulls.length === 0 && check(args)) return { arguments: args };
-  const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(formatFault);
+  const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(formatError);
   return { faults: [...new Set(faults)].slice(0, MOST_FAULTS) };
 }
 
 /** Drops null for an optional parameter, because coercion would turn it into zero or an empty text. */
 function dropOptionalNulls({ properties, required }: Record<string, unknown>, args: Record<string, unknown>): string[] {
-  const known = (properties ?? {}) as Record<string, Record<string, unknown> | boolean>;
-  const wrong: string[] = [];
+  const parameters = (properties ?? {}) as Record<string, Record<string, unknown> | boolean>;
+  const errors: string[] = [];
   for (const [name, value] of Object.entries(args)) {
-    const { type } = Object(known[name]) as { type?: unknown };
+    const { type } = Object(parameters[name]) as { type?: unknown };
     if (value !== null || type === undefined || [type].flat().includes('null')) continue;
-    if (Array.isArray(required) && required.includes(name)) wrong.push(`\`${name}\` must not be null`);
+    if (Array.isArray(required) && required.includes(name)) errors.push(`\`${name}\` must not be null`);
     else delete args[name];
   }
-  return wrong;
+  return errors;
 }
 
-function formatFault({ instancePath, keyword, message, params }: ErrorObject): string {
+function formatError({ instancePath, keyword, message, params }: ErrorObject): string {
   const field = instancePath.slice(1).replaceAll('/', '.');
   const joinPath = (name: string) => [field, name].filter(Boolean).join('.');
   if (keyword === 'required') return `\`${joinPath(params.missingProperty as string)}\` is required`;

@@ -26,8 +26,8 @@ export const checkPrompt = ({ config, text }: Order): string[] => findBreaches(c
 export function checkRequest({ config, text }: Order): string[] {
   const value = tryParseJson(text);
   if (value === undefined) return ['it is not JSON'];
-  const fault = schemaCheck(config.json_schema ?? {})(value);
-  return fault ? [fault] : [];
+  const error = schemaCheck(config.json_schema ?? {})(value);
+  return error ? [error] : [];
 }
 
 /** Returns the objections of an output guardrail to an answer, and the redacted answer if redacting is its action. */
@@ -52,9 +52,9 @@ function findBreaches(
   const reasons: string[] = [];
   const spans: Span[] = [];
   for (const source of forbidden_patterns) {
-    let found = 0;
-    for (const span of findMatches(compilePattern(source), text)) found = spans.push(span);
-    if (found > 0) reasons.push(`it matches the forbidden pattern ${source}`);
+    let match_count = 0;
+    for (const span of findMatches(compilePattern(source), text)) match_count = spans.push(span);
+    if (match_count > 0) reasons.push(`it matches the forbidden pattern ${source}`);
   }
   for (const source of required_patterns) {
     if (!compilePattern(source).matcher(text).find()) reasons.push(`it does not match the required pattern ${source}`);
@@ -80,12 +80,12 @@ function tryParseJson(text: string): unknown {
 
 /** Lists the faults of a guardrail's patterns and schema, by field. */
 export function listConfigFaults(config: GuardrailConfig): { path: string; message: string }[] {
-  const faults: { path: string; message: string }[] = [];
+  const errors: { path: string; message: string }[] = [];
   const attempt = (path: string, work: () => unknown) => {
     try {
       work();
     } catch (error) {
-      faults.push({ path, message: (error as Error).message });
+      errors.push({ path, message: (error as Error).message });
     }
   };
   for (const field of ['forbidden_patterns', 'required_patterns'] as const) {
@@ -94,5 +94,5 @@ export function listConfigFaults(config: GuardrailConfig): { path: string; messa
   }
   const { json_schema } = config;
   if (json_schema) attempt('config.json_schema', () => schemaCheck(json_schema));
-  return faults;
+  return errors;
 }

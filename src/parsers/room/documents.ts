@@ -48,7 +48,7 @@ export interface DocumentOrder {
 
 /** Returns the text of a file, or only its length if it is too long. */
 export async function readDocument({ reader, content, longest }: DocumentOrder): Promise<{ text: string; length: number }> {
-  const raw = await readers[reader](content).catch((error: Error) => Promise.reject(readable(error)));
+  const raw = await readers[reader](content).catch((error: Error) => Promise.reject(toReadableError(error)));
   const text = raw.replaceAll('\u0000', '').toWellFormed().trim();
   return { text: text.length > longest ? '' : text, length: text.length };
 }
@@ -56,7 +56,7 @@ export async function readDocument({ reader, content, longest }: DocumentOrder):
 const NATIVE = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 /** Replaces errors of the language itself, which describe the reader and not the document. */
-const readable = (error: Error): Error =>
+const toReadableError = (error: Error): Error =>
   NATIVE.some((kind) => error instanceof kind) ? new Error('it is damaged; save it again and upload it') : error;
 
 /** Returns the same archive uncompressed, so that each part takes at most the space that its entry declares. */

@@ -23,7 +23,7 @@ const compileSchema = memoize(50, (source: string): ValidateFunction => {
 });
 
 /** Returns the reason why a schema cannot be applied; null if it can. */
-export function outputSchemaFault(schema: Record<string, unknown>): string | null {
+export function findOutputSchemaError(schema: Record<string, unknown>): string | null {
   try {
     compileSchema(JSON.stringify(schema));
     return null;
@@ -33,7 +33,7 @@ export function outputSchemaFault(schema: Record<string, unknown>): string | nul
 }
 
 /** Returns the first reasons why a text is not JSON that the schema accepts, each with its path. */
-export function outputFaults({ schema, text }: OutputOrder): string[] {
+export function listOutputErrors({ schema, text }: OutputOrder): string[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -42,16 +42,16 @@ export function outputFaults({ schema, text }: OutputOrder): string[] {
   }
   const check = compileSchema(JSON.stringify(schema));
   if (check(value)) return [];
-  const faults = new Set((check.errors ?? []).map(formatFault));
-  const [...first] = faults;
+  const errors = new Set((check.errors ?? []).map(formatError));
+  const [...first] = errors;
   const more = first.length > MOST_FAULTS ? [`and ${first.length - MOST_FAULTS} more`] : [];
   return [...first.slice(0, MOST_FAULTS), ...more];
 }
 
-function formatFault({ instancePath, message = 'is not valid', params }: ErrorObject): string {
-  const named = params.additionalProperty ?? params.unevaluatedProperty;
-  const which = named === undefined ? '' : ` (\`${named}\`)`;
-  const allowed = params.allowedValues === undefined ? '' : `: ${JSON.stringify(params.allowedValues)}`;
-  const sentence = `${instancePath || 'the answer'} ${message}${which}${allowed}`;
+function formatError({ instancePath, message = 'is not valid', params }: ErrorObject): string {
+  const property_name = params.additionalProperty ?? params.unevaluatedProperty;
+  const which = property_name === undefined ? '' : ` (\`${property_name}\`)`;
+  const allowed_values = params.allowedValues === undefined ? '' : `: ${JSON.stringify(params.allowedValues)}`;
+  const sentence = `${instancePath || 'the answer'} ${message}${which}${allowed_values}`;
   return sentence.length > LONGEST_FAULT ? `${sentence.slice(0, LONGEST_FAULT)}…` : sentence;
 }

@@ -59,14 +59,14 @@ const KINDS: readonly Kind[] = [
  * part of another candidate.
  */
 export function findPersonalData(text: string): PersonalData[] {
-  const found: PersonalData[] = [];
+  const findings: PersonalData[] = [];
   let rest = text;
   for (const { kind, candidate, confirm } of KINDS) {
     const spans = [...findMatches(candidate, rest)].filter(({ start, end }) => confirm(rest.slice(start, end)));
-    for (const span of spans) found.push({ kind, ...span });
+    for (const span of spans) findings.push({ kind, ...span });
     rest = blankSpans(rest, spans);
   }
-  return found;
+  return findings;
 }
 
 /** Replaces spans by line breaks, which no candidate contains. */

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 
 /** Caches the results for the latest `most` sources. Failures are not cached. */
 export function memoize<T>(most: number, make: (source: string) => T): (source: string) => T {
-  const kept = new LRUCache<string, { value: T }>({ max: most });
+  const cache = new LRUCache<string, { value: T }>({ max: most });
   return (source) => {
-    const known = kept.get(source);
-    if (known) return known.value;
+    const entry = cache.get(source);
+    if (entry) return entry.value;
     const value = make(source);
-    kept.set(source, { value });
+    cache.set(source, { value });
     return value;
   };
 }

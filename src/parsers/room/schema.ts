@@ -35,7 +35,7 @@ const compileSchema = memoize(50, (source: string): Check => {
 });
 
 /** Returns the fault of each of a server's schemas; null for a valid one. */
-export function schemaFaults(schemas: readonly unknown[]): (string | null)[] {
+export function listSchemaErrors(schemas: readonly unknown[]): (string | null)[] {
   return schemas.map((schema) => {
     try {
       // Each schema gets its own validator: schemas with the same $id would conflict.

@@ -32,8 +32,8 @@ export async function findOrCreateSession(
 ): Promise<string> {
   const { client, signal } = vendor;
   const agent = await findOrCreateAgent(vendor, agentParams(input, model, hosted));
-  const opened = client.beta.sessions.list({ agent_id: agent, include_archived: true, limit: PAGE }, { signal });
-  for await (const { id, metadata } of iterateEntries(opened, 'sessions')) if (metadata[TASK] === input.task_id) return id;
+  const sessions = client.beta.sessions.list({ agent_id: agent, include_archived: true, limit: PAGE }, { signal });
+  for await (const { id, metadata } of iterateEntries(sessions, 'sessions')) if (metadata[TASK] === input.task_id) return id;
   const environment_id = await findOrCreateEnvironment(vendor);
   const title = `Perdura task ${input.task_id}`;
   const created = { agent, environment_id, title, metadata: { [TASK]: input.task_id } };
@@ -45,26 +45,26 @@ export async function findOpenSession(
   { client, signal }: Vendor,
   { task_id, since }: { task_id: string; since: Date },
 ): Promise<string | null> {
-  const opened = client.beta.sessions.list({ 'created_at[gte]': since.toISOString(), limit: PAGE }, { signal });
-  for await (const { id, metadata } of iterateEntries(opened, 'sessions')) if (metadata[TASK] === task_id) return id;
+  const sessions = client.beta.sessions.list({ 'created_at[gte]': since.toISOString(), limit: PAGE }, { signal });
+  for await (const { id, metadata } of iterateEntries(sessions, 'sessions')) if (metadata[TASK] === task_id) return id;
   return null;
 }
 
 /** Agents are identified by a hash of their configuration, so that equal ones are created once. */
 async function findOrCreateAgent({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
-  const made = client.beta.agents.list({ limit: PAGE }, { signal });
-  for await (const { id, metadata } of iterateEntries(made, 'agents')) if (metadata[HASH] === hash) return id;
+  const agents = client.beta.agents.list({ limit: PAGE }, { signal });
+  for await (const { id, metadata } of iterateEntries(agents, 'agents')) if (metadata[HASH] === hash) return id;
   return (await client.beta.agents.create({ ...params, metadata: { [HASH]: hash } }, { signal })).id;
 }
 
 async function findOrCreateEnvironment({ client, signal }: Vendor): Promise<string> {
-  const known = client.beta.environments.list({ limit: PAGE }, { signal });
-  for await (const { id, metadata } of iterateEntries(known, 'environments'))
+  const environments = client.beta.environments.list({ limit: PAGE }, { signal });
+  for await (const { id, metadata } of iterateEntries(environments, 'environments'))
     if (metadata[ENVIRONMENT] === ENVIRONMENT_VERSION) return id;
   const config = { type: 'cloud' as const, networking: { type: 'unrestricted' as const } };
-  const made = { name: 'perdura', config, metadata: { [ENVIRONMENT]: ENVIRONMENT_VERSION } };
-  return (await client.beta.environments.create(made, { signal })).id;
+  const new_environment = { name: 'perdura', config, metadata: { [ENVIRONMENT]: ENVIRONMENT_VERSION } };
+  return (await client.beta.environments.create(new_environment, { signal })).id;
 }
 
 function agentParams({ instructions, tools, reasoning_effort }: Exchange, model: string, hosted: Hosted): AgentCreateParams {

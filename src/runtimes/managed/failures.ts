@@ -12,8 +12,8 @@ const CODES: Record<number, string> = {
 
 /** Turns an error of the vendor's client into a ModelFailure with its message. */
 export function toVendorFailure(error: unknown): unknown {
-  const refused = findRefusedFailure(error);
-  if (refused) return refused;
+  const failure = findRefusedFailure(error);
+  if (failure) return failure;
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The provider did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError)

@@ -15,13 +15,13 @@ export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls:
 /** Combines the events of one exchange. Each counts once, whether it comes from the list or from the stream. */
 export function foldEvents(
   emit: (delta: string) => void,
-  answered: ReadonlySet<string>,
+  answered_ids: ReadonlySet<string>,
   report: (usage: ExchangeUsage) => void = () => {},
 ) {
-  const seen = new Set<string>();
+  const seen_ids = new Set<string>();
   const previews = new Map<string, string>();
   const usage: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
-  const asked = new Map<string, ModelReply['calls'][number]>();
+  const calls_by_id = new Map<string, ModelReply['calls'][number]>();
   const made_there = new Map<string, CallMadeThere>();
   let text = '';
   let last: string | null = null;
@@ -32,11 +32,11 @@ export function foldEvents(
   };
   function message({ id, content }: Message): void {
     const whole = content.map((block) => (block.type === 'text' ? toText(block.text) : '')).join('');
-    const shown = previews.get(id);
+    const preview_text = previews.get(id);
     // Previews are best effort: missing text follows here; wrong text was already emitted but is not stored.
-    if (shown === undefined && text !== '' && whole !== '') say('\n\n');
-    if (shown === undefined || whole.startsWith(shown)) say(whole.slice(shown?.length ?? 0));
-    else text = text.slice(0, text.length - shown.length) + whole;
+    if (preview_text === undefined && text !== '' && whole !== '') say('\n\n');
+    if (preview_text === undefined || whole.startsWith(preview_text)) say(whole.slice(preview_text?.length ?? 0));
+    else text = text.slice(0, text.length - preview_text.length) + whole;
   }
 
   return {
@@ -47,12 +47,12 @@ export function foldEvents(
         preview(event.event_id, toText(event.delta.content.text));
         return null;
       }
-      if (seen.has(event.id)) return null;
-      seen.add(event.id);
+      if (seen_ids.has(event.id)) return null;
+      seen_ids.add(event.id);
       last = event.id;
       if (event.type === 'agent.message') message(event);
       else if (event.type === 'agent.custom_tool_use')
-        asked.set(event.id, { id: event.id, name: toText(event.name), arguments: jsonText(event.input ?? {}) });
+        calls_by_id.set(event.id, { id: event.id, name: toText(event.name), arguments: jsonText(event.input ?? {}) });
       else if (isToolEvent(event)) noteTool(made_there, event);
       else if (event.type === 'span.model_request_end') {
         addUsage(usage, event.model_usage);
@@ -73,7 +73,7 @@ export function foldEvents(
   };
 
   function preview(id: string, piece: string): void {
-    if (seen.has(id) || !piece) return;
+    if (seen_ids.has(id) || !piece) return;
     if (!previews.has(id) && text !== '') say('\n\n');
     previews.set(id, (previews.get(id) ?? '') + piece);
     say(piece);
@@ -81,7 +81,7 @@ export function foldEvents(
 
   function rest({ stop_reason, stop_details }: Idle): Rest | null {
     if (stop_reason.type === 'requires_action') {
-      const calls = stop_reason.event_ids.flatMap((id) => (answered.has(id) ? [] : (asked.get(id) ?? [])));
+      const calls = stop_reason.event_ids.flatMap((id) => (answered_ids.has(id) ? [] : (calls_by_id.get(id) ?? [])));
       return calls.length > 0 ? { kind: 'asks', calls } : null;
     }
     if (stop_reason.type === 'end_turn') return { kind: 'answered', finish: 'stop' };
@@ -103,13 +103,13 @@ const TOOL_EVENTS = new Set<string>(['agent.tool_use', 'agent.mcp_tool_use', 'ag
 const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has(event.type);
 
 /** Records a tool event. A result whose call was reported in an earlier exchange stands alone. */
-function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
+function noteTool(calls: Map<string, CallMadeThere>, event: ToolEvent): void {
   if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
     const name = 'mcp_server_name' in event ? `${toText(event.mcp_server_name)}: ${toText(event.name)}` : toText(event.name);
-    made.set(event.id, { id: event.id, name, arguments: jsonText(event.input ?? {}), result: null });
+    calls.set(event.id, { id: event.id, name, arguments: jsonText(event.input ?? {}), result: null });
     return;
   }
-  const call = made.get('tool_use_id' in event ? event.tool_use_id : event.mcp_tool_use_id);
+  const call = calls.get('tool_use_id' in event ? event.tool_use_id : event.mcp_tool_use_id);
   if (!call) return;
   const parts = (event.content ?? []).map((block) => (block.type === 'text' ? toText(block.text) : `[${toText(block.type)}]`));
   call.result = { content: parts.join('\n'), failed: event.is_error === true };
@@ -124,18 +124,18 @@ function refuse({ error }: SessionError, counts: boolean): void {
   if (status === 'retrying' || !counts) return;
   const code = error.type === 'model_rate_limited_error' ? 'rate_limited' : 'model_error';
   const recoverable = error.type === 'model_rate_limited_error' || error.type === 'model_overloaded_error';
-  const said = toText(error.message) || 'it gives no reason';
-  throw new ModelFailure(`The provider's session failed: ${said}`, { code, recoverable });
+  const reason = toText(error.message) || 'it gives no reason';
+  throw new ModelFailure(`The provider's session failed: ${reason}`, { code, recoverable });
 }
 
 type ModelUsage = Extract<SessionEvent, { type: 'span.model_request_end' }>['model_usage'];
 
 function addUsage(sum: ExchangeUsage, usage: ModelUsage): void {
   const read = tokenCount(usage.cache_read_input_tokens);
-  const written = tokenCount(usage.cache_creation_input_tokens);
+  const written_tokens = tokenCount(usage.cache_creation_input_tokens);
   // The vendor counts cached tokens separately.
-  sum.total_in += tokenCount(usage.input_tokens) + read + written;
+  sum.total_in += tokenCount(usage.input_tokens) + read + written_tokens;
   sum.total_out += tokenCount(usage.output_tokens);
   sum.cache_read += read;
-  sum.cache_write += written;
+  sum.cache_write += written_tokens;
 }

@@ -72,10 +72,10 @@ export function createManagedRuntime({ client, default_model, hosted, idle_ms = 
       }
     },
     async end({ task_id, cursor, started_at }, signal) {
-      const known = cursor as Partial<SessionCursor> | null;
-      if (known?.archived) return;
+      const session_cursor = cursor as Partial<SessionCursor> | null;
+      if (session_cursor?.archived) return;
       const since = new Date((started_at?.getTime() ?? 0) - CLOCKS_APART_MS);
-      const session_id = known?.session_id ?? (await findOpenSession({ client, signal }, { task_id, since }));
+      const session_id = session_cursor?.session_id ?? (await findOpenSession({ client, signal }, { task_id, since }));
       if (session_id) await endSession({ client, signal }, session_id);
     },
   };
@@ -98,20 +98,20 @@ async function converse(
   // Subscribe before reading the past events, so that none is missed.
   const stream = await client.beta.sessions.events.stream(session_id, { event_deltas: ['agent.message'] }, { signal });
   const past = await history(place);
-  const fresh = past.slice(findFirstUnseen(past, place.seen));
-  const due = dueEvents(input, fresh);
-  const answered = new Set(
+  const new_events = past.slice(findFirstUnseen(past, place.seen));
+  const due = dueEvents(input, new_events);
+  const answered_ids = new Set(
     [...past, ...due].flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])),
   );
-  const fold = foldEvents(emit, answered, (usage) => input.report?.({ model, usage }));
+  const fold = foldEvents(emit, answered_ids, (usage) => input.report?.({ model, usage }));
   if (due.length > 0) await client.beta.sessions.events.send(session_id, { events: due }, { signal });
   const events = stream[Symbol.asyncIterator]();
-  let rest = replay(fresh, fold, due.length > 0);
+  let rest = replay(new_events, fold, due.length > 0);
   for (let patience = PATIENCE; ; patience -= 1) {
     rest ??= await untilRest(events, fold, place);
     if (rest.kind === 'answered' || input.tools.length > 0 || patience === 0) break;
     const denials = rest.calls.map(({ id }): Sent => toResultEvent(id, NO_TOOLS, true));
-    for (const { id } of rest.calls) answered.add(id);
+    for (const { id } of rest.calls) answered_ids.add(id);
     await client.beta.sessions.events.send(session_id, { events: denials }, { signal });
     rest = null;
   }
@@ -134,16 +134,17 @@ async function converse(
 
 async function history({ client, session_id, signal }: Place): Promise<ListedEvent[]> {
   const events: ListedEvent[] = [];
-  const listed = client.beta.sessions.events.list(session_id, { order: 'asc', limit: 1_000 }, { signal });
-  for await (const event of iterateEntries(listed, 'events')) events.push(event);
+  const listing = client.beta.sessions.events.list(session_id, { order: 'asc', limit: 1_000 }, { signal });
+  for await (const event of iterateEntries(listing, 'events')) events.push(event);
   return events;
 }
 
 /** Feeds the events since the last recorded reply. A rest counts only after everything sent. */
-function replay(fresh: ListedEvent[], fold: ReturnType<typeof foldEvents>, waiting: boolean): Rest | null {
-  const sent = fresh.findLastIndex(({ type }) => type.startsWith('user.'));
+function replay(new_events: ListedEvent[], fold: ReturnType<typeof foldEvents>, waiting: boolean): Rest | null {
+  const last_sent = new_events.findLastIndex(({ type }) => type.startsWith('user.'));
   let rest: Rest | null = null;
-  for (const [at, event] of fresh.entries()) rest = fold.take(event as SessionEvent, { counts: !waiting && at > sent }) ?? rest;
+  for (const [at, event] of new_events.entries())
+    rest = fold.take(event as SessionEvent, { counts: !waiting && at > last_sent }) ?? rest;
   return rest;
 }
 
@@ -163,17 +164,19 @@ async function untilRest(
 }
 
 /** The entries since the last reply that were not yet sent to the session. */
-function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
+function dueEvents({ transcript }: Exchange, new_events: ListedEvent[]): Sent[] {
   const at = transcript.findLastIndex(({ kind }) => kind === 'reply');
   const reply = transcript[at];
   const ids = (reply?.extra as { tool_use_ids?: string[] } | null)?.tool_use_ids ?? [];
   const idOf = new Map((reply?.tool_calls ?? []).map(({ call_id }, index) => [call_id, ids[index]]));
-  const answered = new Set(fresh.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])));
-  const texts = fresh.flatMap((event) => (event.type === 'user.message' ? blockText(event.content) : []));
+  const answered_ids = new Set(
+    new_events.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])),
+  );
+  const texts = new_events.flatMap((event) => (event.type === 'user.message' ? blockText(event.content) : []));
   return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
     if (role === 'tool') {
       const id = idOf.get(call_id ?? '');
-      return id && !answered.has(id) ? [toResultEvent(id, content, kind === 'denial')] : [];
+      return id && !answered_ids.has(id) ? [toResultEvent(id, content, kind === 'denial')] : [];
     }
     if ((role !== 'user' && role !== 'system') || kind === 'summary' || texts.includes(content)) return [];
     return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];

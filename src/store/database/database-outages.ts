@@ -1,17 +1,17 @@
 import { DatabaseError } from 'pg';
 import { findOutage, type Outage, OutageError } from '../../domain/outages.ts';
 
-const unavailable = (sentence: string): Outage => ({ code: 'database_unavailable', sentence });
+const createUnavailable = (sentence: string): Outage => ({ code: 'database_unavailable', sentence });
 
-const UNREACHABLE = unavailable('The database is unreachable');
-const SLOW = unavailable('The database did not answer in time');
-const BUSY = unavailable('The database had to break off competing statements');
-const REFUSED = unavailable('The database refuses the user of DATABASE_URL');
-const RIGHTS = unavailable('The user of DATABASE_URL lacks rights in the database');
-const SCHEMA = unavailable(
+const UNREACHABLE = createUnavailable('The database is unreachable');
+const SLOW = createUnavailable('The database did not answer in time');
+const BUSY = createUnavailable('The database had to break off competing statements');
+const REFUSED = createUnavailable('The database refuses the user of DATABASE_URL');
+const RIGHTS = createUnavailable('The user of DATABASE_URL lacks rights in the database');
+const SCHEMA = createUnavailable(
   'The database lacks tables, columns or functions of this version: restore it, or run `perdura migrate`',
 );
-const POOLER = unavailable(
+const POOLER = createUnavailable(
   'The database lost a prepared statement: if DATABASE_URL is the address of a pooler, set DATABASE_DIRECT_URL to that of Postgres itself',
 );
 const POOL: Outage = { code: 'too_many_connections', sentence: 'All database connections of this process are in use' };
@@ -28,24 +28,24 @@ const OF_STATEMENTS = new Set(['20', '21', '22', '23', '24', '2F', '34', '38', '
 /** The description of an outage, by SQLSTATE or by the class that it begins with. The longest match applies. */
 const SENTENCES: Record<string, Outage> = {
   '08': UNREACHABLE,
-  '0A000': unavailable('The database changed while this statement was prepared'),
-  '25006': unavailable('The database accepts no writes now'),
+  '0A000': createUnavailable('The database changed while this statement was prepared'),
+  '25006': createUnavailable('The database accepts no writes now'),
   '26': POOLER,
   '28': REFUSED,
-  '28P01': unavailable('The database refuses the password of DATABASE_URL'),
-  '3D000': unavailable('The database that DATABASE_URL names does not exist'),
+  '28P01': createUnavailable('The database refuses the password of DATABASE_URL'),
+  '3D000': createUnavailable('The database that DATABASE_URL names does not exist'),
   '40': BUSY,
   '53': UNREACHABLE,
   '53100': DISK,
   '53200': MEMORY,
   '53300': CONNECTIONS,
-  '55P03': unavailable('The database waited longer for a lock than its lock_timeout allows'),
-  '57014': unavailable('The database broke a statement off: it was cancelled, or ran longer than statement_timeout allows'),
+  '55P03': createUnavailable('The database waited longer for a lock than its lock_timeout allows'),
+  '57014': createUnavailable('The database broke a statement off: it was cancelled, or ran longer than statement_timeout allows'),
   '57P': UNREACHABLE,
-  '57P03': unavailable('The database is starting or stopping'),
-  '58': unavailable('The database cannot read or write its files'),
-  XX001: unavailable('The database reports damaged files'),
-  XX002: unavailable('The database reports a damaged index'),
+  '57P03': createUnavailable('The database is starting or stopping'),
+  '58': createUnavailable('The database cannot read or write its files'),
+  XX001: createUnavailable('The database reports damaged files'),
+  XX002: createUnavailable('The database reports a damaged index'),
 };
 
 /**
@@ -64,7 +64,7 @@ function ofState(state: string): Outage | null {
   if (Object.hasOwn(ALSO, state)) return ALSO[state] as Outage;
   if (OF_STATEMENTS.has(state.slice(0, 2))) return null;
   const code = [state, state.slice(0, 3), state.slice(0, 2)].find((name) => Object.hasOwn(SENTENCES, name));
-  return code ? (SENTENCES[code] as Outage) : unavailable(`The database does not serve now (SQLSTATE ${state})`);
+  return code ? (SENTENCES[code] as Outage) : createUnavailable(`The database does not serve now (SQLSTATE ${state})`);
 }
 
 /**
@@ -74,17 +74,22 @@ const CONNECTING: [RegExp, (reason: string) => Outage][] = [
   [/^timeout exceeded when trying to connect/, () => POOL],
   [
     /does not support SSL|error establishing an SSL/,
-    () => unavailable('The database offers no TLS, which DATABASE_URL asks for'),
+    () => createUnavailable('The database offers no TLS, which DATABASE_URL asks for'),
   ],
   [
     /CERT|^SELF_SIGNED|^UNABLE_TO_(?:GET|VERIFY)|^HOSTNAME_MISMATCH/,
     (reason) =>
-      unavailable(`The certificate of the database is not trusted: ${reason}; sslrootcert in DATABASE_URL names the authority`),
+      createUnavailable(
+        `The certificate of the database is not trusted: ${reason}; sslrootcert in DATABASE_URL names the authority`,
+      ),
   ],
-  [/^ERR_SSL|^ERR_TLS|^EPROTO/, (reason) => unavailable(`The database refuses TLS: ${reason}`)],
-  [/^ENOTFOUND|^EAI_/, () => unavailable('The host of DATABASE_URL cannot be resolved to an address')],
+  [/^ERR_SSL|^ERR_TLS|^EPROTO/, (reason) => createUnavailable(`The database refuses TLS: ${reason}`)],
+  [/^ENOTFOUND|^EAI_/, () => createUnavailable('The host of DATABASE_URL cannot be resolved to an address')],
   [/^ETIMEDOUT|timeout expired|connection timeout/, () => SLOW],
-  [/password must be a string|no password/, () => unavailable('The database asks for a password, and DATABASE_URL has none')],
+  [
+    /password must be a string|no password/,
+    () => createUnavailable('The database asks for a password, and DATABASE_URL has none'),
+  ],
   [/^E[A-Z]+$/, () => UNREACHABLE],
 ];
 

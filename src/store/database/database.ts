@@ -118,9 +118,9 @@ export const withCustomPlans = <T>(pool: pg.Pool, read: (connection: Queryable) 
 /** Runs `work` in one transaction; an error rolls it back. */
 export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
   const connection = await pool.connect();
-  let broken: Error | undefined;
+  let connection_error: Error | undefined;
   const markBroken = (error: Error) => {
-    broken = error;
+    connection_error = error;
   };
   // The pool handles errors of idle connections only; without this listener a lost connection would end the process.
   connection.on('error', markBroken);
@@ -132,10 +132,10 @@ export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryab
   } catch (error) {
     await connection.query('ROLLBACK').catch(markBroken);
     // The session of this connection may lack things that other sessions have, such as its prepared statements.
-    if (error instanceof OutageError) broken ??= error;
+    if (error instanceof OutageError) connection_error ??= error;
     throw error;
   } finally {
     connection.off('error', markBroken);
-    connection.release(broken);
+    connection.release(connection_error);
   }
 }

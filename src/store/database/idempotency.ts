@@ -58,9 +58,12 @@ export function idempotencyStore(prisma: PrismaClient) {
       if (entry.reply !== null) return { kind: 'replay', reply: entry.reply };
       // A time further ahead was written before the clock was set back.
       const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
-      const seen = { principal, key, created_at: entry.created_at };
-      const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
-      return taken.count === 1 && entry.reserved_id
+      const unchanged_entry = { principal, key, created_at: entry.created_at };
+      const claim = await prisma.idempotencyKey.updateMany({
+        where: { ...unchanged_entry, ...lost },
+        data: { created_at: new Date(now) },
+      });
+      return claim.count === 1 && entry.reserved_id
         ? { kind: 'new', reserved_id: entry.reserved_id, repeated: true }
         : { kind: 'busy' };
     },

@@ -53,9 +53,9 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
     const { rows: history } = await client.query<Applied>(KNOWN);
     const migrations = await loadMigrations(folder);
     refuseNewer(history, migrations);
-    const fresh: string[] = [];
-    for (const migration of migrations) if (await apply(client, migration, history)) fresh.push(migration.name);
-    return fresh;
+    const new_names: string[] = [];
+    for (const migration of migrations) if (await apply(client, migration, history)) new_names.push(migration.name);
+    return new_names;
   } finally {
     await client.end();
   }
@@ -69,8 +69,8 @@ export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder:
   const migrations = await loadMigrations(folder);
   const history = await listAppliedMigrations(database);
   refuseNewer(history, migrations);
-  const applied = new Set(history.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
-  const missing = migrations.filter(({ name }) => !applied.has(name));
+  const applied_names = new Set(history.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
+  const missing = migrations.filter(({ name }) => !applied_names.has(name));
   if (missing.length === 0) return migrations.length;
   throw new Error(
     `The database schema is older than this version of Perdura: ${missing.length} migrations are missing, the last is ${missing.at(-1)?.name}. Run perdura migrate.`,
@@ -92,10 +92,10 @@ function refuseNewer(history: Noted[], migrations: Migration[]): void {
   refuseUnreleased(history, migrations[0]?.name ?? '');
   const ours = new Set(migrations.map(({ name }) => name));
   const newest = migrations.at(-1)?.name ?? '';
-  const foreign = history.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
-  if (!foreign) return;
+  const newer_migration = history.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
+  if (!newer_migration) return;
   throw new Error(
-    `The database schema is newer than this version of Perdura, which does not work with its migration ${foreign.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
+    `The database schema is newer than this version of Perdura, which does not work with its migration ${newer_migration.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
   );
 }
 

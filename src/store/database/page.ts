@@ -31,13 +31,13 @@ interface Cut<T> {
   total: number;
   limit: number;
   /** Returns the cursor behind a row. */
-  cursorAt(last: T): string;
+  getCursor(last: T): string;
 }
 
 /** Cuts a page from rows that were queried with one more than `limit`. */
-export function cutPage<T>(rows: T[], { total, limit, cursorAt }: Cut<T>): RowPage<T> {
+export function cutPage<T>(rows: T[], { total, limit, getCursor }: Cut<T>): RowPage<T> {
   const items = rows.slice(0, limit);
-  return { items, total, next: rows.length > limit ? cursorAt(items.at(-1)!) : null };
+  return { items, total, next: rows.length > limit ? getCursor(items.at(-1)!) : null };
 }
 
 /** The part of a Prisma model that a list needs. */
@@ -49,7 +49,7 @@ interface Listed<Row> {
 interface Listing<Row, T, By extends string> {
   where: object;
   paging: Paging;
-  shown: (row: Row) => T;
+  toItem: (row: Row) => T;
   more?: object;
   /** The column with the ids that order the list. */
   by?: By;
@@ -58,7 +58,7 @@ interface Listing<Row, T, By extends string> {
 /** Returns a page of a table's matching rows, newest first, each mapped by `shown`. */
 export async function listPage<Row, T extends { [column in By]: string }, By extends string = 'id'>(
   model: unknown,
-  { where, paging: { limit, cursor }, shown, more, by = 'id' as By }: Listing<Row, T, By>,
+  { where, paging: { limit, cursor }, toItem, more, by = 'id' as By }: Listing<Row, T, By>,
 ): Promise<RowPage<T>> {
   const table = model as Listed<Row>;
   const after = parseCursor(cursor);
@@ -71,7 +71,7 @@ export async function listPage<Row, T extends { [column in By]: string }, By ext
     }),
     table.count({ where }),
   ]);
-  return cutPage(rows.map(shown), { total, limit, cursorAt: (last) => toCursor(last[by]) });
+  return cutPage(rows.map(toItem), { total, limit, getCursor: (last) => toCursor(last[by]) });
 }
 
 /** Converts rows to the wire format: dates as ISO 8601 in UTC. */

@@ -38,21 +38,25 @@ export interface Resource<R> extends Records<R> {
 interface ResourceFacts {
   noun: string;
   /** True if the table has a column `tags`. */
-  tagged?: boolean;
+  has_tags?: boolean;
   /** The columns that the filter `q` searches. */
-  searched?: readonly string[];
+  search_columns?: readonly string[];
 }
 
 /** Creates the access to a stored resource: a table with a UUIDv7 as `id`. Lists are newest first. */
 export function resource<R extends { id: string }>(
   model: unknown,
-  { noun, tagged = true, searched = ['name', 'description'] }: ResourceFacts,
+  { noun, has_tags = true, search_columns = ['name', 'description'] }: ResourceFacts,
 ): Resource<R> {
   const table = model as Table;
   const toRecord = (row: unknown) => wire(row as object) as R;
   return {
     list: (filter, where = {}) =>
-      listPage(table, { where: { AND: [where, ...conditions(filter, { tagged, searched })] }, paging: filter, shown: toRecord }),
+      listPage(table, {
+        where: { AND: [where, ...conditions(filter, { tagged: has_tags, searched: search_columns })] },
+        paging: filter,
+        toItem: toRecord,
+      }),
     async find(id) {
       const record = await table.findUnique({ where: { id } });
       return record ? toRecord(record) : null;
@@ -69,11 +73,11 @@ export function conditions(
   { q, tag, tags }: RowFilter,
   { tagged, searched }: { tagged: boolean; searched: readonly string[] },
 ): object[] {
-  const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
+  const tag_names = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
   const text = { contains: q, mode: 'insensitive' };
   return [
     q ? { OR: searched.map((column) => ({ [column]: text })) } : {},
-    tagged && wanted.length > 0 ? { tags: { hasSome: wanted } } : {},
+    tagged && tag_names.length > 0 ? { tags: { hasSome: tag_names } } : {},
   ];
 }
 

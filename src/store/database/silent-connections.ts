@@ -53,17 +53,17 @@ export class PooledClient extends pg.Client {
       return statementError(error, this.broken);
     };
     this.query = ((...args: unknown[]) => {
-      const given = config.unnamed ? withoutName(args) : args;
-      const callback = given.at(-1);
-      if (typeof callback !== 'function') return mapRejection(query(...given), toStatementError);
+      const statement_args = config.unnamed ? withoutName(args) : args;
+      const callback = statement_args.at(-1);
+      if (typeof callback !== 'function') return mapRejection(query(...statement_args), toStatementError);
       const onAnswer: Answered = (error, result) => callback(error && toStatementError(error), result);
-      return query(...given.slice(0, -1), onAnswer);
+      return query(...statement_args.slice(0, -1), onAnswer);
     }) as typeof this.query;
   }
 
   /** Reports a broken connection to its user as an outage. */
-  override emit(...[name, ...given]: Parameters<pg.Client['emit']>): boolean {
-    return super.emit(name, ...(name === 'error' ? [connectionOutage(given[0])] : given));
+  override emit(...[name, ...event_args]: Parameters<pg.Client['emit']>): boolean {
+    return super.emit(name, ...(name === 'error' ? [connectionOutage(event_args[0])] : event_args));
   }
 
   /** True if the connection can no longer be used. The types of `pg` lack these fields. */
@@ -110,10 +110,10 @@ function withoutName([statement, ...rest]: unknown[]): unknown[] {
 
 interface Wait {
   statement: unknown;
-  since: number;
+  started_at: number;
   ask_at: number;
   /** True if the server did not work on the statement when it was last asked. */
-  denied: boolean;
+  was_denied: boolean;
 }
 
 /**
@@ -126,12 +126,12 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
   const { busy, dropIdle, all } = trackConnections(pool);
   let asking = false;
   async function replaceLostConnections(): Promise<void> {
-    const doubted = [...busy].filter(([client, wait]) => isDoubted(client, wait));
-    if (asking || doubted.length === 0) return;
+    const suspects = [...busy].filter(([client, wait]) => isDoubted(client, wait));
+    if (asking || suspects.length === 0) return;
     asking = true;
     const working = await backendsAtWork(config);
     asking = false;
-    const silent = doubted.filter(([client, wait]) => working && isLost(client, wait as Wait, working));
+    const silent = suspects.filter(([client, wait]) => working && isLost(client, wait as Wait, working));
     for (const [client] of silent) client.drop();
     if (silent.length > 0) dropIdle();
   }
@@ -139,7 +139,7 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
     const statement = client.unanswered;
     const now = performance.now();
     if (wait && wait.statement === statement) return wait.ask_at <= now;
-    busy.set(client, statement ? { statement, since: now, ask_at: now + DOUBT_MS, denied: false } : null);
+    busy.set(client, statement ? { statement, started_at: now, ask_at: now + DOUBT_MS, was_denied: false } : null);
     return false;
   }
   const watch = setInterval(() => void replaceLostConnections(), LOOK_MS).unref();
@@ -165,9 +165,9 @@ function trackConnections(pool: pg.Pool) {
     idle.delete(own(acquired));
     busy.set(own(acquired), null);
   });
-  pool.on('remove', (removed) => {
-    idle.delete(own(removed));
-    busy.delete(own(removed));
+  pool.on('remove', (removed_client) => {
+    idle.delete(own(removed_client));
+    busy.delete(own(removed_client));
   });
   pool.on('release', (error, released) => {
     const client = own(released);
@@ -185,10 +185,10 @@ function trackConnections(pool: pg.Pool) {
 function isLost(client: PooledClient, wait: Wait, working: ReadonlySet<number>): boolean {
   if (client.unanswered !== wait.statement) return false;
   const now = performance.now();
-  const before = wait.denied;
-  wait.denied = !working.has(client.backend);
-  wait.ask_at = now + (wait.denied ? SECOND_DOUBT_MS : now - wait.since);
-  return before && wait.denied;
+  const before = wait.was_denied;
+  wait.was_denied = !working.has(client.backend);
+  wait.ask_at = now + (wait.was_denied ? SECOND_DOUBT_MS : now - wait.started_at);
+  return before && wait.was_denied;
 }
 
 /**

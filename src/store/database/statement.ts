@@ -9,7 +9,7 @@ type Values<P extends string> = [P] extends [never] ? [] : [values: Readonly<Rec
  * A prepared statement with named parameters. Calling it with a value for each name returns the query; a missing or misspelled
  * name is a type error. Postgres prepares it under its name once per connection, so the text is constant.
  */
-type Statement<P extends string = never> = ((...given: Values<P>) => pg.QueryConfig) & {
+type Statement<P extends string = never> = ((...values: Values<P>) => pg.QueryConfig) & {
   readonly prepared: Readonly<{ name: string; text: string }>;
 };
 
@@ -21,16 +21,16 @@ const TOKENS = /'(?:[^']|'')*'|"[^"]*"|::|:([a-z_][a-z0-9_]*)|\$\d/g;
  * Throws when text and names do not agree.
  */
 export function statement<const P extends string = never>(name: string, parameters: readonly P[], text: string): Statement<P> {
-  const used = new Set<string>();
+  const used_names = new Set<string>();
   const positional = text.replaceAll(TOKENS, (token: string, parameter?: string) => {
     if (token.startsWith('$')) throw new Error(`The statement ${name} has the position ${token}; give it a name`);
     if (parameter === undefined) return token;
-    used.add(parameter);
+    used_names.add(parameter);
     const at = (parameters as readonly string[]).indexOf(parameter);
     if (at < 0) throw new Error(`The statement ${name} uses :${parameter}, which is not among its parameters`);
     return `$${at + 1}`;
   });
-  const idle = parameters.filter((parameter) => !used.has(parameter));
+  const idle = parameters.filter((parameter) => !used_names.has(parameter));
   if (idle.length > 0) throw new Error(`The statement ${name} does not use its parameters ${idle.join(', ')}`);
   const prepared = { name, text: positional };
   const query = (...[values]: readonly Readonly<Record<P, Value>>[]) => ({

@@ -26,7 +26,7 @@ export function auditStore({ pool, prisma }: { pool: Queryable; prisma: PrismaCl
           ],
         },
         paging: { limit, cursor },
-        shown: entryOfRow,
+        toItem: entryOfRow,
       }),
   };
 }

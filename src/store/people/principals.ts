@@ -17,7 +17,7 @@ export function principalStore(prisma: PrismaClient) {
   const table = prisma.principal;
   return {
     /** Records a sign-in. The login and role that it named replace the previous ones. */
-    async seen({ provider, subject, login, claimed_role = null }: KnownPrincipal): Promise<void> {
+    async noteSignIn({ provider, subject, login, claimed_role = null }: KnownPrincipal): Promise<void> {
       const id = principalKey({ provider, subject });
       const data = { provider, subject, login, claimed_role, last_seen_at: new Date() };
       await table.upsert({ where: { id }, create: { id, ...data }, update: data });

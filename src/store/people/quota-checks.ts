@@ -38,12 +38,12 @@ export function createQuotas(store: QuotaStore, config: QuotaSettings): Quotas {
 
   return {
     async admitBytes(owner, bytes) {
-      const stored = await store.storedBytes(owner);
-      if (stored + bytes <= most_bytes) return;
+      const stored_bytes = await store.storedBytes(owner);
+      if (stored_bytes + bytes <= most_bytes) return;
       const limit = `${most_bytes} bytes are allowed (STORED_BYTES_PER_PRINCIPAL)`;
       throw new AppError(
         'too_large',
-        `You have stored ${stored} bytes, and this is ${bytes} more; ${limit}. Delete something first`,
+        `You have stored ${stored_bytes} bytes, and this is ${bytes} more; ${limit}. Delete something first`,
         {
           code: 'stored_bytes_limit',
         },

@@ -6,8 +6,8 @@ import * as sql from './quotas.sql.ts';
 export const quotaStore = (pool: pg.Pool, isToolsRole: IsToolsRole) => ({
   /** Returns the bytes of text that a principal has stored. */
   async storedBytes(created_by: string): Promise<number> {
-    const stored = (await isToolsRole()) ? sql.storedBytesOf : sql.storedBytes;
-    return (await row<{ bytes: number }>(pool, stored({ created_by })))?.bytes ?? 0;
+    const buildQuery = (await isToolsRole()) ? sql.storedBytesOf : sql.storedBytes;
+    return (await row<{ bytes: number }>(pool, buildQuery({ created_by })))?.bytes ?? 0;
   },
   /** Counts a principal's tasks that have not ended, up to `most`. */
   async openTasks(owner: string, most: number): Promise<number> {

@@ -90,7 +90,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
       listPage(table, {
         where: { ...(owner === null ? {} : { owner }), ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) },
         paging,
-        shown: keyOfRow,
+        toItem: keyOfRow,
       }),
     /** Returns the key with an id, if it is valid now; null otherwise. */
     async valid(id: string): Promise<KnownKey | null> {
@@ -99,7 +99,7 @@ export function serviceKeyStore(prisma: PrismaClient) {
       });
       return service_key && { ...service_key, role: service_key.role as CallerRole, scopes: service_key.scopes as Scope[] };
     },
-    countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
+    countOwned: (owner: string): Promise<number> => table.count({ where: { owner } }),
     /** True if a key was made with another one, directly or indirectly. */
     async wasMadeWith({ made_with }: Pick<ServiceKey, 'made_with'>, id: string): Promise<boolean> {
       if (made_with === null) return false;

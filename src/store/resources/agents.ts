@@ -26,9 +26,9 @@ export type StoredAgent = Agent & { approval_guards?: ApprovalGuard[] };
 /** The guards of an agent after a change of its fields. */
 interface JudgedGuards extends PinnedGuards {
   /** The names of the agent's tools, as far as they are known. */
-  known: string[];
+  tool_names: string[];
   /** MCP servers that have not listed their tools, as sentences' subjects. */
-  unlisted: string[];
+  unlisted_sources: string[];
 }
 
 interface Parts {
@@ -45,7 +45,7 @@ const DECIDING = [
 ];
 
 export function agentStore({ prisma, listings, admins }: Parts) {
-  const table = resource<StoredAgent>(prisma.agent, { noun: 'agent', tagged: false });
+  const table = resource<StoredAgent>(prisma.agent, { noun: 'agent', has_tags: false });
 
   async function presentNames(guards: readonly ApprovalGuard[]): Promise<PresentNames> {
     const listToolIds = (kind: string) =>
@@ -90,11 +90,11 @@ export function agentStore({ prisma, listings, admins }: Parts) {
   }
 
   /** Lists the known tools of an agent. `by` is the principal who asks, because listings of MCP servers may be personal. */
-  async function listTools(agent: Partial<Agent>, by: string): Promise<{ tools: AgentTool[]; unlisted: string[] }> {
+  async function listTools(agent: Partial<Agent>, by: string): Promise<{ tools: AgentTool[]; unlisted_sources: string[] }> {
     const { custom_tool_ids = [], builtin_tools = [], tool_definitions = [], mcp_server_tags = [] } = agent;
     const { mcp_server_ids = [], required_mcp_servers = [] } = agent;
     const servers = await listServers({ created_by: by, ...agent });
-    const [custom, listed] = await Promise.all([
+    const [custom, listings_by_server] = await Promise.all([
       prisma.customTool.findMany({ where: { id: { in: custom_tool_ids.filter(isUuid) } }, select: { id: true, name: true } }),
       listings.of(
         servers.map(({ id }) => id),
@@ -109,38 +109,39 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     const tools: AgentTool[] = [
       ...builtin_tools.map((name) => tool('builtin', name)),
       ...custom.map(({ id, name }) => tool('custom', name, id)),
-      ...tool_definitions.map((defined) =>
-        isHosted(defined) ? tool('hosted', defined.name) : tool('definition', defined.function.name),
+      ...tool_definitions.map((definition) =>
+        isHosted(definition) ? tool('hosted', definition.name) : tool('definition', definition.function.name),
       ),
       ...servers.flatMap(({ id, name }) =>
-        (listed.get(id)?.tools ?? []).map((one) => {
+        (listings_by_server.get(id)?.tools ?? []).map((one) => {
           return { tool: toolIdentity('mcp', id, one.name), own: one.name, prefix: modelName(name) };
         }),
       ),
     ];
-    const missing = [
+    const missing_sources = [
       ...(custom_tool_ids.some((id) => !custom.some((one) => one.id === id)) ? ['a custom tool that is not here'] : []),
       ...([...mcp_server_ids, ...required_mcp_servers].some((id) => !servers.some((one) => one.id === id))
         ? ['an MCP server that is not here']
         : []),
     ];
-    const joined = mcp_server_tags.filter((tag) => !servers.some(({ tags }) => tags.includes(tag)));
-    const unlisted = [
-      ...servers.filter(({ id }) => !listed.has(id)).map(({ name }) => `the MCP server ${name}`),
-      ...joined.map((tag) => `MCP servers with the tag ${tag}`),
-      ...missing,
+    const unmatched_tags = mcp_server_tags.filter((tag) => !servers.some(({ tags }) => tags.includes(tag)));
+    const unlisted_sources = [
+      ...servers.filter(({ id }) => !listings_by_server.has(id)).map(({ name }) => `the MCP server ${name}`),
+      ...unmatched_tags.map((tag) => `MCP servers with the tag ${tag}`),
+      ...missing_sources,
     ];
-    return { tools, unlisted };
+    return { tools, unlisted_sources };
   }
 
   /** Pins the names of `approval_tools` to the tools that they fit. */
   async function judgeGuards(agent: Partial<StoredAgent>, by: string): Promise<JudgedGuards> {
     const { approval_tools = [], approval_guards = [] } = agent;
-    if (approval_tools.length === 0) return { guards: [], unfit: [], added: [], known: [], unlisted: [] };
-    const { tools, unlisted } = await listTools(agent, by);
+    if (approval_tools.length === 0)
+      return { guards: [], unmatched_names: [], new_unmatched_names: [], tool_names: [], unlisted_sources: [] };
+    const { tools, unlisted_sources } = await listTools(agent, by);
     const tool_names = resolveTools(listGuardedTools(approval_guards), await presentNames(approval_guards));
-    const pinned = pinGuards(approval_tools, { before: approval_guards, tools, known: tool_names });
-    return { ...pinned, known: [...new Set(tools.map(({ own }) => own))], unlisted };
+    const pinned_guards = pinGuards(approval_tools, { before: approval_guards, tools, tools_by_identity: tool_names });
+    return { ...pinned_guards, tool_names: [...new Set(tools.map(({ own }) => own))], unlisted_sources };
   }
 
   const getGuardNames = (guards: readonly ApprovalGuard[]) => [...new Set(guards.map(({ name }) => name))];
@@ -167,7 +168,7 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     return agent && one(agent);
   }
 
-  const stored: Resource<StoredAgent> = {
+  const agent_resource: Resource<StoredAgent> = {
     ...table,
     find,
     async list(filter, where) {
@@ -178,9 +179,9 @@ export function agentStore({ prisma, listings, admins }: Parts) {
     update: async (id, values, by) => one(await table.update(id, await withPinnedGuards(values, await find(id), by))),
   };
   return {
-    ...stored,
+    ...agent_resource,
     shown: withPresentNames,
-    shownRows: (rows: readonly object[]) => withPresentNames(rows as readonly StoredAgent[]),
+    toShownRows: (rows: readonly object[]) => withPresentNames(rows as readonly StoredAgent[]),
     judgeGuards,
   };
 }

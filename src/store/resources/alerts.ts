@@ -31,9 +31,9 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
       listPage(table, {
         where: { owner, ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) },
         paging,
-        shown: alertOfRow,
+        toItem: alertOfRow,
       }),
-    countOf: (owner: string): Promise<number> => table.count({ where: { owner } }),
+    countOwned: (owner: string): Promise<number> => table.count({ where: { owner } }),
     async create({ id = uuid(), ...values }: NewAlert): Promise<StoredAlert> {
       return alertOfRow(await translateConstraintErrors(NOUN, table.create({ data: { id, ...values } })));
     },
@@ -46,11 +46,11 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
-    eventsOf: (alert_id: string, paging: Paging) =>
+    listEvents: (alert_id: string, paging: Paging) =>
       listPage(prisma.alertEvent, {
         where: { alert_id },
         paging,
-        shown: eventOfRow,
+        toItem: eventOfRow,
         more: { include: { delivery: { include: { attempts: { orderBy: { attempt: 'asc' } } } } } },
       }),
     /**
@@ -63,15 +63,15 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
           query: (query: pg.QueryConfig) => connection.query({ ...query, query_timeout: LONG_STATEMENT_MS } as never),
         };
         if (!(await row<{ taken: boolean }>(on, sql.takeAlertTurn()))?.taken) return;
-        const measured = await rows<MeasuredAlert>(on, sql.measureAlerts());
-        if (measured.length === 0) return;
-        const changes = measured.flatMap((alert) => {
+        const measurements = await rows<MeasuredAlert>(on, sql.measureAlerts());
+        if (measurements.length === 0) return;
+        const changes = measurements.flatMap((alert) => {
           const change = alertChange(alert, now.toISOString());
           return change ? [{ event_id: uuid(), delivery_id: uuid(), ...change }] : [];
         });
-        const values = measured.map(({ id, value }) => ({ id, value }));
-        const noted = { measured: JSON.stringify(values), changes: JSON.stringify(changes), kept: KEPT_ALERT_EVENTS };
-        await row(on, sql.noteAlerts(noted));
+        const values = measurements.map(({ id, value }) => ({ id, value }));
+        const note_values = { measured: JSON.stringify(values), changes: JSON.stringify(changes), kept: KEPT_ALERT_EVENTS };
+        await row(on, sql.noteAlerts(note_values));
       }),
   };
 }

@@ -65,7 +65,7 @@ export function chatStore(prisma: PrismaClient) {
         where: { session_id },
         orderBy: [{ created_at: 'asc' }, { id: 'asc' }],
       });
-      return inTurns(messages).map(toChatMessage);
+      return pairReplies(messages).map(toChatMessage);
     },
     async message(id: string) {
       const message = await prisma.chatMessage.findUnique({ where: { id } });
@@ -132,7 +132,7 @@ interface NewMessage {
 /**
  * Puts each reply after its question. If two questions are asked at once, the reply to the first may be stored after the second.
  */
-function inTurns(messages: MessageRow[]): MessageRow[] {
+function pairReplies(messages: MessageRow[]): MessageRow[] {
   const ids = new Set(messages.map(({ id }) => id));
   const isReply = ({ question_id }: MessageRow) => question_id !== null && ids.has(question_id);
   const replies = Map.groupBy(messages.filter(isReply), ({ question_id }) => question_id);

@@ -8,7 +8,7 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {
     ...table,
-    async named(name: string): Promise<CustomTool | null> {
+    async findNamed(name: string): Promise<CustomTool | null> {
       const tool = await prisma.customTool.findUnique({ where: { name } });
       return tool && (wire(tool) as CustomTool);
     },
@@ -22,7 +22,7 @@ export function customToolStore(prisma: Prisma.TransactionClient) {
       return tools as Pick<CustomTool, 'id' | 'name' | 'env_config'>[];
     },
     /** Returns the environment variables that the custom tools of an agent declare. */
-    async variablesOf(agent_id: string): Promise<string[]> {
+    async listVariables(agent_id: string): Promise<string[]> {
       const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
       const tools = await prisma.customTool.findMany({
         where: { id: { in: agent?.custom_tool_ids ?? [] } },

@@ -32,7 +32,12 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
   return {
     list({ q, ...paging }: Paging & { q?: string | undefined }, created_by: string) {
       const searched = conditions({ ...paging, q }, { tagged: false, searched: ['name', 'description'] });
-      return listPage(prisma.dataset, { where: { AND: [{ created_by }, ...searched] }, paging, shown: toDataset, more: COUNTED });
+      return listPage(prisma.dataset, {
+        where: { AND: [{ created_by }, ...searched] },
+        paging,
+        toItem: toDataset,
+        more: COUNTED,
+      });
     },
     async find(id: string): Promise<Dataset | null> {
       const dataset = await prisma.dataset.findUnique({ where: { id }, ...COUNTED });
@@ -53,7 +58,7 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
       if (count === 0) throw conflict(IN_USE, 'evaluation_running');
     },
     items: (dataset_id: string, paging: Paging) =>
-      listPage(prisma.datasetItem, { where: { dataset_id }, paging, shown: toDatasetItem }),
+      listPage(prisma.datasetItem, { where: { dataset_id }, paging, toItem: toDatasetItem }),
     async findItem(id: string) {
       const item = await prisma.datasetItem.findUnique({ where: { id } });
       return item && toDatasetItem(item);
@@ -70,12 +75,12 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
     async removeItem(dataset_id: string, id: string): Promise<boolean> {
       return inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id }));
-        const [gone] = await rows<{ running: boolean }>(on, sql.removeDatasetItem({ dataset_id, id }));
-        if (gone?.running) throw conflict(IN_USE, 'evaluation_running');
-        return gone !== undefined;
+        const [removed_item] = await rows<{ running: boolean }>(on, sql.removeDatasetItem({ dataset_id, id }));
+        if (removed_item?.running) throw conflict(IN_USE, 'evaluation_running');
+        return removed_item !== undefined;
       });
     },
-    recordedCalls: (task_id: string) =>
+    listRecordedCalls: (task_id: string) =>
       rows<ItemCall>(pool, sql.recordedCallsOfTask({ task_id, outcome_unknown: OUTCOME_UNKNOWN })),
   };
 }

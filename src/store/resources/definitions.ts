@@ -40,14 +40,14 @@ export function definitionStore(pool: Queryable, isToolsRole: IsToolsRole) {
     find,
     /** Returns the reasoning effort of each definition, which is all that a list of tasks needs. */
     async efforts(hashes: readonly string[]): Promise<Map<string, string | null>> {
-      const wanted = [...new Set(hashes)];
-      const unknown = wanted.filter((hash) => !efforts.has(hash));
+      const unique_hashes = [...new Set(hashes)];
+      const unknown = unique_hashes.filter((hash) => !efforts.has(hash));
       const effort_rows =
         unknown.length > 0
           ? await rows<{ hash: string; effort: string | null }>(pool, effortsOfDefinitions({ hashes: unknown }))
           : [];
       for (const { hash, effort } of effort_rows) efforts.set(hash, { effort });
-      return new Map(wanted.map((hash) => [hash, efforts.get(hash)?.effort ?? null]));
+      return new Map(unique_hashes.map((hash) => [hash, efforts.get(hash)?.effort ?? null]));
     },
     async get(hash: string): Promise<Definition> {
       const definition = await find(hash);

@@ -54,7 +54,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   let extension: Promise<boolean> | undefined;
   const hasExtension = () => {
     extension ??= rows(pool, sql.hasVector()).then(
-      (found) => found.length > 0,
+      (extension_rows) => extension_rows.length > 0,
       (error) => {
         extension = undefined;
         throw error;
@@ -72,7 +72,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     list({ source_id, content_type, ...filter }: ItemFilter) {
       const same = { ...(source_id ? { source_id } : {}), ...(content_type ? { content_type } : {}) };
       const where = { AND: [same, ...conditions(filter, { tagged: true, searched: ['name', 'description'] })] };
-      return listPage(prisma.knowledgeItem, { where, paging: filter, shown: itemOfRow, more: SHOWN });
+      return listPage(prisma.knowledgeItem, { where, paging: filter, toItem: itemOfRow, more: SHOWN });
     },
     find,
     content: (id: string) =>
@@ -103,12 +103,12 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
 
     /** Returns the best chunks first; without words and a vector, those of the newest items. */
     async search({ words, vector, embedder, tags, source_ids, limit }: ChunkSearch): Promise<Passage[]> {
-      const within = { source_ids: source_ids ?? null, tags: tags?.length ? tags : null, limit };
-      if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(within));
+      const filters = { source_ids: source_ids ?? null, tags: tags?.length ? tags : null, limit };
+      if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(filters));
       const query = words.map((word) => `'${word}'`).join(' | ');
       const near = vector ? `{${vector.join(',')}}` : null;
       const best = (await hasExtension()) ? sql.searchPassagesExtended : sql.searchPassages;
-      return rows<Passage>(pool, best({ ...within, words: query, vector: near, embedder }));
+      return rows<Passage>(pool, best({ ...filters, words: query, vector: near, embedder }));
     },
   };
 }

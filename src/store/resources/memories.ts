@@ -54,7 +54,7 @@ const toMemory = <M extends object>(record: M) => ({
 });
 
 export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
-  const table = resource<Memory>(prisma.memory, { noun: 'memory', tagged: false, searched: ['key', 'value'] });
+  const table = resource<Memory>(prisma.memory, { noun: 'memory', has_tags: false, search_columns: ['key', 'value'] });
   const alive = () => ({ OR: [{ ttl: null }, { ttl: { gt: new Date() } }] });
   const isExpired = ({ ttl }: Memory) => ttl !== null && Date.parse(ttl) <= Date.now();
 
@@ -63,13 +63,13 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
     const home = scope === 'session' ? (workflow_id ?? '') : '';
     const whose = { created_by, workflow_id: home, owner: scope === 'session' ? null : (owner ?? null) };
     const values = { id, agent_id, scope, key, value, ...whose, ttl: ttl ?? null, task_id: task_id ?? null };
-    const written = await row<object>(pool, sql.upsertMemory({ ...values, metadata: JSON.stringify(metadata ?? {}) }));
-    if (!written)
+    const memory_row = await row<object>(pool, sql.upsertMemory({ ...values, metadata: JSON.stringify(metadata ?? {}) }));
+    if (!memory_row)
       throw conflict(
         `Someone else keeps a memory under the key ${key} in the scope ${scope}; choose another key`,
         'memory_of_another',
       );
-    return toMemory(written) as Memory;
+    return toMemory(memory_row) as Memory;
   }
 
   const ownWorkflows = async (owner: string) =>
@@ -79,8 +79,12 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
     async list(filter: RowFilter & { agent_id?: string; scope?: string }, viewer) {
       const { agent_id, scope } = filter;
       const shared = viewer.is_admin ? {} : { OR: [{ owner: null }, { owner: viewer.key }] };
-      const seen = { OR: [{ scope: { not: 'session' }, ...shared }, { workflow_id: { in: await ownWorkflows(viewer.key) } }] };
-      const page = await table.list(filter, { AND: [alive(), seen, agent_id ? { agent_id } : {}, scope ? { scope } : {}] });
+      const visibility_filter = {
+        OR: [{ scope: { not: 'session' }, ...shared }, { workflow_id: { in: await ownWorkflows(viewer.key) } }],
+      };
+      const page = await table.list(filter, {
+        AND: [alive(), visibility_filter, agent_id ? { agent_id } : {}, scope ? { scope } : {}],
+      });
       return { ...page, items: page.items.map(toMemory) as Memory[] };
     },
     async find(id) {

@@ -27,9 +27,9 @@ export function sampleStore(prisma: PrismaClient) {
       return prisma.$transaction(async (tx) => {
         const tools = { where: { OR: [{ is_plugin: false }, { name: tool.name }] } };
         const own = (await tx.agent.count()) + (await tx.workflow.count()) + (await tx.provider.count());
-        const fresh = own + (await tx.customTool.count(tools)) === 0;
-        await tx.installationFact.create({ data: { name: SAMPLE, value: fresh ? 'added' : 'left out' } });
-        if (!fresh) return false;
+        const is_empty = own + (await tx.customTool.count(tools)) === 0;
+        await tx.installationFact.create({ data: { name: SAMPLE, value: is_empty ? 'added' : 'left out' } });
+        if (!is_empty) return false;
         const ids = { provider: uuid(), tool: uuid(), agent: uuid() };
         await tx.provider.create({ data: { ...provider, id: ids.provider, created_by } });
         await tx.customTool.create({ data: { ...tool, id: ids.tool, created_by } });
@@ -51,8 +51,8 @@ export function sampleStore(prisma: PrismaClient) {
         const unwritten = { name: { equals: name, mode: 'insensitive' as const }, default_model: model };
         const where = { api_key_token_name: null, ...(before ? { base_url: before } : unwritten) };
         const providers = await prisma.provider.findMany({ where, select: { id: true, base_url: true } });
-        const stale = providers.filter(({ base_url }) => base_url && ADDRESS.test(base_url)).map(({ id }) => id);
-        await prisma.provider.updateMany({ where: { id: { in: stale } }, data: { base_url: url } });
+        const outdated_ids = providers.filter(({ base_url }) => base_url && ADDRESS.test(base_url)).map(({ id }) => id);
+        await prisma.provider.updateMany({ where: { id: { in: outdated_ids } }, data: { base_url: url } });
       }
       const fact = { value: url };
       await prisma.installationFact.upsert({

@@ -68,7 +68,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
   };
   return {
     ...fires({ pool, prisma }),
-    shown: (row: Row): Wired => toSchedule(row, Date.now()),
+    toShown: (row: Row): Wired => toSchedule(row, Date.now()),
     async list({
       limit,
       cursor,
@@ -81,7 +81,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
         table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1 }),
         table.count({ where }),
       ]);
-      const page = cutPage(schedules, { total, limit, cursorAt: ({ id }) => toCursor(id) });
+      const page = cutPage(schedules, { total, limit, getCursor: ({ id }) => toCursor(id) });
       return { ...page, items: page.items.map((row) => toSchedule(row, Date.now())) };
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
@@ -127,18 +127,18 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
       await table.updateMany({ where: { id, updated_at }, data: { ...sealToken(id, null), updated_at } });
     },
     /** Returns the access token kept for the default runtime; null if there is none. */
-    tokenOf({ id, caller_token, caller_key_id }: Row): string | null {
+    unsealToken({ id, caller_token, caller_key_id }: Row): string | null {
       if (!caller_token || !caller_key_id) return null;
       return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, context(id));
     },
     /** Seals every access token again with the active key. Returns how many have changed. */
     async rotate(): Promise<number> {
-      const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
-      for (const row of stale) {
+      const stale_rows = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
+      for (const row of stale_rows) {
         const token = keys.open({ sealed: row.caller_token, key_id: row.caller_key_id } as Sealed, context(row.id));
         await table.update({ where: { id: row.id }, data: { ...sealToken(row.id, token), updated_at: row.updated_at } });
       }
-      return stale.length;
+      return stale_rows.length;
     },
   };
 }
@@ -157,13 +157,13 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
      * Records that a due time is being served, with the id of the task that will be created. A settled due time is not served
      * again. A due time recorded as missed is: the clock was ahead when it was recorded, and the engine serves it after all.
      */
-    async claimFire(scheduled_agent_id: string, due_at: Date): Promise<{ task_id: string; settled: boolean }> {
+    async claimFire(scheduled_agent_id: string, due_at: Date): Promise<{ task_id: string; is_settled: boolean }> {
       const data = { scheduled_agent_id, due_at, task_id: uuid(), outcome: 'firing' };
       const missed = { scheduled_agent_id, due_at, outcome: 'missed' };
       await prisma.scheduleFire.updateMany({ where: missed, data: { ...data, detail: null } });
       await prisma.scheduleFire.createMany({ data: [data], skipDuplicates: true });
       const fire = await prisma.scheduleFire.findUniqueOrThrow({ where: place(scheduled_agent_id, due_at) });
-      return { task_id: fire.task_id ?? data.task_id, settled: fire.outcome !== 'firing' };
+      return { task_id: fire.task_id ?? data.task_id, is_settled: fire.outcome !== 'firing' };
     },
     async settleFire(
       scheduled_agent_id: string,
@@ -206,11 +206,11 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const due = listDueTimes(parseStoredCadence(schedule), { after: schedule.updated_at.getTime(), until, limit: MOST_MISSED });
       if (due.length === 0) return;
       const span = { gte: new Date(due[0]!), lte: new Date(until) };
-      const served = await prisma.scheduleFire.findMany({
+      const recorded_fires = await prisma.scheduleFire.findMany({
         where: { scheduled_agent_id: schedule.id, due_at: span },
         select: { due_at: true },
       });
-      const due_times = new Set(served.map(({ due_at }) => due_at.getTime()));
+      const due_times = new Set(recorded_fires.map(({ due_at }) => due_at.getTime()));
       // Read after the served due times, so that it covers any of them that were removed before.
       const removed_until = Date.parse((await row<{ value: string }>(pool, findFact({ name: FIRES_REMOVED })))?.value ?? '') || 0;
       const detail = 'The service was down at the due time, for longer than the catch-up window';
@@ -219,7 +219,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
         .map((time) => ({ scheduled_agent_id: schedule.id, due_at: new Date(time), outcome: 'missed', detail }));
       if (data.length > 0) await prisma.scheduleFire.createMany({ data, skipDuplicates: true });
     },
-    async runsOf(scheduled_agent_id: string, { limit, before }: { limit: number; before?: string | undefined }) {
+    async listRuns(scheduled_agent_id: string, { limit, before }: { limit: number; before?: string | undefined }) {
       const where = { scheduled_agent_id, ...(before ? { due_at: { lt: new Date(before) } } : {}) };
       const [fire_rows, total] = await Promise.all([
         prisma.scheduleFire.findMany({ where, orderBy: { due_at: 'desc' }, take: limit }),

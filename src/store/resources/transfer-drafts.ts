@@ -30,7 +30,7 @@ export interface Draft {
   error: string | null;
   warnings: string[];
   /** The fields whose references the record was created without. */
-  dropped: string[];
+  dropped_references: string[];
 }
 
 export type DraftMaker = (items: object[]) => Promise<Draft[]>;
@@ -45,13 +45,19 @@ export type FaultOf = (item: object) => string | null;
 /** Accepted aliases of source types. */
 const ALIASES: Record<string, string> = { mongo_db: 'builtin' };
 
-const refusal = (title: string | null, error: string): Draft => ({ title, values: null, error, warnings: [], dropped: [] });
-const draft = (title: string | null, values: object, warnings: string[] = [], dropped: string[] = []): Draft => ({
+const refusal = (title: string | null, error: string): Draft => ({
+  title,
+  values: null,
+  error,
+  warnings: [],
+  dropped_references: [],
+});
+const draft = (title: string | null, values: object, warnings: string[] = [], dropped_references: string[] = []): Draft => ({
   title,
   values,
   error: null,
   warnings,
-  dropped,
+  dropped_references,
 });
 
 interface Making {
@@ -69,76 +75,76 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
     },
     async knowledge_sources(items: Items<'knowledge_sources'>) {
       const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
-      return items.map(({ id: _, source_type: given, connection_config, ...item }) => {
-        const source_type = ALIASES[given] ?? given;
+      return items.map(({ id: _, source_type: sent_type, connection_config, ...item }) => {
+        const source_type = ALIASES[sent_type] ?? sent_type;
         if (!(SOURCE_TYPES as readonly string[]).includes(source_type))
-          return refusal(item.name, `source_type: ${given} is none of ${SOURCE_TYPES.join(', ')}`);
-        const wrong = remoteAddressRefusal(source_type, connection_config.url, MASK);
-        if (wrong !== null) return refusal(item.name, `connection_config.url: ${wrong}`);
+          return refusal(item.name, `source_type: ${sent_type} is none of ${SOURCE_TYPES.join(', ')}`);
+        const address_error = remoteAddressRefusal(source_type, connection_config.url, MASK);
+        if (address_error !== null) return refusal(item.name, `connection_config.url: ${address_error}`);
         const values = { ...item, source_type, connection_config: sealer.seal(connection_config), created_by };
         return draft(item.name, values, listMaskedPaths(connection_config));
       });
     },
     async guardrails(items: Items<'guardrails'>) {
-      return items.map((given) => {
-        const { id: _, ...item } = given;
-        const fault = faultOf(given);
-        return fault ? refusal(item.name, fault) : draft(item.name, { ...item, created_by });
+      return items.map((sent_item) => {
+        const { id: _, ...item } = sent_item;
+        const error = faultOf(sent_item);
+        return error ? refusal(item.name, error) : draft(item.name, { ...item, created_by });
       });
     },
-    async agents(given: Items<'agents'>) {
-      const { items, dropped } = withoutForeignIds(given, AGENT_REFERENCES);
+    async agents(sent_items: Items<'agents'>) {
+      const { items, dropped_references } = withoutForeignIds(sent_items, AGENT_REFERENCES);
       const absent = await listMissingReferences(tx, items.map(withoutStandIns), AGENT_REFERENCES);
       return items.map(({ id: _, ...item }, index) => {
-        const fault = faultOf(given[index] as object);
-        if (fault) return refusal(item.name, fault);
-        const foreign = dropped[index] ?? [];
+        const error = faultOf(sent_items[index] as object);
+        if (error) return refusal(item.name, error);
+        const dropped_fields = dropped_references[index] ?? [];
         const warnings = [
           ...(absent[index] ?? []),
-          ...warnAboutDroppedIds(foreign),
+          ...warnAboutDroppedIds(dropped_fields),
           ...listReferenceWarnings(item).map(({ message }) => message),
         ];
-        return draft(item.name, { ...item, created_by }, warnings, foreign);
+        return draft(item.name, { ...item, created_by }, warnings, dropped_fields);
       });
     },
-    async workflows(given: Items<'workflows'>) {
-      const { items: named, dropped } = withoutForeignIds(given, WORKFLOW_REFERENCES);
-      const { items, masked } = withoutMaskedWebhooks(named);
-      const agents = await agentsNamed(tx, items);
-      const tokens = await ownTokens(tx, created_by);
+    async workflows(sent_items: Items<'workflows'>) {
+      const { items: local_items, dropped_references } = withoutForeignIds(sent_items, WORKFLOW_REFERENCES);
+      const { items, masked: masked_fields } = withoutMaskedWebhooks(local_items);
+      const agents = await findAgentsByName(tx, items);
+      const tokens = await listOwnTokens(tx, created_by);
       const absent = await listMissingReferences(tx, items, WORKFLOW_REFERENCES);
       return items.map(({ id: _, ...item }, index) => {
-        const fault = faultOf(given[index] as object);
-        if (fault) return refusal(item.title, fault);
+        const error = faultOf(sent_items[index] as object);
+        if (error) return refusal(item.title, error);
         const lacks = agents.get(item.agent_id);
         if (!lacks) return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
         const unknown = listTokenNames(item).filter((name) => !tokens.has(name));
         const warnings = [
           ...unknown.map((name) => `You have no stored token named ${name} here yet`),
-          ...masked[index]!.map((field) => `${field} was masked in the bundle; set its value again`),
+          ...masked_fields[index]!.map((field) => `${field} was masked in the bundle; set its value again`),
         ];
-        const foreign = dropped[index] ?? [];
-        const unsafe = [...warnAboutDroppedIds(foreign), ...(absent[index] ?? []), ...lacks];
+        const dropped_fields = dropped_references[index] ?? [];
+        const unsafe = [...warnAboutDroppedIds(dropped_fields), ...(absent[index] ?? []), ...lacks];
         // Without its guardrails or skills it would not do what its author meant.
         const off = unsafe.length > 0 ? { status: 'inactive' } : {};
         if (unsafe.length > 0)
           warnings.push(...unsafe, 'It was created inactive because of this; set its status to active when it is complete');
-        return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings, foreign);
+        return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings, dropped_fields);
       });
     },
     async scheduled_agents(items: Items<'scheduled_agents'>) {
-      const named = items.map(({ workflow_id }) => workflow_id).filter(isUuid);
-      const own = await tx.workflow.findMany({ where: { id: { in: named }, owner: importer.key }, select: { id: true } });
+      const workflow_ids = items.map(({ workflow_id }) => workflow_id).filter(isUuid);
+      const own = await tx.workflow.findMany({ where: { id: { in: workflow_ids }, owner: importer.key }, select: { id: true } });
       const workflows = new Set(own.map(({ id }) => id));
-      return items.map((given) => {
-        const { id: _, start_at = new Date().toISOString(), ...item } = given;
-        const fault = workflows.has(item.workflow_id)
-          ? faultOf(given)
+      return items.map((sent_item) => {
+        const { id: _, start_at = new Date().toISOString(), ...item } = sent_item;
+        const error = workflows.has(item.workflow_id)
+          ? faultOf(sent_item)
           : `workflow_id: You have no workflow with id ${item.workflow_id}; import workflows first`;
         const owner = { owner: importer.key, owner_login: importer.login };
         const disabled = { enabled: false, disabled_reason: 'Imported; enable the schedule to run it' };
-        return fault
-          ? refusal(item.name, fault)
+        return error
+          ? refusal(item.name, error)
           : draft(item.name, { ...scheduleColumns({ ...item, start_at }), ...owner, ...disabled });
       });
     },
@@ -150,10 +156,10 @@ const WEBHOOKS = ['webhook_url', 'error_webhook_url'] as const;
 
 /** Returns the items without the addresses that an export has masked, and the fields of these addresses. */
 function withoutMaskedWebhooks(items: Items<'workflows'>) {
-  const masked = items.map((item) => WEBHOOKS.filter((field) => item[field]?.includes(MASK)));
+  const masked_fields = items.map((item) => WEBHOOKS.filter((field) => item[field]?.includes(MASK)));
   return {
-    masked,
-    items: items.map((item, index) => ({ ...item, ...Object.fromEntries(masked[index]!.map((field) => [field, null])) })),
+    masked: masked_fields,
+    items: items.map((item, index) => ({ ...item, ...Object.fromEntries(masked_fields[index]!.map((field) => [field, null])) })),
   };
 }
 
@@ -175,7 +181,7 @@ function listMaskedPaths(config: unknown): string[] {
 }
 
 /** Returns the agents that workflows name, each with the parts that its runs would lack, as sentences. */
-async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<Map<string, string[]>> {
+async function findAgentsByName(tx: Tables, items: { agent_id: string }[]): Promise<Map<string, string[]>> {
   const ids = [...new Set(items.map(({ agent_id }) => agent_id).filter(isUuid))];
   const select = { id: true, name: true, required_mcp_servers: true };
   const agents = await tx.agent.findMany({ where: { id: { in: ids } }, select });
@@ -183,20 +189,20 @@ async function agentsNamed(tx: Tables, items: { agent_id: string }[]): Promise<M
   return new Map(agents.map(({ id, name }, index) => [id, (absent[index] ?? []).map((lack) => `Of its agent ${name}, ${lack}`)]));
 }
 
-const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
+const listOwnTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
   new Set((await tx.storedToken.findMany({ where: { created_by }, select: { name: true } })).map(({ name }) => name));
 
 /** Lists the references of each item that are missing from this installation, as sentences. Runs one query per table. */
 async function listMissingReferences(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
   const sentences: string[][] = items.map(() => []);
   for (const [field, table] of Object.entries(references)) {
-    const named = items.map((item) => [(item as Record<string, unknown>)[field] ?? []].flat() as string[]);
-    const ids = [...new Set(named.flat())].filter(isUuid);
+    const ids_by_item = items.map((item) => [(item as Record<string, unknown>)[field] ?? []].flat() as string[]);
+    const ids = [...new Set(ids_by_item.flat())].filter(isUuid);
     const model = tx[table] as unknown as { findMany(args: object): Promise<{ id: string }[]> };
     const existing_ids = new Set(
       (ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true } }) : []).map(({ id }) => id),
     );
-    for (const [index, item_references] of named.entries())
+    for (const [index, item_references] of ids_by_item.entries())
       sentences[index]?.push(
         ...describeIds(
           item_references.filter((one) => !existing_ids.has(one)),
@@ -230,24 +236,24 @@ function formatIds(ids: readonly string[]): string {
 function withoutForeignIds<T extends object>(
   items: T[],
   references: Record<string, Referred>,
-): { items: T[]; dropped: string[][] } {
-  const dropped: string[][] = [];
+): { items: T[]; dropped_references: string[][] } {
+  const dropped_references: string[][] = [];
   const own_items = items.map((item) => {
     const sentences: string[] = [];
-    const changed: Record<string, unknown> = {};
+    const replacements: Record<string, unknown> = {};
     for (const field of Object.keys(references)) {
       const value = (item as Record<string, unknown>)[field] ?? [];
-      const foreign = ([value].flat() as string[]).filter((id) => !isUuid(id));
-      if (foreign.length === 0) continue;
-      sentences.push(`${field}: ${formatIds(foreign)}`);
+      const foreign_ids = ([value].flat() as string[]).filter((id) => !isUuid(id));
+      if (foreign_ids.length === 0) continue;
+      sentences.push(`${field}: ${formatIds(foreign_ids)}`);
       const own = ([value].flat() as string[]).filter(isUuid);
       const stand_in = field in REQUIRED_REFERENCES ? [NO_RECORD] : [];
-      changed[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);
+      replacements[field] = Array.isArray(value) ? [...new Set([...own, ...stand_in])] : (stand_in[0] ?? null);
     }
-    dropped.push(sentences);
-    return { ...item, ...changed };
+    dropped_references.push(sentences);
+    return { ...item, ...replacements };
   });
-  return { items: own_items, dropped };
+  return { items: own_items, dropped_references };
 }
 
 /** Removes the ids that stand in for missing required references. `warnAboutDroppedIds` warns about these. */

@@ -82,13 +82,15 @@ export function transferStore({ prisma, keys, granting }: Stores) {
     },
 
     /** Returns the readable form, in which secrets of a connection and keys in webhook addresses are masked. */
-    masked(record: object): object {
+    maskRecord(record: object): object {
       if ('caller_token' in record) return toSchedule(record as ScheduleRow, Date.now());
-      const masked = {
+      const masked_record = {
         ...record,
         ...Object.fromEntries(listWebhooks(record).map(([field, url]) => [field, maskWebhook(url, MASK)])),
       };
-      return 'connection_config' in record ? { ...masked, connection_config: sealer.mask(record.connection_config) } : masked;
+      return 'connection_config' in record
+        ? { ...masked_record, connection_config: sealer.mask(record.connection_config) }
+        : masked_record;
     },
 
     /**
@@ -98,15 +100,15 @@ export function transferStore({ prisma, keys, granting }: Stores) {
     async import(parts: ImportParts, { importer, dry_run, faultOf }: { importer: Importer; dry_run: boolean; faultOf: FaultOf }) {
       const results: Partial<Record<PartName, ImportResult>> = {};
       const work = async (tx: Prisma.TransactionClient) => {
-        const { follow, note, sentOf } = foreignIds();
+        const { follow, note, getSentItem: sentOf } = foreignIds();
         const makers = draftMakers(tx, { importer, keys, faultOf: (item) => faultOf(sentOf(item)) });
         for (const part of PARTS) {
           const items = follow<Item>(parts[part.name] ?? []);
           results[part.name] = await createAll(tx, part, { items, maker: makers[part.name], note: note(part.name, items) });
         }
         const ids = (name: PartName) => results[name]?.ids ?? [];
-        await granting.made(tx, importer.key, { kind: 'knowledge_source', ids: ids('knowledge_sources') });
-        await granting.made(tx, importer.key, { kind: 'workflow', ids: ids('workflows') });
+        await granting.grantCreated(tx, importer.key, { kind: 'knowledge_source', ids: ids('knowledge_sources') });
+        await granting.grantCreated(tx, importer.key, { kind: 'workflow', ids: ids('workflows') });
         if (dry_run) throw new Undone();
       };
       await granting.ready();
@@ -137,33 +139,33 @@ const LEADS_TO: Record<string, PartName> = {
  * it: the item's record gets a new id, and the references of later items are changed to it. Other ids are not translated.
  */
 function foreignIds() {
-  const made = new Map<string, string>();
-  const sent = new WeakMap<object, object>();
+  const created_ids = new Map<string, string>();
+  const sent_items = new WeakMap<object, object>();
   const place = (part: PartName, id: string) => `${part} ${id}`;
-  const followId = (part: PartName, id: string) => (isUuid(id) ? id : (made.get(place(part, id)) ?? id));
+  const followId = (part: PartName, id: string) => (isUuid(id) ? id : (created_ids.get(place(part, id)) ?? id));
   const followIds = (part: PartName, value: unknown) =>
     Array.isArray(value) ? [...new Set(value.map((id: string) => followId(part, id)))] : followId(part, String(value));
   return {
     /** Returns the items with their references translated. */
     follow: <I extends Item>(items: readonly I[]): I[] =>
       items.map((item) => {
-        const named = Object.entries(LEADS_TO).flatMap(([field, part]) => {
+        const mapped_fields = Object.entries(LEADS_TO).flatMap(([field, part]) => {
           const value = (item as Record<string, unknown>)[field];
           return value === undefined ? [] : [[field, followIds(part, value)]];
         });
-        const after = { ...item, ...Object.fromEntries(named) };
-        sent.set(after, item);
+        const after = { ...item, ...Object.fromEntries(mapped_fields) };
+        sent_items.set(after, item);
         return after;
       }),
     /** Records that the items' records were created. */
     note: (part: PartName, items: readonly Item[]) => {
-      const wanted = Map.groupBy(items, ({ id = '' }) => id);
+      const items_by_id = Map.groupBy(items, ({ id = '' }) => id);
       return ({ id = '' }: Item, created: string): void => {
-        if (!isUuid(id) && wanted.get(id)?.length === 1) made.set(place(part, id), created);
+        if (!isUuid(id) && items_by_id.get(id)?.length === 1) created_ids.set(place(part, id), created);
       };
     },
     /** Returns the item as it was sent. */
-    sentOf: (item: object) => sent.get(item) ?? item,
+    getSentItem: (item: object) => sent_items.get(item) ?? item,
   };
 }
 
@@ -177,24 +179,24 @@ async function createAll(tx: Tables, { name, noun, model }: Part, { items, maker
   const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
   if (items.length === 0) return result;
   const table = tx[model] as unknown as Table;
-  const taken = await findTakenIds(table, items);
+  const taken_ids = await findTakenIds(table, items);
   const drafts = (await maker(items)).map((draft, index): Draft & { label: string; id: string } => {
-    const wanted = items[index]?.id;
-    const id = wanted && isUuid(wanted) && !taken.has(wanted) ? wanted : uuid();
-    taken.add(id);
+    const requested_id = items[index]?.id;
+    const id = requested_id && isUuid(requested_id) && !taken_ids.has(requested_id) ? requested_id : uuid();
+    taken_ids.add(id);
     return { ...draft, id, label: `${name}.${index}${draft.title ? ` (${draft.title})` : ''}` };
   });
   const created = await insert(
     table,
     drafts.filter(({ values }) => values),
   );
-  for (const [index, { id, label, values, error, warnings, dropped }] of drafts.entries()) {
+  for (const [index, { id, label, values, error, warnings, dropped_references }] of drafts.entries()) {
     if (error) result.errors.push(`${label}: ${error}`);
     else if (values && !created.has(id)) result.errors.push(`${label}: There is already ${one(noun)} with this name`);
     else {
       result.ids.push(id);
       note(items[index] as Item, id);
-      if (dropped.length > 0) result.errors.push(`${label}: ${DROPPED}: ${dropped.join('; ')}`);
+      if (dropped_references.length > 0) result.errors.push(`${label}: ${DROPPED}: ${dropped_references.join('; ')}`);
     }
     const path = label.split(' ')[0] as string;
     result.warnings.push(...warnings.map((warning) => ({ path, message: `${label}: ${warning}` })));

@@ -131,11 +131,11 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
         created_login: login,
         created_at: new Date(),
       };
-      const recorded = await withDefinition(() => row(pool, sql.recordVersion(values)));
-      if (recorded) await row(pool, sql.dropUnrunVersions({ workflow_id }));
+      const version_row = await withDefinition(() => row(pool, sql.recordVersion(values)));
+      if (version_row) await row(pool, sql.dropUnrunVersions({ workflow_id }));
     },
     async list(workflow_id: string, paging: Paging) {
-      const page = await listPage(prisma.workflowVersion, { where: { workflow_id }, paging, shown: toStoredVersion });
+      const page = await listPage(prisma.workflowVersion, { where: { workflow_id }, paging, toItem: toStoredVersion });
       return { ...page, items: await withRecord(page.items, workflow_id) };
     },
     async find(workflow_id: string, number: number): Promise<(StoredVersion & { definition: Definition }) | null> {
@@ -150,8 +150,9 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
       return (await prisma.workflowVersion.findUnique({ where, select: { number: true } }))?.number ?? null;
     },
     /** Returns a definition for readers, with the secrets of MCP servers masked. */
-    masked: (definition: Definition) => ({ ...definition, ...maskServers(definition) }) as object as VersionDetail['definition'],
-    maskedChange: ({ before, after, ...change }: FieldChange): FieldChange => ({
+    maskDefinition: (definition: Definition) =>
+      ({ ...definition, ...maskServers(definition) }) as object as VersionDetail['definition'],
+    maskChange: ({ before, after, ...change }: FieldChange): FieldChange => ({
       ...change,
       ...(before === undefined ? {} : { before: sealer.mask(before) }),
       ...(after === undefined ? {} : { after: sealer.mask(after) }),

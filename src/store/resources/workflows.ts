@@ -49,7 +49,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
   }
 
   return {
-    async ownerOf(id: string): Promise<string | null> {
+    async findOwner(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
     },
     /**
@@ -66,7 +66,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
         evaluation_id: null,
         ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}),
       };
-      const page = await listPage(prisma.workflow, { where, paging: { limit, cursor }, shown: toWorkflow });
+      const page = await listPage(prisma.workflow, { where, paging: { limit, cursor }, toItem: toWorkflow });
       return { ...page, items: await withUsage(page.items) };
     },
     async find(id: string) {

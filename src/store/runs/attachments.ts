@@ -41,12 +41,12 @@ export function attachmentStore(prisma: PrismaClient) {
     /** Returns a file with its content; null if it does not exist or belongs to someone else. */
     read: (id: string, created_by: string) => table.findFirst({ where: { id, created_by }, select: { ...FACTS, content: true } }),
     /** Returns the metadata of these files. Throws `not_found` if one of them does not exist or belongs to another principal. */
-    async owned(ids: readonly string[], created_by: string): Promise<AttachedFile[]> {
+    async loadOwned(ids: readonly string[], created_by: string): Promise<AttachedFile[]> {
       const files = await findInOrder(ids, (distinct) =>
         table.findMany({ where: { id: { in: distinct }, created_by }, select: FACTS }),
       );
-      const missing = ids.find((id) => !files.some((file) => file.id === id));
-      if (missing) throw notFound(NOUN, missing);
+      const missing_id = ids.find((id) => !files.some((file) => file.id === id));
+      if (missing_id) throw notFound(NOUN, missing_id);
       return files;
     },
     /** Returns files of a task with their content. A task refers to its files, so none of them is missing. */
@@ -68,6 +68,6 @@ export function attachmentStore(prisma: PrismaClient) {
 export async function linkAttachments(on: Queryable, task_id: string, files: readonly AttachedFile[]): Promise<void> {
   const ids = files.map(({ id }) => id);
   const referred = await rows<{ attachment_id: string }>(on, referToAttachments({ task_id, ids }));
-  const missing = ids.find((id) => !referred.some(({ attachment_id }) => attachment_id === id));
-  if (missing) throw notFound(NOUN, missing);
+  const missing_id = ids.find((id) => !referred.some(({ attachment_id }) => attachment_id === id));
+  if (missing_id) throw notFound(NOUN, missing_id);
 }

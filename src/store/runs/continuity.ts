@@ -19,9 +19,9 @@ interface Parked {
 /** Handles runs whose record is older than their execution, as after a restore of the database. */
 export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
   async function write(query: Parameters<Queryable['query']>[0], { task_id, workflow_id }: RunPlace, events: NewEvent[]) {
-    const written = await row<{ last: number }>(pool, query);
-    if (written) publish(workflow_id, task_id, { events, last: written.last });
-    return written !== undefined;
+    const event_row = await row<{ last: number }>(pool, query);
+    if (event_row) publish(workflow_id, task_id, { events, last: event_row.last });
+    return event_row !== undefined;
   }
 
   return {
@@ -34,8 +34,8 @@ export function continuityStore(pool: Queryable, publish: Publish = () => {}) {
       ),
 
     /** Marks a task as restored if calls are open on record that have ended for its execution. */
-    async doubtCalls(task_id: string, passed: { step: number; denied: string[]; calls: string[] }): Promise<void> {
-      await row(pool, sql.doubtCalls({ task_id, ...passed }));
+    async doubtCalls(task_id: string, passed_calls: { step: number; denied: string[]; calls: string[] }): Promise<void> {
+      await row(pool, sql.doubtCalls({ task_id, ...passed_calls }));
     },
 
     /**

@@ -38,8 +38,8 @@ export function conversationStore({ pool, prisma }: Pick<Database, 'pool' | 'pri
     create: ({ id = uuid(), metadata, created_by }: { id?: string; metadata: Record<string, string>; created_by: string }) =>
       prisma.conversation.create({ data: { id, metadata, created_by } }),
     async update(id: string, metadata: Record<string, string>): Promise<Conversation | null> {
-      const [changed] = await prisma.conversation.updateManyAndReturn({ where: { id }, data: { metadata } });
-      return changed ?? null;
+      const [conversation] = await prisma.conversation.updateManyAndReturn({ where: { id }, data: { metadata } });
+      return conversation ?? null;
     },
     async remove(id: string): Promise<void> {
       await prisma.conversation.deleteMany({ where: { id } });
@@ -80,12 +80,12 @@ export type ConversationItemRow = NonNullable<Awaited<ReturnType<ReturnType<type
  */
 export async function addItems(on: Queryable, { items, ...place }: NewItems, task_id: string | null = null): Promise<void> {
   const values = JSON.stringify(items.map(({ id, item }) => ({ id, item })));
-  const added = await rows(on, sql.addConversationItems({ ...place, task_id, items: values }));
-  if (added.length !== items.length) throw conversationLocked();
+  const item_rows = await rows(on, sql.addConversationItems({ ...place, task_id, items: values }));
+  if (item_rows.length !== items.length) throw conversationLocked();
   for (const { id, file_ids: ids = [] } of items) {
     if (ids.length === 0) continue;
     const file_rows = await rows<{ attachment_id: string }>(on, sql.keepItemFiles({ item_id: id, ids }));
-    const missing = ids.find((file) => !file_rows.some(({ attachment_id }) => attachment_id === file));
-    if (missing) throw notFound('attachment', missing);
+    const missing_id = ids.find((file) => !file_rows.some(({ attachment_id }) => attachment_id === file));
+    if (missing_id) throw notFound('attachment', missing_id);
   }
 }

@@ -40,8 +40,8 @@ export function epochStore(pool: pg.Pool) {
       return advanced ? { ...advanced.epoch, ...(log ? { log } : {}) } : null;
     },
     /** Returns the number of unfinished tasks from before a restore. */
-    restoredTasks: async () => (await row<{ tasks: number }>(pool, sql.countRestoredTasks()))?.tasks ?? 0,
-    noteRestore: (behind?: Mark, only_if?: (recorded: RecordedEpoch) => boolean) => noteRestore(pool, behind, only_if),
+    countRestoredTasks: async () => (await row<{ tasks: number }>(pool, sql.countRestoredTasks()))?.tasks ?? 0,
+    noteRestore: (behind?: Mark, only_if?: (recorded_epoch: RecordedEpoch) => boolean) => noteRestore(pool, behind, only_if),
   };
 }
 
@@ -53,19 +53,19 @@ export function epochStore(pool: pg.Pool) {
 export async function noteRestore(
   pool: pg.Pool,
   behind?: Mark,
-  only_if: (recorded: RecordedEpoch) => boolean = () => true,
+  only_if: (recorded_epoch: RecordedEpoch) => boolean = () => true,
 ): Promise<Restore | null> {
   const { epoch = null, beat = null } = behind ?? {};
   const log = await logPlace(pool);
-  const noted = await inTransaction(pool, async (on) => {
+  const restore = await inTransaction(pool, async (on) => {
     await row(on, sql.beginFirstEpoch());
-    const recorded = await row<{ epoch: RecordedEpoch }>(withTimeLimit(on, LONG_STATEMENT_MS), sql.lockEpoch());
-    if (!recorded || !only_if(recorded.epoch)) return undefined;
+    const epoch_row = await row<{ epoch: RecordedEpoch }>(withTimeLimit(on, LONG_STATEMENT_MS), sql.lockEpoch());
+    if (!epoch_row || !only_if(epoch_row.epoch)) return undefined;
     const restore = await row<Restore>(withTimeLimit(on, LONG_STATEMENT_MS), sql.beginNextEpoch({ epoch, beat }));
     if (restore && log) await row(on, sql.noteServer({ server: textOfServer(log) }));
     return restore;
   });
-  return noted ?? null;
+  return restore ?? null;
 }
 
 const textOfServer = ({ cluster, timeline }: ServerPlace) => JSON.stringify({ cluster, timeline });

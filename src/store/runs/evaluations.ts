@@ -105,7 +105,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
   return {
     ...createResultStore({ pool, prisma }),
     list: ({ limit, cursor, ...where }: Paging & { dataset_id: string; workflow_id?: string; definition_hash?: string }) =>
-      listPage(table, { where, paging: { limit, cursor }, shown: toEvaluation }),
+      listPage(table, { where, paging: { limit, cursor }, toItem: toEvaluation }),
     async find(id: string) {
       const evaluation = await table.findUnique({ where: { id } });
       return evaluation && toEvaluation(evaluation);
@@ -127,19 +127,19 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       ...values
     }: NewEvaluation) {
       const caller_token = access_token === null ? null : keys.seal(access_token, context(id));
-      const pinned = {
+      const pinned_columns = {
         definition_hash,
         definition: JSON.stringify(body),
         model: body.model,
         workflow_title: body.workflow.title,
       };
-      const written = { ...values, ...pinned, id, baseline_id: baseline_id ?? null, graders: JSON.stringify(graders) };
+      const columns = { ...values, ...pinned_columns, id, baseline_id: baseline_id ?? null, graders: JSON.stringify(graders) };
       const evaluation = await inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id: values.dataset_id }));
         return row(
           on,
           sql.createEvaluation({
-            ...written,
+            ...columns,
             caller_token: caller_token && Buffer.from(caller_token.sealed),
             caller_key_id: caller_token?.key_id ?? null,
           }),
@@ -152,9 +152,9 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
      * Removes an evaluation that has not begun. Returns false if it has, or if its request was repeated since: the repetition may
      * have been accepted.
      */
-    async discard(id: string, since: Date): Promise<boolean> {
-      const repeated = { reserved_id: id, created_at: { gt: since } };
-      if ((await prisma.idempotencyKey.count({ where: repeated })) > 0) return false;
+    async discard(id: string, requested_at: Date): Promise<boolean> {
+      const repeat_filter = { reserved_id: id, created_at: { gt: requested_at } };
+      if ((await prisma.idempotencyKey.count({ where: repeat_filter })) > 0) return false;
       return (await table.deleteMany({ where: { id, results: { every: { status: 'pending' } } } })).count > 0;
     },
     /** Lists the evaluations that should have an execution. */
@@ -196,7 +196,7 @@ function createResultStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) 
     async results(evaluation_id: string, { limit, cursor, status }: Paging & { status?: string | undefined }) {
       const where = { evaluation_id, ...(status ? { status } : {}) };
       const toResult = ({ item, grading: _work, ...result }: ResultRow) => ({ ...wireAs<EvaluationResult>()(result), ...item });
-      const page = await listPage(table, { where, paging: { limit, cursor }, shown: toResult, more: WITH_ITEM, by: 'item_id' });
+      const page = await listPage(table, { where, paging: { limit, cursor }, toItem: toResult, more: WITH_ITEM, by: 'item_id' });
       const ids = page.items.flatMap(({ task_id }) => task_id ?? []);
       const runs = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, response: true } });
       const answers = new Map(runs.map(({ id, response }) => [id, response]));
@@ -228,11 +228,11 @@ export async function renewEvaluations(
   { evaluation: table }: Pick<Database['prisma'], 'evaluation'>,
   keys: KeyRing,
 ): Promise<number> {
-  const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
-  for (const { id, caller_token, caller_key_id: old } of stale) {
+  const stale_rows = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
+  for (const { id, caller_token, caller_key_id: old } of stale_rows) {
     const token = keys.open({ sealed: caller_token, key_id: old } as Sealed, context(id));
     const { sealed, key_id: caller_key_id } = keys.seal(token, context(id));
     await table.updateMany({ where: { id, caller_key_id: old }, data: { caller_token: Buffer.from(sealed), caller_key_id } });
   }
-  return stale.length;
+  return stale_rows.length;
 }

@@ -67,7 +67,7 @@ export function eventStore(pool: pg.Pool) {
      * Returns the facts that a stream needs before it begins; undefined if there is no such workflow. `extent` is null if the
      * reader has to begin again, so that the first number has to be read from the record.
      */
-    async watched(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
+    async loadStreamState(workflow_id: string, place: ReaderPlace): Promise<Watched | undefined> {
       const extent_row = await row<WatchedRow>(quick, sql.watchedEvents({ workflow_id, ...clampPlace(place) }));
       if (!extent_row) return undefined;
       const { owner, has_task, void_from, ...end } = extent_row;

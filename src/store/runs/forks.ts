@@ -24,7 +24,7 @@ export interface Seed {
   /** The number of tool calls made before the step. */
   turns: number;
   /** False if the fork starts with a new prompt, so that nothing of the source is in it. */
-  copied: boolean;
+  is_copy: boolean;
   /** The message sent to the model before the step, after everything copied. */
   message: string | null;
   /** The copied messages whose text is replaced. */
@@ -35,10 +35,10 @@ export interface Seed {
 
 /** Turns a task into a fork, in the transaction that created it. Throws `not_found` if the source was removed in the meantime. */
 export async function seed(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
-  const { task_id, step, effects, turns, copied, message, edits, keeps_extra } = from;
+  const { task_id, step, effects, turns, is_copy, message, edits, keeps_extra } = from;
   if (!(await row(connection, sql.holdSource({ source_id: task_id })))) throw notFound('task', task_id);
   await row(connection, sql.markFork({ fork_id, source_id: task_id, step, effects, turns }));
-  if (!copied) return;
+  if (!is_copy) return;
   const copied_until = { fork_id, source_id: task_id, step };
   await row(connection, sql.copySteps(copied_until));
   await row(connection, sql.copyCalls(copied_until));

@@ -36,7 +36,7 @@ interface Writers {
   /**
    * Writes a text in a separate statement, which waits for locks. Returns its number; null if its attempt does not own the step.
    */
-  alone(text: RunText): Promise<number | null>;
+  writeSeparately(text: RunText): Promise<number | null>;
 }
 
 /**
@@ -45,7 +45,10 @@ interface Writers {
  * the number of the text; null if it was refused. If the database failed, the text may have been written: sent again, it is
  * written at most once.
  */
-export function createTextWriter(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<number | null> {
+export function createTextWriter(
+  pool: Queryable,
+  { onWritten, writeSeparately: alone }: Writers,
+): (text: RunText) => Promise<number | null> {
   let waiting: Waiting[] = [];
   let writing = 0;
 
@@ -62,13 +65,13 @@ export function createTextWriter(pool: Queryable, { onWritten, alone }: Writers)
 
   async function writeBatch(batch: Waiting[]): Promise<void> {
     const texts = JSON.stringify(batch.map(({ text }, ord) => ({ ...text, ord })));
-    const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts })).catch((error: unknown) => {
+    const written_texts = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts })).catch((error: unknown) => {
       // After an outage, nobody knows if they were written. Any other error wrote nothing and concerns one of them, so each is
       // tried separately.
       for (const one of batch) findOutage(error) ? one.reject(error) : void writeAlone(one);
     });
-    if (!written) return;
-    const numbers = new Map(written.map(({ ord, last }) => [ord, last]));
+    if (!written_texts) return;
+    const numbers = new Map(written_texts.map(({ ord, last }) => [ord, last]));
     for (const [ord, one] of batch.entries()) {
       const last = numbers.get(ord);
       if (last === undefined) void writeAlone(one);

@@ -158,30 +158,30 @@ function refuseMissingServer({ name, required_mcp_servers }: AgentRow, mcp_serve
 
 /** Throws if the agent's hosted tools cannot run: its provider and guards may have changed since it was saved. */
 function refuseHosted(agent: AgentRow, provider: PinnedProvider | null): void {
-  const hosted = agent.tool_definitions.filter(isHosted);
-  if (hosted[0] && !runsHosted(provider))
-    throw conflict(`The agent ${agent.name} cannot run: ${whoRuns(hosted[0], provider)}`, 'hosted_tool_unsupported');
-  const unkept = unkeptGuard(hosted, agent);
+  const hosted_tools = agent.tool_definitions.filter(isHosted);
+  if (hosted_tools[0] && !runsHosted(provider))
+    throw conflict(`The agent ${agent.name} cannot run: ${whoRuns(hosted_tools[0], provider)}`, 'hosted_tool_unsupported');
+  const unkept = unkeptGuard(hosted_tools, agent);
   if (unkept) throw conflict(`The agent ${agent.name} cannot run: ${unkept.message}`, 'hosted_tool_guarded');
 }
 
 const namesById = (records: readonly { id: string; name: string }[]) => new Map(records.map(({ id, name }) => [id, name]));
 
 function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {
-  const taken = client_tools.find(({ name }) => own_tools.some((tool) => tool.name === name));
-  if (!taken) return;
-  const message = `The agent has a tool named ${taken.name}; give yours another name`;
+  const duplicate = client_tools.find(({ name }) => own_tools.some((tool) => tool.name === name));
+  if (!duplicate) return;
+  const message = `The agent has a tool named ${duplicate.name}; give yours another name`;
   throw new AppError('invalid', message, { code: 'tool_name_taken', errors: [{ path: 'tools', message }] });
 }
 
 function pinTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
   const custom = tools.map((tool) => pinCustomTool(tool, workflow));
-  const defined = agent.tool_definitions.map((tool): PinnedTool => {
+  const defined_tools = agent.tool_definitions.map((tool): PinnedTool => {
     if (isHosted(tool)) return { kind: 'hosted', name: tool.name, tool };
     const { name, description = '', parameters = { type: 'object' } } = tool.function;
     return { kind: 'definition', name, description, parameters, effect: 'read' };
   });
-  return [...custom, ...pinBuiltins(agent.builtin_tools, workflow), ...defined];
+  return [...custom, ...pinBuiltins(agent.builtin_tools, workflow), ...defined_tools];
 }
 
 function pinCustomTool(tool: ToolRow, { credential_overrides }: Pick<WorkflowRow, 'credential_overrides'>): PinnedCustomTool {

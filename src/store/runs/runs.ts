@@ -120,7 +120,8 @@ export type RunStore = ReturnType<typeof runStore>;
 export function runStore(pool: Queryable, publish: Publish = () => {}) {
   const writeText = createTextWriter(pool, {
     onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
-    alone: ({ event, ...place }) => writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
+    writeSeparately: ({ event, ...place }) =>
+      writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
   });
 
   async function writeNumbered(query: pg.QueryConfig, run: Pick<OpenRun, 'task_id' | 'workflow_id'>, events: NewEvent[]) {

@@ -16,7 +16,7 @@ interface NewScore extends Pick<Score, 'thumb' | 'value' | 'note'> {
 export function scoreStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   const toScore = (row: Row) => wireAs<Score>()(row);
   return {
-    list: (task_id: string, paging: Paging) => listPage(prisma.taskScore, { where: { task_id }, paging, shown: toScore }),
+    list: (task_id: string, paging: Paging) => listPage(prisma.taskScore, { where: { task_id }, paging, toItem: toScore }),
     async find(id: string) {
       const score = await prisma.taskScore.findUnique({ where: { id } });
       return score && toScore(score);
@@ -25,7 +25,7 @@ export function scoreStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) 
     async remove(task_id: string, id: string): Promise<boolean> {
       return (await prisma.taskScore.deleteMany({ where: { id, task_id } })).count > 0;
     },
-    async byVersion(workflow_id: string): Promise<VersionScores[]> {
+    async listByVersion(workflow_id: string): Promise<VersionScores[]> {
       const scores = await rows<VersionScores & { last_run_at: unknown }>(pool, scoresByVersion({ workflow_id }));
       return scores.map(({ last_run_at, ...rest }) => ({ ...rest, last_run_at: (last_run_at as unknown as Date).toISOString() }));
     },

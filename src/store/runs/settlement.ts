@@ -6,7 +6,7 @@ import { type Queryable, row } from '../database/database.ts';
 import { settleTask } from './settlement.sql.ts';
 
 /** Publishes events after they are written; `last` is the number of the last of them. */
-export type Publish = (workflow_id: string, task_id: string, written: { events: NewEvent[]; last: number }) => void;
+export type Publish = (workflow_id: string, task_id: string, batch: { events: NewEvent[]; last: number }) => void;
 
 interface Settlement {
   status: TerminalStatus;
@@ -58,9 +58,9 @@ export const settling =
       outcome_unknown: OUTCOME_UNKNOWN,
       not_called: NOT_CALLED,
     });
-    const settled = await row<SettledRow>(pool, query);
-    if (!settled) return { next: null, webhook: null, definition_hash: null, ended: null, unanswered: true };
-    const { last, workflow_id, next, webhook, definition_hash, trigger, seconds } = settled;
+    const settled_row = await row<SettledRow>(pool, query);
+    if (!settled_row) return { next: null, webhook: null, definition_hash: null, ended: null, unanswered: true };
+    const { last, workflow_id, next, webhook, definition_hash, trigger, seconds } = settled_row;
     if (last) publish(workflow_id, task_id, { events, last });
     return { next, webhook, definition_hash, ended: trigger === null ? null : { trigger, seconds: seconds ?? 0 } };
   };

@@ -59,12 +59,12 @@ interface Wanted {
 export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<RowPage<Row>> {
   const { limit, cursor, sort = 'newest', count_to } = query;
   const matching = Prisma.join(conditions(query), ' AND ');
-  const wanted = { matching, sort, cursor, most: limit + 1 };
-  const page = isFigure(sort) ? pageByFigure({ ...wanted, sort }) : pageByTime({ ...wanted, sort });
+  const page_request = { matching, sort, cursor, most: limit + 1 };
+  const page = isFigure(sort) ? pageByFigure({ ...page_request, sort }) : pageByTime({ ...page_request, sort });
   // Without an order, the count may read the whole table, in which the rows of this owner may come last.
   const bound = count_to === undefined ? Prisma.empty : Prisma.sql`ORDER BY id DESC LIMIT ${count_to}`;
   const order = isFigure(sort) ? LARGEST_FIRST : BY_TIME[sort];
-  const [tasks, counted] = await withCustomPlans(pool, async (on) => [
+  const [tasks, count_row] = await withCustomPlans(pool, async (on) => [
     await rows<Row & { sorted_by: number | null }>(
       on,
       toQuery(Prisma.sql`
@@ -76,7 +76,7 @@ export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<Ro
         SELECT count(*)::int AS total FROM (SELECT 1 FROM tasks WHERE ${matching} ${bound}) AS counted`),
     ),
   ]);
-  const cut = cutPage(tasks, { total: counted?.total ?? 0, limit, cursorAt: (last) => toTaskCursor(last, sort) });
+  const cut = cutPage(tasks, { total: count_row?.total ?? 0, limit, getCursor: (last) => toTaskCursor(last, sort) });
   return { ...cut, items: cut.items.map(({ sorted_by: _, ...task }) => task) };
 }
 

@@ -123,7 +123,7 @@ export function taskStore({
     },
 
     /** Lists the tasks of a workflow that have not ended, oldest first. */
-    async unended(workflow_id: string): Promise<string[]> {
+    async listOpenIds(workflow_id: string): Promise<string[]> {
       const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
@@ -137,7 +137,7 @@ export function taskStore({
       (await row<{ holder: string | null }>(pool, sql.takeLane({ workflow_id })))?.holder ?? null,
 
     /** Returns those of the ids whose tasks have ended. */
-    async ended(ids: string[]): Promise<string[]> {
+    async filterEnded(ids: string[]): Promise<string[]> {
       const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
@@ -156,8 +156,8 @@ export function taskStore({
     },
 
     /** Removes a task that never reached the engine, unless its request was repeated since. Returns the task that now holds the lane. */
-    async discard(task_id: string, since: Date): Promise<string | null> {
-      const query = sql.discardTask({ task_id, since: since.toISOString() });
+    async discard(task_id: string, requested_at: Date): Promise<string | null> {
+      const query = sql.discardTask({ task_id, since: requested_at.toISOString() });
       return (await row<{ holder: string | null }>(pool, query))?.holder ?? null;
     },
 
@@ -181,25 +181,25 @@ export function taskStore({
       return (task?.todos ?? []) as unknown as TodoItem[];
     },
     /** Returns a task that has not ended; undefined if there is none. */
-    unfinishedOne: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
+    findUnfinished: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
     /** Lists the tasks that have not ended and were not created within this time. */
-    unfinished: (fresh: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...fresh })),
+    listUnfinished: (grace_span: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...grace_span })),
     /** Lists the task's calls that no longer wait for a decision. */
-    async settledCalls(task_id: string): Promise<string[]> {
+    async listSettledCalls(task_id: string): Promise<string[]> {
       const where = { task_id, NOT: [{ status: 'planned' }, { status: { startsWith: 'waiting' } }] };
       return (await prisma.toolCall.findMany({ where, select: { call_id: true } })).map(({ call_id }) => call_id);
     },
-    async over(ids: string[], fresh: TimeSpan): Promise<string[]> {
-      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ...fresh }))).map(({ id }) => id);
+    async over(ids: string[], grace_span: TimeSpan): Promise<string[]> {
+      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ...grace_span }))).map(({ id }) => id);
     },
     /** Assigns each free lane to the task that waits for it. */
     async settleLanes(): Promise<void> {
       await row(pool, sql.settleLanes());
     },
     /** Returns the facts for opening the secrets that a task's run may see; undefined if there is no such task. */
-    secretsOf: (task_id: string) => row<RunOfSecrets>(pool, sql.secretsOfTask({ task_id })),
+    findSecretFacts: (task_id: string) => row<RunOfSecrets>(pool, sql.secretsOfTask({ task_id })),
     /** Returns the same facts without the access token of the task's caller. */
-    ownerOf: (task_id: string) => row<Omit<RunOfSecrets, keyof SealedCaller>>(pool, sql.ownerOfTask({ task_id })),
+    findOwnerFacts: (task_id: string) => row<Omit<RunOfSecrets, keyof SealedCaller>>(pool, sql.ownerOfTask({ task_id })),
     /** Opens the access token of a task's caller; null if the task has ended or had none. */
     callerToken({ task_id, caller_token, caller_key_id }: { task_id: string } & SealedCaller) {
       if (!caller_token || !caller_key_id) return null;

@@ -83,9 +83,9 @@ export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
   async function write(query: QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
-    const written = await row<{ last: number }>(pool, query);
-    if (written) publish(workflow_id, task_id, { events, last: written.last });
-    return written !== undefined;
+    const event_row = await row<{ last: number }>(pool, query);
+    if (event_row) publish(workflow_id, task_id, { events, last: event_row.last });
+    return event_row !== undefined;
   }
 
   return {
@@ -158,8 +158,8 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
      * Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run.
      * `held`: the installation lacked something, which does not count as an error of the source.
      */
-    release: (call: OpenCall, { reached, held = false, events }: ReleasedCall) =>
-      write(sql.releaseCall({ ...toSeenParameters(call, events), reached, counted: held ? 0 : 1 }), call, events),
+    release: (call: OpenCall, { reached, is_outage = false, events }: ReleasedCall) =>
+      write(sql.releaseCall({ ...toSeenParameters(call, events), reached, counted: is_outage ? 0 : 1 }), call, events),
 
     /** Emits events of a call in progress. */
     publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(toCallParameters(call, events)), call, events),
@@ -180,7 +180,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
 
 interface ReleasedCall {
   reached: boolean;
-  held?: boolean;
+  is_outage?: boolean;
   events: NewEvent[];
 }
 

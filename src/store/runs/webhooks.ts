@@ -32,8 +32,15 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
   const withAttempts = { attempts: { orderBy: { attempt: 'asc' } } } as const;
   return {
     async open(id: string): Promise<PendingDelivery | null> {
-      const owned = { select: { owner: true } };
-      const select = { id: true, url: true, payload: true, status: true, task: owned, alert_event: { select: { alert: owned } } };
+      const owner_select = { select: { owner: true } };
+      const select = {
+        id: true,
+        url: true,
+        payload: true,
+        status: true,
+        task: owner_select,
+        alert_event: { select: { alert: owner_select } },
+      };
       const record = await prisma.webhookDelivery.findUnique({ where: { id }, select });
       if (!record) return null;
       const { task, alert_event, ...delivery } = record;
@@ -47,7 +54,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
     },
     /** Returns the messages that should have a delivery in progress. */
     pending: () => rows<DueDelivery>(pool, sql.pendingWebhooks()),
-    async ofTask(task_id: string) {
+    async listDeliveries(task_id: string) {
       const deliveries = await prisma.webhookDelivery.findMany({
         where: { task_id },
         include: withAttempts,

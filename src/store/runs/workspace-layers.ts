@@ -22,8 +22,8 @@ export function workspaceLayers(pool: Queryable) {
      * ended.
      */
     async add({ task_id, call_id, status, attempts }: OpenCall, { chunks, bytes }: Layer): Promise<string | null> {
-      const seen = { seen_status: status, seen_attempts: attempts };
-      return getNumber(await row(pool, sql.addLayer({ task_id, call_id, ...seen, chunks, bytes })));
+      const seen_state = { seen_status: status, seen_attempts: attempts };
+      return getNumber(await row(pool, sql.addLayer({ task_id, call_id, ...seen_state, chunks, bytes })));
     },
     /** Adds the layer that a run starts with. Returns its number; null if it has one, or its task has ended. */
     async first(task_id: string, layer: Layer): Promise<string | null> {

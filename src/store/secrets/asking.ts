@@ -1,4 +1,4 @@
-import { type Asked, asked, type SecretHolder } from '../../domain/destinations.ts';
+import { type SecretHolder, type TokenReference, tokenReferences } from '../../domain/destinations.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { connectionStores } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -13,7 +13,7 @@ interface Asking {
   holder: Holder;
   /** The creator of the resource. */
   saved_by: string;
-  wanted: Asked[];
+  token_references: TokenReference[];
 }
 
 /** Lists the current resources with the tokens that they name. */
@@ -30,25 +30,25 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
       (await prisma.provider.findMany({ where: { api_key_token_name: { not: null }, ...where } })).map((provider) => ({
         holder: { kind: 'provider', id: provider.id },
         saved_by: provider.created_by,
-        wanted: asked.provider(provider),
+        token_references: tokenReferences.provider(provider),
       })),
     custom_tool: async (where) =>
       (await prisma.customTool.findMany({ where })).map((tool) => ({
         holder: { kind: 'custom_tool', id: tool.id },
         saved_by: tool.created_by,
-        wanted: asked.custom_tool(tool as never),
+        token_references: tokenReferences.custom_tool(tool as never),
       })),
     mcp_server: async (where) =>
       (await mcpServers.listOpened(where)).map((server) => ({
         holder: { kind: 'mcp_server', id: server.id },
         saved_by: server.created_by,
-        wanted: asked.mcp_server(server),
+        token_references: tokenReferences.mcp_server(server),
       })),
     knowledge_source: async (where) =>
       (await knowledgeSources.listOpened(where)).map((source) => ({
         holder: { kind: 'knowledge_source', id: source.id },
         saved_by: source.created_by,
-        wanted: asked.knowledge_source(source),
+        token_references: tokenReferences.knowledge_source(source),
       })),
     async workflow(where) {
       const naming = { OR: [{ repo_token_name: { not: null } }, { credential_overrides: { not: {} } }] };
@@ -57,7 +57,7 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
         workflows.map(async (workflow) => ({
           holder: { kind: 'workflow' as const, id: workflow.id },
           saved_by: workflow.owner,
-          wanted: asked.workflow(workflow, await listTools(workflow.agent_id)),
+          token_references: tokenReferences.workflow(workflow, await listTools(workflow.agent_id)),
         })),
       );
     },
@@ -68,11 +68,11 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
 
   return {
     all: () => all(),
-    of: (kind: SecretHolder, ids: readonly string[]): Promise<Asking[]> => readers[kind]({ id: { in: [...ids] } }),
+    listAsking: (kind: SecretHolder, ids: readonly string[]): Promise<Asking[]> => readers[kind]({ id: { in: [...ids] } }),
     /** Lists the requests of resources for a token. Workflows are private, so those of other users are left out. */
-    asking: async (token: string, owner: string): Promise<Asked[]> =>
+    asking: async (token: string, owner: string): Promise<TokenReference[]> =>
       (await all({ workflow: { owner }, provider: { api_key_token_name: token } }))
-        .flatMap(({ wanted }) => wanted)
+        .flatMap(({ token_references }) => token_references)
         .filter((one) => one.token === token),
   };
 }

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import type { Asked, SecretHolder } from '../../domain/destinations.ts';
+import type { SecretHolder, TokenReference } from '../../domain/destinations.ts';
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import { rowsWithin } from '../database/database.ts';
 import type { Resource } from '../database/resource.ts';
@@ -15,9 +15,12 @@ interface Fingerprinted {
   destination: string;
 }
 
-export const fingerprintTokens = (fingerprints: GrantKeys, wanted: readonly Asked[]): Promise<Fingerprinted[]> =>
+export const fingerprintTokens = (
+  fingerprints: GrantKeys,
+  token_references: readonly TokenReference[],
+): Promise<Fingerprinted[]> =>
   Promise.all(
-    wanted.map(async ({ token, destination }) => ({
+    token_references.map(async ({ token, destination }) => ({
       id: uuid(),
       token_name: token,
       label: destination.label,
@@ -46,8 +49,8 @@ export type Granting = ReturnType<typeof createGranting>;
 /** Saving a resource grants it the saver's tokens that it names. Both are written in one transaction. */
 export function createGranting({ prisma, keys, fingerprints }: Parts) {
   async function renewHolder(on: Prisma.TransactionClient, principal: string, { kind, id }: Holder): Promise<void> {
-    const wanted = (await askingResources(on, keys).of(kind, [id])).flatMap((one) => one.wanted);
-    await renewGrants(on, { principal, holder: { kind, id }, wanted: await fingerprintTokens(fingerprints, wanted) });
+    const token_references = (await askingResources(on, keys).listAsking(kind, [id])).flatMap((one) => one.token_references);
+    await renewGrants(on, { principal, holder: { kind, id }, wanted: await fingerprintTokens(fingerprints, token_references) });
   }
 
   /** Runs `write` and grants its record the tokens of `by` that it names, in one transaction; without `by`, it only writes. */
@@ -60,9 +63,9 @@ export function createGranting({ prisma, keys, fingerprints }: Parts) {
     // Read before the transaction, which already holds a pool connection.
     await fingerprints.ready();
     return prisma.$transaction(async (on) => {
-      const saved = await write(on);
-      await renewHolder(on, by, { kind, id: saved.id });
-      return saved;
+      const record = await write(on);
+      await renewHolder(on, by, { kind, id: record.id });
+      return record;
     }, TRANSACTION);
   }
 
@@ -78,11 +81,13 @@ export function createGranting({ prisma, keys, fingerprints }: Parts) {
       update: (id, values, by) => saving(kind, by, (on) => tableIn(on).update(id, values, by)),
     }),
     /** Grants resources created in the same transaction the tokens of `by` that they name. */
-    async made(on: Prisma.TransactionClient, by: string, { kind, ids }: { kind: SecretHolder; ids: readonly string[] }) {
+    async grantCreated(on: Prisma.TransactionClient, by: string, { kind, ids }: { kind: SecretHolder; ids: readonly string[] }) {
       if (ids.length === 0) return;
-      const asking = (await askingResources(on, keys).of(kind, ids)).filter(({ wanted }) => wanted.length > 0);
-      for (const { holder, wanted } of asking)
-        await renewGrants(on, { principal: by, holder, wanted: await fingerprintTokens(fingerprints, wanted) });
+      const asking = (await askingResources(on, keys).listAsking(kind, ids)).filter(
+        ({ token_references }) => token_references.length > 0,
+      );
+      for (const { holder, token_references } of asking)
+        await renewGrants(on, { principal: by, holder, wanted: await fingerprintTokens(fingerprints, token_references) });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { type Asked, HOLDER_NOUNS, type SecretHolder } from '../../domain/destinations.ts';
+import { HOLDER_NOUNS, type SecretHolder, type TokenReference } from '../../domain/destinations.ts';
 import { conflict } from '../../domain/errors.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 import { askingResources, type Holder } from './asking.ts';
@@ -30,29 +30,29 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
   const resources = askingResources(prisma, keys);
 
   /** Renews a principal's grants to a resource they saved: it gets the tokens it names now, and loses earlier ones. */
-  const renew = async (principal: string, holder: Holder, wanted: readonly Asked[]): Promise<void> =>
-    renewGrants(prisma, { principal, holder, wanted: await fingerprintTokens(fingerprints, wanted) });
+  const renew = async (principal: string, holder: Holder, token_references: readonly TokenReference[]): Promise<void> =>
+    renewGrants(prisma, { principal, holder, wanted: await fingerprintTokens(fingerprints, token_references) });
 
   /** Lists the grants of a token and the resources that ask for it, limited to those its owner can see. */
-  async function ofToken({ name, created_by }: TokenOfOwner): Promise<GrantOfToken[]> {
-    const given = await prisma.secretGrant.findMany({
+  async function listTokenGrants({ name, created_by }: TokenOfOwner): Promise<GrantOfToken[]> {
+    const current_grants = await prisma.secretGrant.findMany({
       where: { token_name: name, granted_by: created_by, superseded_at: null },
       orderBy: { id: 'asc' },
     });
-    const wanted = await Promise.all(
+    const requested_destinations = await Promise.all(
       (await resources.asking(name, created_by)).map(async ({ destination }) => ({
         ...destination,
         fingerprint: await fingerprints.fingerprint(destination),
       })),
     );
-    const same = (grant: (typeof given)[number], { kind, id, fingerprint }: (typeof wanted)[number]) =>
+    const same = (grant: (typeof current_grants)[number], { kind, id, fingerprint }: (typeof requested_destinations)[number]) =>
       grant.resource_kind === kind && grant.resource_id === id && grant.destination === fingerprint;
-    const getName = (id: string) => wanted.find((one) => one.id === id)?.name ?? id;
+    const getName = (id: string) => requested_destinations.find((one) => one.id === id)?.name ?? id;
     return [
-      ...given.map(
+      ...current_grants.map(
         (grant): GrantOfToken => ({
           id: grant.id,
-          status: wanted.some((one) => same(grant, one)) ? 'granted' : 'outdated',
+          status: requested_destinations.some((one) => same(grant, one)) ? 'granted' : 'outdated',
           resource_type: grant.resource_kind as SecretHolder,
           resource_id: grant.resource_id,
           resource_name: getName(grant.resource_id),
@@ -61,8 +61,8 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
           granted_at: grant.created_at.toISOString(),
         }),
       ),
-      ...wanted
-        .filter((one) => !given.some((grant) => same(grant, one)))
+      ...requested_destinations
+        .filter((one) => !current_grants.some((grant) => same(grant, one)))
         .map(
           (one): GrantOfToken => ({
             id: null,
@@ -80,12 +80,12 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
 
   return {
     renew,
-    ofToken,
+    ofToken: listTokenGrants,
     /** Grants exactly the destination that the owner has seen; fails with 409 if the resource has changed since. */
     async give(token: TokenOfOwner, { kind, id, destination }: Holder & { destination: string }): Promise<GrantOfToken> {
       const isRequested = (one: GrantOfToken) =>
         one.resource_type === kind && one.resource_id === id && one.destination === destination && one.status !== 'outdated';
-      const grant = (await ofToken(token)).find(isRequested);
+      const grant = (await listTokenGrants(token)).find(isRequested);
       if (!grant)
         throw conflict(
           'The resource does not ask for this token at that destination now; read the grants again',
@@ -114,19 +114,21 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
     async grantExisting(): Promise<void> {
       if (await fingerprints.existingGranted()) return;
       const owners = new Map((await prisma.storedToken.findMany()).map(({ name, created_by }) => [name, created_by]));
-      for (const { saved_by, holder, wanted } of await resources.all()) {
-        const own = wanted.filter(({ token }) => owners.get(token) === saved_by);
+      for (const { saved_by, holder, token_references } of await resources.all()) {
+        const own = token_references.filter(({ token }) => owners.get(token) === saved_by);
         if (own.length > 0) await renew(saved_by, holder, own);
       }
       await fingerprints.noteExistingGranted();
     },
     /** Lists the stored tokens that resources name without a grant, as sentences. */
-    async ungranted(): Promise<string[]> {
+    async listUngranted(): Promise<string[]> {
       const owners = new Map((await prisma.storedToken.findMany()).map(({ name, created_by }) => [name, created_by]));
-      const given = await prisma.secretGrant.findMany({ where: { superseded_at: null } });
-      const grant_ids = new Set(given.map((one) => [one.token_name, one.granted_by, one.resource_id, one.destination].join(' ')));
+      const current_grants = await prisma.secretGrant.findMany({ where: { superseded_at: null } });
+      const grant_ids = new Set(
+        current_grants.map((one) => [one.token_name, one.granted_by, one.resource_id, one.destination].join(' ')),
+      );
       const sentences: string[] = [];
-      for (const { token, destination } of (await resources.all()).flatMap(({ wanted }) => wanted)) {
+      for (const { token, destination } of (await resources.all()).flatMap(({ token_references }) => token_references)) {
         const owner = owners.get(token);
         const place = [token, owner, destination.id, await fingerprints.fingerprint(destination)].join(' ');
         if (owner && !grant_ids.has(place))

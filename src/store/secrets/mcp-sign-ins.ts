@@ -94,7 +94,7 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
   };
   return {
     /** Lists the sign-ins of a person, without their secrets. */
-    of: (principal: string, server_ids: string[]) =>
+    listSignIns: (principal: string, server_ids: string[]) =>
       table.findMany({
         where: { principal, server_id: { in: server_ids } },
         select: { server_id: true, signed_in_at: true, expires_at: true, renews: true },
@@ -162,17 +162,17 @@ export function mcpSignInStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma
     /** Seals everything again with the active key. Returns how many sign-ins were affected. */
     async rotate(): Promise<number> {
       const where = { key_id: { not: keys.active_key_id } };
-      const again = (sealed: Sealed, context: string) => keys.seal(keys.openQuietly(sealed, context), context);
-      const stale = await table.findMany({ where });
-      for (const { sealed, ...place } of stale) {
+      const reseal = (sealed: Sealed, context: string) => keys.seal(keys.openQuietly(sealed, context), context);
+      const stale_rows = await table.findMany({ where });
+      for (const { sealed, ...place } of stale_rows) {
         const before = { ...toKey(place), sealed };
         // Tokens that were renewed in the meantime are already sealed with the active key.
-        await table.updateMany({ where: before, data: again({ sealed, key_id: place.key_id }, toContext(place)) });
+        await table.updateMany({ where: before, data: reseal({ sealed, key_id: place.key_id }, toContext(place)) });
       }
       const attempts = await prisma.mcpSignInAttempt.findMany({ where });
       for (const { hash, sealed, key_id } of attempts)
-        await prisma.mcpSignInAttempt.updateMany({ where: { hash }, data: again({ sealed, key_id }, attemptContext(hash)) });
-      return stale.length;
+        await prisma.mcpSignInAttempt.updateMany({ where: { hash }, data: reseal({ sealed, key_id }, attemptContext(hash)) });
+      return stale_rows.length;
     },
   };
 }

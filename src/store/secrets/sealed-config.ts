@@ -42,7 +42,7 @@ export function configSealer(keys: KeyRing, context: string) {
     /** Returns the masked form for readers. */
     mask: (config: unknown) => mapTexts(config, (text) => (SEAL.test(text) ? MASK : text)) as Record<string, unknown>,
     /** Lists the paths of the masks. */
-    masked(config: unknown): string[] {
+    listMasks(config: unknown): string[] {
       const paths: string[] = [];
       mapTexts(config, (text, { path }) => (text === MASK ? paths.push(path) : text));
       return paths;
@@ -50,20 +50,20 @@ export function configSealer(keys: KeyRing, context: string) {
     /** Returns the opened form for connecting; stored tokens are not filled in yet. */
     open: (config: unknown) =>
       mapTexts(config, (text, { path }) => {
-        const opened = unseal(text);
-        if (opened !== text && isSecret(opened, path)) keys.recordSecret(opened);
-        return opened;
+        const opened_text = unseal(text);
+        if (opened_text !== text && isSecret(opened_text, path)) keys.recordSecret(opened_text);
+        return opened_text;
       }) as Record<string, unknown>,
     /** Seals the configuration again with the active key; null if everything already was. */
     renew(config: unknown): Record<string, unknown> | null {
-      let stale = false;
-      const renewed = mapTexts(config, (text) => {
+      let is_stale = false;
+      const renewed_config = mapTexts(config, (text) => {
         const key_id = SEAL.exec(text)?.[1];
         if (!key_id || key_id === keys.active_key_id) return text;
-        stale = true;
+        is_stale = true;
         return seal(unseal(text));
       });
-      return stale ? (renewed as Record<string, unknown>) : null;
+      return is_stale ? (renewed_config as Record<string, unknown>) : null;
     },
   };
 }

@@ -35,18 +35,18 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
    * Seals a change. A secret sealed for one address is never sent to another, and is cleared when another user changes the
    * configuration.
    */
-  function sealChange(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
-    const sent = values.connection_config ?? sealer.mask(before.connection_config);
-    const merged = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
+  function sealChange(values: Partial<R>, before: R, by: string | undefined): { changes: object; cleared: string[] } {
+    const sent_config = values.connection_config ?? sealer.mask(before.connection_config);
+    const merged = { ...before, ...values, connection_config: sealer.seal(sent_config, before.connection_config) };
     const [now, then] = [openRow(merged), openRow(before)];
-    const moved = canonicalJson(getAddress(now)) !== canonicalJson(getAddress(then));
-    const foreign = by !== undefined && by !== before.created_by;
-    const changed = canonicalJson(now.connection_config) !== canonicalJson(then.connection_config);
-    const config = moved || (foreign && changed) ? sealer.seal(sent) : merged.connection_config;
-    const written = 'connection_config' in values || config !== merged.connection_config;
+    const is_moved = canonicalJson(getAddress(now)) !== canonicalJson(getAddress(then));
+    const is_foreign = by !== undefined && by !== before.created_by;
+    const config_changed = canonicalJson(now.connection_config) !== canonicalJson(then.connection_config);
+    const config = is_moved || (is_foreign && config_changed) ? sealer.seal(sent_config) : merged.connection_config;
+    const writes_config = 'connection_config' in values || config !== merged.connection_config;
     return {
-      written: written ? { ...values, connection_config: json(config) } : values,
-      cleared: config === merged.connection_config ? [] : sealer.masked(sent),
+      changes: writes_config ? { ...values, connection_config: json(config) } : values,
+      cleared: config === merged.connection_config ? [] : sealer.listMasks(sent_config),
     };
   }
 
@@ -65,7 +65,7 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
     },
     async update(id, values, by) {
       const before = await table.find(id);
-      return maskRow(await table.update(id, before ? sealChange(values as Partial<R>, before, by).written : values));
+      return maskRow(await table.update(id, before ? sealChange(values as Partial<R>, before, by).changes : values));
     },
     remove: table.remove,
   };
@@ -75,7 +75,7 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
     /**
      * Returns the resource with its secrets opened, for connecting; stored tokens are not filled in yet. Null if there is none.
      */
-    async opened(id: string): Promise<R | null> {
+    async findOpened(id: string): Promise<R | null> {
       const record = await table.find(id);
       return record && openRow(record);
     },
@@ -96,12 +96,12 @@ export function createSealedResource<R extends Configured>(model: unknown, { nou
     /** Seals again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
       const all = await (model as Table).findMany({ select: { id: true, connection_config: true } });
-      const stale = all.flatMap(({ id, connection_config }) => {
-        const renewed = sealer.renew(connection_config);
-        return renewed ? [{ id, connection_config: renewed }] : [];
+      const stale_rows = all.flatMap(({ id, connection_config }) => {
+        const renewed_config = sealer.renew(connection_config);
+        return renewed_config ? [{ id, connection_config: renewed_config }] : [];
       });
-      for (const { id, connection_config } of stale) await table.update(id, { connection_config });
-      return stale.length;
+      for (const { id, connection_config } of stale_rows) await table.update(id, { connection_config });
+      return stale_rows.length;
     },
   };
 }

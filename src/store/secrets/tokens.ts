@@ -66,7 +66,7 @@ function tokenRefusal(
 }
 
 export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing) {
-  const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
+  const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, has_tags: false });
   const sealToken = (name: string, value: string) => ({
     ...keys.seal(value, context(name)),
     fingerprint: keys.fingerprint(value),
@@ -130,7 +130,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     /** Lists uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
-      const page = await listPage(prisma.tokenUse, { where, paging, shown: wireUse });
+      const page = await listPage(prisma.tokenUse, { where, paging, toItem: wireUse });
       const ids = [...new Set(page.items.map(({ principal }) => principal))];
       const logins = new Map(
         (await prisma.principal.findMany({ where: { id: { in: ids } } })).map(({ id, login }) => [id, login]),
@@ -147,12 +147,12 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     },
     /** Seals every value again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
-      const stale = await prisma.storedToken.findMany({ where: { key_id: { not: keys.active_key_id } } });
-      for (const token of stale) {
+      const stale_tokens = await prisma.storedToken.findMany({ where: { key_id: { not: keys.active_key_id } } });
+      for (const token of stale_tokens) {
         const data = sealToken(token.name, keys.open(token as Sealed, context(token.name)));
         await translateConstraintErrors(NOUN, prisma.storedToken.update({ where: { id: token.id }, data }));
       }
-      return stale.length;
+      return stale_tokens.length;
     },
   };
 }
@@ -177,8 +177,8 @@ async function listTokenHolders(
   const uses = await rowsWithin<TokenHolder>(prisma, sql.tokenHolders({ names, viewer }));
   const users = new Map<string, string[]>();
   for (const [token, all] of Map.groupBy(uses, (user) => user.token)) {
-    const named = all.filter(({ foreign }) => !foreign).map(({ used_by }) => used_by);
-    users.set(token, [...named, ...countOfOthers(all.length - named.length)]);
+    const named_users = all.filter(({ foreign }) => !foreign).map(({ used_by }) => used_by);
+    users.set(token, [...named_users, ...countOfOthers(all.length - named_users.length)]);
   }
   return users;
 }

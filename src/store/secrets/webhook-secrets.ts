@@ -38,15 +38,15 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
     },
     /** Seals every secret again with the active key. Returns how many owners were affected. */
     async renew(): Promise<number> {
-      const stale = await prisma.webhookSecret.findMany({
+      const stale_secrets = await prisma.webhookSecret.findMany({
         where: { OR: [{ key_id: { not: keys.active_key_id } }, { previous_key_id: { not: keys.active_key_id } }] },
       });
-      for (const secret of stale) {
+      for (const secret of stale_secrets) {
         const { owner, rotated_at } = secret;
-        const again = (sealed: Sealed) => keys.seal(keys.open(sealed, context(owner)), context(owner));
-        const current = again(secret as Sealed);
+        const reseal = (sealed: Sealed) => keys.seal(keys.open(sealed, context(owner)), context(owner));
+        const current = reseal(secret as Sealed);
         const previous = findPrevious(secret);
-        const before = previous ? again(previous) : null;
+        const before = previous ? reseal(previous) : null;
         const fingerprint = keys.fingerprint(keys.open(current, context(owner)));
         // A secret rotated in the meantime is already sealed with the active key; the next call renews its previous one.
         await prisma.webhookSecret.updateMany({
@@ -58,7 +58,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
           },
         });
       }
-      return stale.length;
+      return stale_secrets.length;
     },
   };
 }

@@ -136,8 +136,8 @@ const toSwept = (batch: Walked | undefined): Swept =>
 const deltasBefore = (now: Date) => new Date(now.getTime() - DELTAS_KEPT_MS);
 
 async function partition(on: Queryable, branch: string, before: Date): Promise<Swept> {
-  const gone = await row<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
-  return gone?.dropped ? { removed: 1, next: START } : NOTHING;
+  const dropped_row = await row<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
+  return dropped_row?.dropped ? { removed: 1, next: START } : NOTHING;
 }
 
 const listEndedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
@@ -145,13 +145,13 @@ const listEndedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Pr
 
 /** Removes deltas. Each ended task is visited once: the place of the last one is on record. */
 async function deltas(on: Queryable, before: Date): Promise<Swept> {
-  const noted = (await row<{ value: string }>(on, findFact({ name: DELTAS_PLACE })))?.value;
-  const ended = await listEndedTasks(on, before, parsePlace(noted));
+  const saved_place = (await row<{ value: string }>(on, findFact({ name: DELTAS_PLACE })))?.value;
+  const ended = await listEndedTasks(on, before, parsePlace(saved_place));
   const last = ended.at(-1);
   if (!last) return NOTHING;
-  const gone = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
+  const removed_row = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
   await rows(on, writeFact({ name: DELTAS_PLACE, value: `${last.at.toISOString()} ${last.id}` }));
-  return { removed: gone?.removed ?? 0, next: last };
+  return { removed: removed_row?.removed ?? 0, next: last };
 }
 
 function parsePlace(text: string | undefined): SweepPlace {
@@ -170,9 +170,9 @@ async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Sw
   const ids = (task_rows: { id: string }[]) => ({ task_ids: task_rows.map(({ id }) => id) });
   const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
   // A separate statement, so that it sees the forks made until the lock was granted.
-  const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
-  await rows(on, events.removeEvents(ids(gone)));
-  return { removed: gone.length, next: last };
+  const removed_rows = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
+  await rows(on, events.removeEvents(ids(removed_rows)));
+  return { removed: removed_rows.length, next: last };
 }
 
 /** Removes files without a task. Reads all old ones each time, because a task may have been removed since. */
@@ -181,6 +181,6 @@ async function attachments(on: Queryable, now: Date, { id: after_id }: SweepPlac
   const locked = await rows<{ id: string }>(on, lockAttachments({ before_id, after_id }));
   const ids = locked.map(({ id }) => id);
   // A separate statement, so that it sees the tasks made until the lock was granted.
-  const gone = ids.length > 0 ? await rows<{ id: string }>(on, removeUnusedAttachments({ ids })) : [];
-  return { removed: gone.length, next: ids.length === sql.BATCH ? { at: START.at, id: ids.at(-1) as string } : null };
+  const removed_rows = ids.length > 0 ? await rows<{ id: string }>(on, removeUnusedAttachments({ ids })) : [];
+  return { removed: removed_rows.length, next: ids.length === sql.BATCH ? { at: START.at, id: ids.at(-1) as string } : null };
 }

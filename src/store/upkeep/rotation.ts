@@ -48,7 +48,7 @@ type Pool = Database['pool'];
 
 /** Seals the secrets of pinned definitions again. A definition keeps its hash, which is its id: its secrets have not changed. */
 async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<number> {
-  let renewed = 0;
+  let renewed_count = 0;
   for (const { hash, servers } of await rows<{ hash: string; servers: { connection_config: unknown }[] }>(
     pool,
     sql.sealedDefinitions(),
@@ -57,9 +57,9 @@ async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<numbe
     if (configs.every((config) => config === null)) continue;
     const body = servers.map((server, at) => ({ ...server, connection_config: configs[at] ?? server.connection_config }));
     await row(pool, sql.resealDefinition({ hash, servers: JSON.stringify(body) }));
-    renewed += 1;
+    renewed_count += 1;
   }
-  return renewed;
+  return renewed_count;
 }
 
 /**
@@ -67,10 +67,10 @@ async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<numbe
  * token.
  */
 async function renewCallers(pool: Pool, keys: KeyRing): Promise<number> {
-  const stale = await rows<Sealed & { id: string }>(pool, sql.sealedCallers({ active_key_id: keys.active_key_id }));
-  for (const { id, ...caller } of stale) {
+  const stale_callers = await rows<Sealed & { id: string }>(pool, sql.sealedCallers({ active_key_id: keys.active_key_id }));
+  for (const { id, ...caller } of stale_callers) {
     const { sealed, key_id } = keys.seal(keys.open(caller, callerContext(id)), callerContext(id));
     await row(pool, sql.resealCaller({ task_id: id, sealed: Buffer.from(sealed), key_id }));
   }
-  return stale.length;
+  return stale_callers.length;
 }

@@ -55,7 +55,7 @@ export function usageStore({ pool }: Pick<Database, 'pool'>) {
     async count(): Promise<void> {
       while ((await count()) === sql.USAGE_BATCH);
     },
-    spent: (by: sql.UsageGroup, { interval, zone, ...period }: Period & { interval: 'hour' | 'day' | null; zone: string }) =>
+    listUsage: (by: sql.UsageGroup, { interval, zone, ...period }: Period & { interval: 'hour' | 'day' | null; zone: string }) =>
       rows<Spent>(pool, sql.spentBy[by]({ ...period, interval, zone })),
     calls: (kind: 'model' | 'tool', period: Period) => rows<Called>(pool, sql.usageOfCalls({ kind, ...period })),
   };

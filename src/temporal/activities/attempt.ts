@@ -47,18 +47,18 @@ export interface Noted {
 export async function runAttempt<T>(
   halts: Halts,
   task_id: string,
-  work: (signal: AbortSignal, noted: Noted) => Promise<T>,
+  work: (signal: AbortSignal, heartbeat: Noted) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
-  const noted: Noted = { last: (context.info.heartbeatDetails as string | undefined) ?? null };
-  const report = () => context.heartbeat(...(noted.last === null ? [] : [noted.last]));
+  const heartbeat: Noted = { last: (context.info.heartbeatDetails as string | undefined) ?? null };
+  const report = () => context.heartbeat(...(heartbeat.last === null ? [] : [heartbeat.last]));
   const halt = halts.watch(task_id);
   const signal = AbortSignal.any([context.cancellationSignal, halt.signal]);
   const beat = setInterval(report, BEAT_MS);
   try {
-    return await work(signal, noted);
+    return await work(signal, heartbeat);
   } catch (error) {
-    if (noted.last !== null) report();
+    if (heartbeat.last !== null) report();
     if (!signal.aborted) throw limitRetries(error, context.info.attempt);
     const { reason } = signal;
     // A shutdown is not a halt: the engine gives the attempt to another worker.
@@ -119,22 +119,22 @@ export async function retryWhileDown<T>(write: () => Promise<T>, signal: AbortSi
 
 /** Keeps the halts of tasks, which arrive from the bus. */
 export function haltRegistry(): Halts & { halt(task_id: string): void } {
-  const watched = new Map<string, Set<AbortController>>();
+  const controllers = new Map<string, Set<AbortController>>();
   return {
     watch(task_id) {
       const controller = new AbortController();
-      const all = watched.get(task_id) ?? new Set();
-      watched.set(task_id, all.add(controller));
+      const all = controllers.get(task_id) ?? new Set();
+      controllers.set(task_id, all.add(controller));
       return {
         signal: controller.signal,
         end() {
           all.delete(controller);
-          if (all.size === 0 && watched.get(task_id) === all) watched.delete(task_id);
+          if (all.size === 0 && controllers.get(task_id) === all) controllers.delete(task_id);
         },
       };
     },
     halt(task_id) {
-      for (const controller of watched.get(task_id) ?? []) controller.abort(haltFailure());
+      for (const controller of controllers.get(task_id) ?? []) controller.abort(haltFailure());
     },
   };
 }

@@ -37,8 +37,8 @@ export interface CallToolPorts extends AnswerPorts {
 export const callToolActivity =
   (ports: CallToolPorts) =>
   (task_id: string, call_id: string, seen?: CallSeen): Promise<CallState> =>
-    runAttempt(ports.halts, task_id, (signal, noted) =>
-      callStep(ports, { task_id, call_id, brief: Context.current().info.isLocal, seen, noted }, signal),
+    runAttempt(ports.halts, task_id, (signal, heartbeat) =>
+      callStep(ports, { task_id, call_id, brief: Context.current().info.isLocal, seen, heartbeat }, signal),
     );
 
 /** The outcome of an attempt. With `client_ms`, the call waits that long for its client. */
@@ -50,14 +50,14 @@ type CallState = 'done' | 'waiting' | 'behind' | { client_ms: number };
  */
 export async function callStep(
   ports: CallToolPorts,
-  { task_id, call_id, brief = false, seen, noted = { last: null } }: CallOrder,
+  { task_id, call_id, brief = false, seen, heartbeat = { last: null } }: CallOrder,
   signal: AbortSignal,
 ): Promise<CallState> {
-  const before = seen ?? (noted.last === BEGUN ? BEGUN : null);
+  const before = seen ?? (heartbeat.last === BEGUN ? BEGUN : null);
   const call = await ports.ledger.open(task_id, call_id);
   if (!call || isTerminal(call.task_status)) throw taskEnded(task_id, call?.task_status);
   const start = (started_call: OpenCall) => {
-    if (!brief) noted.last = BEGUN;
+    if (!brief) heartbeat.last = BEGUN;
     return execute(ports, started_call, signal);
   };
   if (call.halt_requested) throw haltFailure();
@@ -90,7 +90,7 @@ interface CallOrder {
   call_id: string;
   brief?: boolean;
   seen?: CallSeen | undefined;
-  noted?: Noted;
+  heartbeat?: Noted;
 }
 
 /** True if nobody was asked about the call and its run waits for nothing. */
@@ -151,12 +151,12 @@ async function decideLate(ports: CallToolPorts, call: OpenCall, { content, faile
   const { call_id, name, task_id, attempts } = call;
   const result = storable(content);
   const decision = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
-  const decided = createTaskEvents(task_id, ports.now).log('reconciliation_decided', 'The tool ended after all', {
+  const decision_event = createTaskEvents(task_id, ports.now).log('reconciliation_decided', 'The tool ended after all', {
     call_id,
     name,
     decision: decision.decision,
   });
-  if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [decided] }))
+  if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [decision_event] }))
     await ports.nudge(task_id, call_id);
 }
 
@@ -182,13 +182,13 @@ interface Result extends ToolOutcome {
   duration_ms?: number;
   extra?: ResultExtra | null;
   /** Events of the attempt that are not published yet. */
-  begun?: NewEvent[];
+  pending_events?: NewEvent[];
 }
 
 async function end(
   ports: CallToolPorts,
   call: OpenCall,
-  { content, failed, kind, stdout, stderr, duration_ms, isolation, todos, begun = [], extra = null }: Result,
+  { content, failed, kind, stdout, stderr, duration_ms, isolation, todos, pending_events = [], extra = null }: Result,
 ): Promise<boolean> {
   const { log, message } = createTaskEvents(call.task_id, ports.now);
   const text = storable(content);
@@ -214,12 +214,12 @@ async function end(
     duration_ms: duration_ms ?? null,
     extra,
     todos,
-    events: [...begun, ...progress, ended, message('tool', text, { call_id, name })],
+    events: [...pending_events, ...progress, ended, message('tool', text, { call_id, name })],
   });
 }
 
 async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): Promise<'waiting'> {
-  const { log, status: changed } = createTaskEvents(call.task_id, ports.now);
+  const { log, status: createStatusEvent } = createTaskEvents(call.task_id, ports.now);
   const { call_id, name, arguments: args } = call;
   const facts = { call_id, name, arguments: args };
   const request_event = {
@@ -232,7 +232,8 @@ async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): 
   }[status]();
   // Already parked: the worker was lost before it could report that.
   if (call.status === status) return 'waiting';
-  if (!(await ports.ledger.park(call, { status, events: [request_event, changed('waiting', call.turns)] }))) throw staleAttempt();
+  if (!(await ports.ledger.park(call, { status, events: [request_event, createStatusEvent('waiting', call.turns)] })))
+    throw staleAttempt();
   return 'waiting';
 }
 

@@ -48,14 +48,15 @@ export interface Fire {
 }
 
 /** Creates the task of one due time and records the outcome; a due time is served only once. */
-export async function serve(ports: FirePorts, row: ScheduleRow, { due_at, outcome: served }: Fire): Promise<void> {
-  const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
-  if (settled) return;
-  const outcome = await fireOutcome(ports, row, { task_id, due_at, outcome: served }).catch(async (error: unknown) => {
+export async function serve(ports: FirePorts, row: ScheduleRow, { due_at, outcome: requested_outcome }: Fire): Promise<void> {
+  const { task_id, is_settled } = await ports.schedules.claimFire(row.id, due_at);
+  if (is_settled) return;
+  const outcome = await fireOutcome(ports, row, { task_id, due_at, outcome: requested_outcome }).catch(async (error: unknown) => {
     // The engine retries a due time. A run that a person requested is not retried, so its request must not stay open.
     if (error instanceof AppError) {
       const { message: detail } = error;
-      if (served !== 'started') await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
+      if (requested_outcome !== 'started')
+        await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
       else await ports.schedules.noteWaiting(row.id, due_at, detail);
     }
     throw error;
@@ -70,9 +71,9 @@ async function fireOutcome(
 ): Promise<Outcome> {
   if (await ports.tasks.find(task_id)) return { outcome, task_id };
   const uses_token = await ports.workflows.usesCallerToken(row.workflow_id);
-  const token = ports.schedules.tokenOf(row);
-  const refused = await ports.mayStart({ ...row, access_token: token }, { noun: 'schedule', uses_token });
-  if (refused !== null) return { outcome: 'failed', detail: refused, task_id: null };
+  const token = ports.schedules.unsealToken(row);
+  const refusal = await ports.mayStart({ ...row, access_token: token }, { noun: 'schedule', uses_token });
+  if (refusal !== null) return { outcome: 'failed', detail: refusal, task_id: null };
   if (token !== null && !uses_token) await ports.schedules.forgetToken(row);
   const access_token = uses_token ? token : null;
   const detail = await findOverlap(ports, row, task_id);

@@ -60,20 +60,20 @@ export async function fitTranscript(work: FitWork, messages: readonly Transcript
   const { ports, run, definition, instructions, tools } = work;
   const { infinite_session, tsv_tool_results, caveman } = definition.settings;
   const window = ports.getContextWindow(definition);
-  const fixed =
+  const fixed_tokens =
     estimateTokens(instructions) + (tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0) + fileTokens(run.attachments);
   const messageForModel = (message: TranscriptMessage) => shortenMessage(message, { tsv_tool_results, caveman });
   const toFit = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
     const transcript = read.map(messageForModel);
-    return { transcript, run: paid, tokens: fixed + transcriptSize(transcript) };
+    return { transcript, run: paid, tokens: fixed_tokens + transcriptSize(transcript) };
   };
   const read = sinceSummary(messages);
   let fit = toFit(read, run);
   if (work.selected.keeps_context) return fit;
-  const cut = infinite_session && fit.tokens > window * FULL ? findCompactionCut(read, window * KEPT - fixed) : null;
+  const cut = infinite_session && fit.tokens > window * FULL ? findCompactionCut(read, window * KEPT - fixed_tokens) : null;
   if (cut) {
     const { summary, paid } = await summarise(work, cut, signal);
-    fit = toFit([...read.filter(isStanding), summary, ...cut.kept], paid);
+    fit = toFit([...read.filter(isStanding), summary, ...cut.recent], paid);
   }
   if (fit.tokens > window) throw windowFull(fit.tokens, window, infinite_session);
   return fit;
@@ -96,7 +96,7 @@ function windowFull(tokens: number, window: number, infinite: boolean): Applicat
 }
 
 /** Lets the model summarise older rounds and records the summary, which later steps read instead of these rounds. */
-async function summarise(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
+async function summarise(work: FitWork, { older, step: last_step }: Cut, signal: AbortSignal) {
   const { ports, run, definition, selected, step } = work;
   const prompt: TranscriptMessage = {
     step: 0,
@@ -121,16 +121,16 @@ async function summarise(work: FitWork, { older, step: covered }: Cut, signal: A
   const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
   const { text } = dropCalls(reply, 'writing the summary of its older messages');
   const content = summaryMessage(storable(text));
-  const spent = toUsage(reply, { asked: definition.model, prices: selected.prices });
-  const summary: TranscriptMessage = { ...prompt, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
+  const attempt_usage = toUsage(reply, { asked: definition.model, prices: selected.prices });
+  const summary: TranscriptMessage = { ...prompt, step: last_step, position: SUMMARY_POSITION, kind: 'summary', content };
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
-  const paid = { ...run, ...addUsage(run, spent) };
+  const paid = { ...run, ...addUsage(run, attempt_usage) };
   const compacted = log('compaction', `${older.length} messages were replaced by a summary`, {
     step,
     messages: older.length,
-    up_to_step: covered,
+    up_to_step: last_step,
   });
-  const entry = { step, message: summary, usage: spent, events: [compacted, usage(paid)] };
+  const entry = { step, message: summary, usage: attempt_usage, events: [compacted, usage(paid)] };
   if (!(await retryWhileDown(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   return { summary, paid };
 }

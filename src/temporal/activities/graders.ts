@@ -38,7 +38,7 @@ interface GraderCall {
   owner: string;
   /** The idempotency key of the call: the same for each attempt. */
   call_key: string;
-  given: JudgedAnswer;
+  judged_answer: JudgedAnswer;
 }
 
 /** A run to start, and the texts that the Temporal UI shows for it. */
@@ -77,8 +77,8 @@ export type Graded = { grade: Grade } | { fault: string } | { judge: ChildRun } 
 export async function runGrader(ports: GraderPorts, grading: Grading): Promise<Graded> {
   const { open, at } = grading;
   const grader = open.graders[at] as Grader;
-  if (grader.type === 'model') return byModel(ports, grading, grader);
-  if (grader.type === 'python') return byTool(ports, grading);
+  if (grader.type === 'model') return gradeByModel(ports, grading, grader);
+  if (grader.type === 'python') return checkToolGrade(ports, grading);
   const [reason = null] =
     grader.type === 'exact'
       ? [difference(open.answer, open.expected, grader) ?? []].flat()
@@ -96,7 +96,7 @@ function toGuardrail(grader: Extract<Grader, { type: 'regex' | 'json_schema' }>)
 
 type ModelGrader = Extract<Grader, { type: 'model' }>;
 
-async function byModel(ports: GraderPorts, { place, open, at }: Grading, grader: ModelGrader): Promise<Graded> {
+async function gradeByModel(ports: GraderPorts, { place, open, at }: Grading, grader: ModelGrader): Promise<Graded> {
   const grading = open.grading[at];
   const task = grading && 'task_id' in grading ? await ports.tasks.find(grading.task_id) : null;
   if (!task || !isTerminal(task.status)) return beginJudge(ports, { place, open, at }, grader);
@@ -107,12 +107,13 @@ async function byModel(ports: GraderPorts, { place, open, at }: Grading, grader:
 /** Creates the run of a judge, once. */
 async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grader: ModelGrader): Promise<Graded> {
   const { provider_id, model } = grader;
-  const pinned = provider_id === null ? { provider: null, exchange_limits: undefined } : await ports.providerToPin(provider_id);
-  if (!pinned) return { fault: `No provider with id ${provider_id}: it was deleted after the evaluation had started` };
+  const provider_pin =
+    provider_id === null ? { provider: null, exchange_limits: undefined } : await ports.providerToPin(provider_id);
+  if (!provider_pin) return { fault: `No provider with id ${provider_id}: it was deleted after the evaluation had started` };
   const work = await ports.evaluations.note(place, at, { task_id: uuid() });
   if (!work || !('task_id' in work)) return { fault: 'The item has a result' };
   const { definition_hash, workflow_id, owner, owner_login } = open;
-  const definition = judgeDefinition(await ports.definition(definition_hash), { ...pinned, model }, grader);
+  const definition = judgeDefinition(await ports.definition(definition_hash), { ...provider_pin, model }, grader);
   const { evaluation_id } = place;
   const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider_id === null });
   const caller = { owner, owner_login, access_token };
@@ -120,15 +121,15 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   return { judge: toChildRun(ports, await ports.dispatch.judge(order, definition)) };
 }
 
-async function byTool({ tokenOfEvaluation }: GraderPorts, { place, open, at }: Grading): Promise<Graded> {
+async function checkToolGrade({ tokenOfEvaluation }: GraderPorts, { place, open, at }: Grading): Promise<Graded> {
   const grading = open.grading[at];
   if (grading && !('task_id' in grading)) return toGraded(grading, { grader: 'python' });
   await tokenOfEvaluation(place.evaluation_id, { uses_token: false });
   return { tool: true };
 }
 
-const toGraded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
-  'fault' in judged ? judged : { grade: { ...facts, ...judged.verdict } };
+const toGraded = (outcome: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
+  'fault' in outcome ? outcome : { grade: { ...facts, ...outcome.verdict } };
 
 /** Calls the tool of a grader and writes its verdict, once. */
 export const gradeByToolActivity =
@@ -140,6 +141,6 @@ export const gradeByToolActivity =
     if (grader?.type !== 'python' || !open || open.grading[at]) return;
     const { owner, prompt, answer, expected } = open;
     const call_key = `${evaluation_id}:${item_id}:${at}`;
-    const call = { tool_id: grader.tool_id, owner, call_key, given: { prompt, answer, expected } };
+    const call = { tool_id: grader.tool_id, owner, call_key, judged_answer: { prompt, answer, expected } };
     await evaluations.note(place, at, await callGrader(call, Context.current().cancellationSignal));
   };

@@ -30,29 +30,29 @@ export type RunActivities = ReturnType<typeof runActivities>;
 export function runActivities(ports: ActivityPorts) {
   const { during, runInNewScope } = ports.secrets;
   /** Every activity of a run redacts the run's secrets, also in its failure, which goes into the engine's history. */
-  const ofRun = <A extends unknown[], T>(activity: (task_id: string, ...rest: A) => Promise<T>) => {
+  const wrapRunActivity = <A extends unknown[], T>(activity: (task_id: string, ...rest: A) => Promise<T>) => {
     return (task_id: string, ...rest: A): Promise<T> => during(task_id, () => activity(task_id, ...rest));
   };
-  const ofNone = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
+  const wrapActivity = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => runInNewScope(() => activity(...args));
   };
   /** Sends heartbeats, so that a lost worker is noticed soon. */
-  const ofEvaluation = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
-    ofNone((...args: A) => withHeartbeats(() => activity(...args)));
+  const wrapEvaluationActivity = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
+    wrapActivity((...args: A) => withHeartbeats(() => activity(...args)));
   return {
     exchange: exchangeActivity(ports),
-    callTool: ofRun(callToolActivity(ports)),
-    finish: ofRun(finishActivity(ports)),
-    remember: ofRun(rememberActivity(ports)),
-    fire: ofNone(fireActivity(ports)),
-    failFire: ofNone(failFireActivity(ports)),
-    deliver: ofNone(deliverActivity(ports)),
-    giveUpDelivery: ofNone(giveUpDeliveryActivity(ports)),
-    openItems: ofEvaluation(openItemsActivity(ports)),
-    beginItem: ofEvaluation(beginItemActivity(ports)),
-    gradeItem: ofEvaluation(gradeItemActivity(ports)),
-    gradeByTool: ofEvaluation(gradeByToolActivity(ports)),
-    endEvaluation: ofEvaluation(endEvaluationActivity(ports)),
-    reconcile: ofNone(() => withHeartbeats(ports.reconcile)),
+    callTool: wrapRunActivity(callToolActivity(ports)),
+    finish: wrapRunActivity(finishActivity(ports)),
+    remember: wrapRunActivity(rememberActivity(ports)),
+    fire: wrapActivity(fireActivity(ports)),
+    failFire: wrapActivity(failFireActivity(ports)),
+    deliver: wrapActivity(deliverActivity(ports)),
+    giveUpDelivery: wrapActivity(giveUpDeliveryActivity(ports)),
+    openItems: wrapEvaluationActivity(openItemsActivity(ports)),
+    beginItem: wrapEvaluationActivity(beginItemActivity(ports)),
+    gradeItem: wrapEvaluationActivity(gradeItemActivity(ports)),
+    gradeByTool: wrapEvaluationActivity(gradeByToolActivity(ports)),
+    endEvaluation: wrapEvaluationActivity(endEvaluationActivity(ports)),
+    reconcile: wrapActivity(() => withHeartbeats(ports.reconcile)),
   };
 }

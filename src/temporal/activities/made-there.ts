@@ -15,7 +15,7 @@ export function toProviderCallEvents(
   log: ReturnType<typeof createTaskEvents>['log'],
 ): NewEvent[] {
   const facts = { call_id: id, name, ran_at: 'provider' as const };
-  const called = log('tool_call', name, { ...facts, arguments: excerpt(args) });
-  if (!result) return [called];
-  return [called, log('tool_result', name, { ...facts, failed: result.failed, result: excerpt(result.content) })];
+  const call_event = log('tool_call', name, { ...facts, arguments: excerpt(args) });
+  if (!result) return [call_event];
+  return [call_event, log('tool_result', name, { ...facts, failed: result.failed, result: excerpt(result.content) })];
 }

@@ -28,25 +28,27 @@ export function listToolEvents({ ports, run, definition }: RunStart, { offered, 
   const there = [...(elsewhere?.builtins ?? []), ...listHostedTools(definition).map(({ name }) => name)];
   const servers = elsewhere?.mcp_server_ids.length ?? 0;
   const names = [...offered.map(({ name }) => name), ...there];
-  const handed = servers > 0 ? `, and those of ${servers} MCP servers at the vendor` : '';
-  const left = not_joined.length > 0 ? `; not joined by tag, as others made them: ${not_joined.join(', ')}` : '';
-  const built = log('context_built', `${skills.length} skills, ${names.length} tools${handed}${left}`, {
+  const vendor_note = servers > 0 ? `, and those of ${servers} MCP servers at the vendor` : '';
+  const not_joined_note = not_joined.length > 0 ? `; not joined by tag, as others made them: ${not_joined.join(', ')}` : '';
+  const built = log('context_built', `${skills.length} skills, ${names.length} tools${vendor_note}${not_joined_note}`, {
     tools: names,
     ...(not_joined.length > 0 ? { not_joined } : {}),
   });
   const custom = custom_tools ? [] : tools.filter(({ kind }) => kind === 'custom').map(({ name }) => name);
-  const missing = tools.filter(({ kind, name }) => kind === 'builtin' && !names.includes(name)).map(({ name }) => name);
+  const missing_tools = tools.filter(({ kind, name }) => kind === 'builtin' && !names.includes(name)).map(({ name }) => name);
   const left_out = [...Map.groupBy(tools_left_out, ({ reason }) => reason)];
   const groups = [
     ...left_out.map(([reason, group]) => ({ names: group.map(({ name }) => name), reason })),
     { names: custom, reason: 'the default runtime takes no custom tools; give the agent a provider' },
-    { names: missing, reason: 'this installation does not have them' },
+    { names: missing_tools, reason: 'this installation does not have them' },
   ].filter((group) => group.names.length > 0);
-  const unjoined = not_joined.filter((sentence) => sentence.startsWith(SERVER)).map((sentence) => sentence.slice(SERVER.length));
+  const unjoined_servers = not_joined
+    .filter((sentence) => sentence.startsWith(SERVER))
+    .map((sentence) => sentence.slice(SERVER.length));
   const reason = 'its tag does not join it, as someone else made it; name its id in the agent';
   return [
     built,
-    ...unjoined.map((server) =>
+    ...unjoined_servers.map((server) =>
       log('tools_not_offered', `the tools of the MCP server ${server}: ${reason}`, { tools: [], server, reason }),
     ),
     ...groups.map((group) =>

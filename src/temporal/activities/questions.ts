@@ -46,15 +46,15 @@ const LOOK_MS = 3_000;
  */
 export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: AbortSignal): CallQuestions {
   const ended = new AbortController();
-  const taken = new Set<string>();
+  const taken_ids = new Set<string>();
   let question_count = 0;
   let left_ms = ports.wait_ms;
   let last: Promise<unknown> = Promise.resolve();
-  let shown: Promise<unknown> = Promise.resolve();
+  let last_show: Promise<unknown> = Promise.resolve();
 
   /** Shows the changes in order, but does not wait for them: the record decides. */
   function show(asking: boolean): void {
-    shown = shown.then(() => ports.show(call, asking)).catch(() => {});
+    last_show = last_show.then(() => ports.show(call, asking)).catch(() => {});
   }
 
   async function askOne(question: FormQuestion, withdrawn: AbortSignal): Promise<Answer> {
@@ -62,7 +62,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
     over.throwIfAborted();
     const key = hashQuestion(question);
     const before = await loadState(ports, call, over);
-    const earlier_answer = before.answers.find((answer) => answer.key === key && !taken.has(answer.question_id));
+    const earlier_answer = before.answers.find((answer) => answer.key === key && !taken_ids.has(answer.question_id));
     if (earlier_answer) return takeAnswer(earlier_answer);
     const leave = ports.enter(call.owner);
     if (!leave) throw new QuestionRefused('too many questions wait for an answer on this worker; call the tool again later');
@@ -101,23 +101,23 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   ): Promise<Answer> {
     const until = performance.now() + left_ms;
     while (true) {
-      const changed = nextChange(ports, call.workflow_id);
+      const next_change = nextChange(ports, call.workflow_id);
       try {
         const { answers, question, status } = await loadState(ports, call, stopped);
-        const given = answers.find((answer) => answer.question_id === question_id);
+        const answer = answers.find((answer) => answer.question_id === question_id);
         // An earlier try may have let the call continue and lost the reply.
         const continues = status === 'started';
-        if (given && (continues || (await proceed(true, [])))) return takeAnswer(given);
+        if (answer && (continues || (await proceed(true, [])))) return takeAnswer(answer);
         if (continues) return { action: 'cancel' };
         if (question?.id !== question_id) throw staleAttempt();
         stopped.throwIfAborted();
-        const left = until - performance.now();
-        const outcome = withdrawn.aborted ? 'withdrawn' : left <= 0 ? 'expired' : null;
+        const remaining_ms = until - performance.now();
+        const outcome = withdrawn.aborted ? 'withdrawn' : remaining_ms <= 0 ? 'expired' : null;
         // If this fails, the question was answered just now.
         if (outcome && (await proceed(false, [buildUnansweredEvent(question_id, outcome)]))) return { action: 'cancel' };
-        if (!outcome) await changed.within(Math.min(LOOK_MS, left), over);
+        if (!outcome) await next_change.within(Math.min(LOOK_MS, remaining_ms), over);
       } finally {
-        changed.end();
+        next_change.end();
       }
     }
   }
@@ -142,7 +142,7 @@ export function callQuestions(ports: QuestionPorts, call: OpenCall, stopped: Abo
   }
 
   function takeAnswer({ question_id, action, content }: GivenAnswer): Answer {
-    taken.add(question_id);
+    taken_ids.add(question_id);
     return { action, content };
   }
 
@@ -207,9 +207,9 @@ export function questionPlaces(slots: number): QuestionPorts['enter'] {
     open.set(owner, own + 1);
     return () => {
       all -= 1;
-      const left = open.get(owner)! - 1;
-      if (left === 0) open.delete(owner);
-      else open.set(owner, left);
+      const remaining = open.get(owner)! - 1;
+      if (remaining === 0) open.delete(owner);
+      else open.set(owner, remaining);
     };
   };
 }

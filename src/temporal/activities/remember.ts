@@ -59,10 +59,10 @@ export const rememberActivity =
         else memories.push(fact);
       }
       const { log } = createTaskEvents(task_id, ports.now);
-      const stored = log('memory_stored', [`${memories.length} facts`, ...refusals].join('; '), {
+      const stored_event = log('memory_stored', [`${memories.length} facts`, ...refusals].join('; '), {
         keys: memories.map(({ key }) => key),
       });
-      await recordUsage(reply, facts.length > 0 ? [stored] : []);
+      await recordUsage(reply, facts.length > 0 ? [stored_event] : []);
       return memories.length;
     });
 

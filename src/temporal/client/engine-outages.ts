@@ -1,20 +1,20 @@
 import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
 import type { Outage } from '../../domain/outages.ts';
 
-const unavailable = (sentence: string): Outage => ({ code: 'engine_unavailable', sentence });
+const createUnavailable = (sentence: string): Outage => ({ code: 'engine_unavailable', sentence });
 
-const UNREACHABLE = unavailable('The workflow engine is unreachable (TEMPORAL_ADDRESS)');
+const UNREACHABLE = createUnavailable('The workflow engine is unreachable (TEMPORAL_ADDRESS)');
 
 /** The description of an outage of the engine, by gRPC status. */
 const SENTENCES: Record<number, Outage> = {
   1: UNREACHABLE,
   /** Either side may be overloaded, or the client tried to reach the engine until the deadline. */
-  4: unavailable('The workflow engine did not answer in time (TEMPORAL_ADDRESS)'),
-  7: unavailable('The workflow engine refuses this account (TEMPORAL_API_KEY, or the certificate of TEMPORAL_TLS_*)'),
-  8: unavailable('The workflow engine has more requests than it can serve'),
-  12: unavailable('What answers at TEMPORAL_ADDRESS is not a workflow engine of a supported version'),
+  4: createUnavailable('The workflow engine did not answer in time (TEMPORAL_ADDRESS)'),
+  7: createUnavailable('The workflow engine refuses this account (TEMPORAL_API_KEY, or the certificate of TEMPORAL_TLS_*)'),
+  8: createUnavailable('The workflow engine has more requests than it can serve'),
+  12: createUnavailable('What answers at TEMPORAL_ADDRESS is not a workflow engine of a supported version'),
   14: UNREACHABLE,
-  16: unavailable('The workflow engine refuses the credentials of TEMPORAL_API_KEY or TEMPORAL_TLS_*'),
+  16: createUnavailable('The workflow engine refuses the credentials of TEMPORAL_API_KEY or TEMPORAL_TLS_*'),
 };
 
 /**
@@ -23,7 +23,9 @@ const SENTENCES: Record<number, Outage> = {
  */
 const REFUSALS = new Set([3, 5, 6, 9, 11]);
 
-const LOST = unavailable('The workflow engine has lost its namespace or search attributes; a worker creates them within seconds');
+const LOST = createUnavailable(
+  'The workflow engine has lost its namespace or search attributes; a worker creates them within seconds',
+);
 /** The error of an engine that was emptied; Temporal reports it as an invalid request. */
 const NO_ATTRIBUTE = /search attribute \S+ is not defined|no mapping defined for search attribute/i;
 const TLS = /certificate|self.signed|CERT_|SSL|TLS/i;
@@ -40,9 +42,9 @@ export function engineOutage(error: unknown): Outage | null {
   if (REFUSALS.has(inner.code)) return null;
   const outage =
     SENTENCES[inner.code] ??
-    unavailable(`The workflow engine cannot serve now (gRPC status ${inner.code} from TEMPORAL_ADDRESS)`);
+    createUnavailable(`The workflow engine cannot serve now (gRPC status ${inner.code} from TEMPORAL_ADDRESS)`);
   return outage === UNREACHABLE && TLS.test(inner.details ?? '') ? insecure(inner.details) : outage;
 }
 
 const insecure = (details: string): Outage =>
-  unavailable(`The workflow engine's certificate is not trusted, or it offers no TLS (TEMPORAL_TLS_*): ${details}`);
+  createUnavailable(`The workflow engine's certificate is not trusted, or it offers no TLS (TEMPORAL_TLS_*): ${details}`);

@@ -86,10 +86,10 @@ function ask(connection: NativeConnection) {
 
 /** Returns true if the engine answers over a new connection. If it does not, its silence is not the fault of the old one. */
 async function engineAnswers(options: NativeConnectionOptions): Promise<boolean> {
-  const fresh = NativeConnection.connect(options);
+  const probe = NativeConnection.connect(options);
   // The connection may open after the deadline, and then has to be closed as well.
-  fresh.then((connection) => connection.close()).catch(() => {});
-  return Promise.race([fresh.then(() => true), wait(DEADLINE_MS, false, { ref: false })]).catch(() => false);
+  probe.then((connection) => connection.close()).catch(() => {});
+  return Promise.race([probe.then(() => true), wait(DEADLINE_MS, false, { ref: false })]).catch(() => false);
 }
 
 /** True if an address is on this machine, where a connection does not fall silent while both ends live. */

@@ -73,7 +73,7 @@ export interface Engine {
    */
   waits(task_id: string): Promise<RunWait[] | null>;
   /** Lists the ids of tasks whose executions are running and were not started within this time. The engine's index may lag. */
-  openRuns(fresh: TimeSpan): AsyncIterable<string>;
+  openRuns(grace_span: TimeSpan): AsyncIterable<string>;
   /** Returns the latest execution of a task if it ended by itself; null if it runs, was ended from outside, or does not exist. */
   findOwnEnd(task_id: string): Promise<string | null>;
   /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
@@ -128,8 +128,8 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
     try {
       const { status, runId: run_id, historyLength, typedSearchAttributes } = await soon(() => handle(task_id).describe());
       if (status.name !== OPEN) return { state: 'closed', run_id, place: null };
-      const shown = typedSearchAttributes.get(keys.PerduraStatus!) as ShownStatus | undefined;
-      const state = WAITING.some((waiting) => waiting === shown) ? 'waiting' : 'open';
+      const shown_status = typedSearchAttributes.get(keys.PerduraStatus!) as ShownStatus | undefined;
+      const state = WAITING.some((waiting) => waiting === shown_status) ? 'waiting' : 'open';
       return { state, run_id, place: `${run_id}/${historyLength}` };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return { state: 'unknown', run_id: null, place: null };

@@ -76,23 +76,23 @@ export function createSchedules({ client, task_queue, public_url }: ScheduleSett
     },
     overview: (rows) =>
       soon(async () => {
-        const wanted = new Map(rows.map((row) => [row.id, formatFacts(optionsOf(row))]));
+        const facts_by_id = new Map(rows.map((row) => [row.id, formatFacts(optionsOf(row))]));
         const matches = new Map<string, boolean>();
         for await (const schedule of client.schedule.list()) {
           if (schedule.memo?.task_queue !== task_queue) continue;
           const id = schedule.scheduleId.slice(SCHEDULE_PREFIX.length);
-          matches.set(id, wanted.get(id) === formatFacts(schedule));
+          matches.set(id, facts_by_id.get(id) === formatFacts(schedule));
         }
         return matches;
       }),
     nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
     async matches(schedule) {
       const engine_schedule = await describe(schedule.id);
-      const wanted = optionsOf(schedule);
+      const expected_options = optionsOf(schedule);
       return (
         engine_schedule !== null &&
-        formatFacts(engine_schedule) === formatFacts(wanted) &&
-        engine_schedule.policies.catchupWindow === wanted.policies.catchupWindow
+        formatFacts(engine_schedule) === formatFacts(expected_options) &&
+        engine_schedule.policies.catchupWindow === expected_options.policies.catchupWindow
       );
     },
     async isPausedByHand(id) {

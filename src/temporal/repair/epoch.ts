@@ -29,7 +29,7 @@ export type EpochKeeper = ReturnType<typeof epochKeeper>;
  * have lost the last commits.
  */
 export function epochKeeper({ record, engine, home, log }: EpochPorts) {
-  let seen: Mark | null = null;
+  let last_mark: Mark | null = null;
   let written_at_home = '';
   let home_was_read = false;
 
@@ -38,18 +38,22 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
    * `why` is set if the record was restored.
    */
   async function compare() {
-    const in_memory = seen;
+    const in_memory = last_mark;
     const [in_engine, at_home] = await Promise.all([engine.read().catch(() => null), home.read()]);
     const recorded = await record.read();
     const marks = Object.entries({ engine: in_engine, home: at_home.mark, 'running process': in_memory })
       .flatMap(([place, mark]) => (mark && (isBehind(recorded, mark) || isShorter(recorded, mark)) ? [{ place, mark }] : []))
       .sort((one, other) => (isBehind(one.mark, other.mark) ? 1 : -1));
-    const later = marks[0] ?? null;
+    const newer_mark = marks[0] ?? null;
     const is_moved = isMoved(recorded);
     // Checked only at the start: later, this process is the one that writes there.
     const is_copy = at_home.was_copied && at_home.mark?.installation === recorded.installation;
-    const why = later ? `The record is older than what its ${later.place} has seen` : is_moved ? describeMove(recorded) : null;
-    return { recorded, later, why, is_restored: !home_was_read && (is_copy || at_home.was_restored) };
+    const why = newer_mark
+      ? `The record is older than what its ${newer_mark.place} has seen`
+      : is_moved
+        ? describeMove(recorded)
+        : null;
+    return { recorded, later: newer_mark, why, is_restored: !home_was_read && (is_copy || at_home.was_restored) };
   }
 
   /**
@@ -58,12 +62,12 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
    */
   async function noteDifference({
     recorded,
-    later,
+    later: newer_mark,
     why,
     is_restored,
   }: Awaited<ReturnType<typeof compare>>): Promise<Restore | null> {
     const begin = () => {
-      if (later && isBehind(recorded, later.mark)) return record.noteRestore(later.mark);
+      if (newer_mark && isBehind(recorded, newer_mark.mark)) return record.noteRestore(newer_mark.mark);
       if (why) return record.noteRestore(undefined, ({ epoch }) => epoch === recorded.epoch);
       return is_restored ? record.noteRestore() : null;
     };
@@ -74,7 +78,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
 
   /** Keeps the mark in this process and its home. */
   async function keep(mark: Mark): Promise<void> {
-    seen = mark;
+    last_mark = mark;
     home_was_read = true;
     // The mark is compared without the position of the log, which changes all the time.
     const text = formatMark({ ...mark, log: undefined } as Mark);
@@ -89,9 +93,9 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
 
   /** Compares the marks, and begins a new epoch if the record was restored. Throws if the record cannot be read. */
   async function beginEpochIfRestored(): Promise<Restore | null> {
-    const compared = await compare();
-    const restored = await noteDifference(compared);
-    const mark = restored ? await record.read() : compared.recorded;
+    const comparison = await compare();
+    const restored = await noteDifference(comparison);
+    const mark = restored ? await record.read() : comparison.recorded;
     if (restored) await engine.write(mark).catch(() => {});
     await keep(mark);
     return restored;
@@ -103,7 +107,7 @@ export function epochKeeper({ record, engine, home, log }: EpochPorts) {
     /** Looks, then advances the mark everywhere if it is due. Returns the restore that was noticed. */
     async beat(older_than_seconds = BEAT_SECONDS): Promise<Restore | null> {
       const restored = await beginEpochIfRestored();
-      const mark = await record.advance(older_than_seconds, seen ?? {});
+      const mark = await record.advance(older_than_seconds, last_mark ?? {});
       if (!mark) return restored;
       await engine.write(mark).catch(() => {});
       await keep(mark);

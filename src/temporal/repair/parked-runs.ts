@@ -15,26 +15,26 @@ export type ParkedRuns = ReturnType<typeof createParkedRuns>;
  * same.
  */
 export function createParkedRuns({ most_asked = MOST_ASKED } = {}) {
-  const parked = new Map<string, { place: string; waits: RunWait[] | null }>();
+  const waits_by_task = new Map<string, { place: string; waits: RunWait[] | null }>();
   let query_count = 0;
   let missing = 0;
   return {
     /** Begins a comparison of these tasks, and forgets all others. */
     begin(task_ids: Iterable<string>): void {
       const current = new Set(task_ids);
-      for (const task_id of parked.keys()) if (!current.has(task_id)) parked.delete(task_id);
+      for (const task_id of waits_by_task.keys()) if (!current.has(task_id)) waits_by_task.delete(task_id);
       query_count = 0;
       missing = 0;
     },
     /** Returns the waits of a run; null if they are not known, or not yet. */
     async findWaits(engine: Pick<Engine, 'waits'>, task_id: string, place: string): Promise<RunWait[] | null> {
-      const before = parked.get(task_id);
+      const before = waits_by_task.get(task_id);
       if (before?.place === place) return before.waits;
       if (query_count >= most_asked || missing >= MOST_MISSING) return null;
       query_count += 1;
       const waits = await engine.waits(task_id);
       missing = waits === null ? missing + 1 : 0;
-      if (waits !== null) parked.set(task_id, { place, waits });
+      if (waits !== null) waits_by_task.set(task_id, { place, waits });
       return waits;
     },
   };
@@ -52,7 +52,7 @@ export async function missingWhileParked(
   { place, waits }: { place: Execution['place']; waits: RunWait[] },
 ): Promise<string | null> {
   if (waits.every((wait) => isOnRecord(task, wait))) return null;
-  const now = await store.tasks.unfinishedOne(task.task_id);
+  const now = await store.tasks.findUnfinished(task.task_id);
   if (!now || now.record_behind !== null || now.continuity !== null) return null;
   for (const wait of waits) {
     const missing = isOnRecord(now, wait) ? null : await findMissing(store, now, wait);

@@ -1,7 +1,7 @@
 import { isUuid, timeOfUuid } from '../../domain/uuid.ts';
 import type { Store } from '../../store/index.ts';
 import type { Schedules } from '../client/schedules.ts';
-import { around } from './reconcile-tasks.ts';
+import { toGraceSpan } from './reconcile-tasks.ts';
 
 interface ReconciledSchedules {
   saved: string[];
@@ -45,11 +45,11 @@ async function alike(
   schedules: Schedules,
   { id, known }: { id: string; known: boolean },
 ): Promise<'saved' | 'removed' | 'disabled' | null> {
-  let saved = false;
+  let is_saved = false;
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const row = await scheduledAgents.find(id);
     if (!row) {
-      if (!known && !saved) return null;
+      if (!known && !is_saved) return null;
       await schedules.remove(id);
       return 'removed';
     }
@@ -57,9 +57,9 @@ async function alike(
     if (row.enabled && (await schedules.isPausedByHand(id)))
       return (await scheduledAgents.disableUnchanged(id, { grace_ms: GRACE_MS, reason: PAUSED })) ? 'disabled' : null;
     await schedules.save(row);
-    saved = true;
+    is_saved = true;
   }
-  return saved ? 'saved' : null;
+  return is_saved ? 'saved' : null;
 }
 
 /**
@@ -76,6 +76,6 @@ export async function reconcileWorkspaces(
   const task_ids = await workspaces.kept();
   const now = Date.now();
   const old = task_ids.filter((name) => isUuid(name) && timeOfUuid(name) < now - UNKNOWN_MS);
-  const over = [...(await store.tasks.ended(task_ids)), ...(await store.tasks.over(old, around(new Date(now), 0)))];
+  const over = [...(await store.tasks.filterEnded(task_ids)), ...(await store.tasks.over(old, toGraceSpan(new Date(now), 0)))];
   for (const task_id of new Set(over)) await workspaces.remove(task_id);
 }

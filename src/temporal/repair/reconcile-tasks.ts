@@ -33,9 +33,9 @@ const LOST = 'The workflow engine ended this run without a result; it may have b
 /** Compares tasks with the engine in both directions. Idempotent, and safe on several workers at once. */
 export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks> {
   const { store, now } = ports;
-  const fresh = around(now());
+  const grace_span = toGraceSpan(now());
   await store.tasks.settleLanes();
-  const tasks = await store.tasks.unfinished(fresh);
+  const tasks = await store.tasks.listUnfinished(grace_span);
   const comparing: Comparing = { ...ports, parked: ports.parked ?? createParkedRuns() };
   comparing.parked.begin(tasks.map(({ task_id }) => task_id));
   const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, behind: 0, strays: 0 };
@@ -44,7 +44,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
     for (const move of moves) if (move) done[move] += 1;
   }
   for (const delivery of await store.webhooks.pending()) await ports.engine.deliver(delivery);
-  done.strays = await endStrays(ports, fresh);
+  done.strays = await endStrays(ports, grace_span);
   await store.workflows.removeUnused(new Date(now().getTime() - UNUSED_MS));
   return done;
 }
@@ -53,7 +53,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
  * Returns the time span around now in which something may still be in progress. A time further ahead is from before the clock was
  * set back.
  */
-export const around = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
+export const toGraceSpan = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
   from: new Date(now.getTime() - grace_ms),
   to: new Date(now.getTime() + grace_ms),
 });
@@ -120,7 +120,7 @@ async function admit(engine: Engine, { task_id, holder }: UnfinishedTask, waits:
 async function wake({ store, engine }: ReconcilerPorts, { task_id, holder }: UnfinishedTask): Promise<void> {
   if ((await store.tasks.find(task_id))?.status !== 'running') return;
   if (holder === task_id) await engine.proceed(task_id);
-  for (const call_id of await store.tasks.settledCalls(task_id)) await engine.decide(task_id, call_id);
+  for (const call_id of await store.tasks.listSettledCalls(task_id)) await engine.decide(task_id, call_id);
   await engine.raise(task_id);
 }
 
@@ -132,15 +132,15 @@ async function remind(engine: Engine, { task_id, status, holder, on_busy, decide
   else if (holder && on_busy === 'interrupt') await engine.halt(holder);
 }
 
-async function endStrays({ store, engine }: ReconcilerPorts, fresh: TimeSpan): Promise<number> {
+async function endStrays({ store, engine }: ReconcilerPorts, grace_span: TimeSpan): Promise<number> {
   let ended = 0;
   let batch: string[] = [];
   const endBatch = async () => {
-    const over = await store.tasks.over(batch, fresh);
+    const over = await store.tasks.over(batch, grace_span);
     for (const task_id of over) if (await engine.terminate(task_id, 'Its task has ended or was deleted')) ended += 1;
     batch = [];
   };
-  for await (const task_id of engine.openRuns(fresh)) if (batch.push(task_id) === BATCH) await endBatch();
+  for await (const task_id of engine.openRuns(grace_span)) if (batch.push(task_id) === BATCH) await endBatch();
   await endBatch();
   return ended;
 }

@@ -44,9 +44,9 @@ async function folderBytes(folder: string): Promise<number | null> {
   if ((await getFileBytes(folder)) === null) return null;
   let [bytes, files] = [0, 0];
   await walkFolder(folder, {
-    see({ found }) {
+    see({ stats }) {
       files += 1;
-      if (!found.isDirectory()) bytes += Number(found.blocks) * BLOCK_BYTES;
+      if (!stats.isDirectory()) bytes += Number(stats.blocks) * BLOCK_BYTES;
       return files <= MOST_FILES;
     },
     miss: () => true,

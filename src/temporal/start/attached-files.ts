@@ -2,7 +2,7 @@ import { type AttachedFile, isTextFile, tryDecodeUtf8 } from '../../domain/attac
 import { type Definition, isVendor } from '../../domain/definition.ts';
 import { unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
-import type { SaidText } from './fork.ts';
+import type { TextToAdmit } from './fork.ts';
 
 /**
  * Returns the texts among the files of a prompt, which guardrails read. Throws if the definition's runtime cannot be given one of
@@ -12,7 +12,7 @@ export async function textsToAdmit(
   { attachments }: Pick<Store, 'attachments'>,
   definition: Definition,
   files: readonly AttachedFile[] = [],
-): Promise<SaidText[]> {
+): Promise<TextToAdmit[]> {
   refuseUnsupported(definition, files);
   const texts = files.filter(isTextFile);
   if (texts.length === 0) return [];

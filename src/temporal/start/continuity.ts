@@ -1,4 +1,4 @@
-import { behindSentence, END, RECORD_BEHIND } from '../../domain/continuity.ts';
+import { END, formatBehind, RECORD_BEHIND } from '../../domain/continuity.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { createTaskEvents } from '../../events/task-events.ts';
@@ -34,7 +34,7 @@ async function fail(
   { engine, settle }: ContinuityPorts,
   { task_id, principal, record_behind, turns }: UnfinishedTask,
 ): Promise<void> {
-  const error = behindSentence(record_behind ?? END);
+  const error = formatBehind(record_behind ?? END);
   const { next, webhook } = await settle(task_id, { status: 'failed', error, error_code: RECORD_BEHIND, turns });
   if (webhook) await engine.deliver({ id: webhook, owner: principal });
   if (next) await engine.proceed(next);
@@ -57,7 +57,7 @@ export async function restart({ store, engine, definition }: ContinuityPorts, ta
 /** Creates the events that a run publishes when it is parked. */
 export function behindEvents(task_id: string, { missing, turns, now }: { missing: string; turns: number; now: () => string }) {
   const { log, status } = createTaskEvents(task_id, now);
-  return [log(RECORD_BEHIND, behindSentence(missing), { missing }), status('waiting', turns)];
+  return [log(RECORD_BEHIND, formatBehind(missing), { missing }), status('waiting', turns)];
 }
 
 /**

@@ -15,7 +15,7 @@ import type { RunLabels } from '../client/run-labels.ts';
 import { toRunRules } from '../names.ts';
 import { textsToAdmit } from './attached-files.ts';
 import { carryOut } from './continuity.ts';
-import { planFork, type SaidText } from './fork.ts';
+import { planFork, type TextToAdmit } from './fork.ts';
 import { laneQueue } from './lane-queue.ts';
 import { type Begins, newTask, type PromptOrder } from './new-task.ts';
 import type { Accepted, Dispatch, ForkOrder, Prepared, SeparateOrder, TaskOrder } from './orders.ts';
@@ -33,7 +33,7 @@ export interface DispatchOptions {
   settle: Settle;
   pinDefinition(snapshot: Snapshot, overrides?: AskedOfRun): Definition;
   /** Returns the settings that a definition was made from. */
-  configOf(snapshot: Snapshot, definition: Definition): VersionConfig;
+  buildConfig(snapshot: Snapshot, definition: Definition): VersionConfig;
   /** Returns the reason why the guardrails refuse a prompt; null if they accept it. */
   refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
 }
@@ -47,7 +47,7 @@ export function createDispatch({
   steps_here,
   settle,
   pinDefinition,
-  configOf,
+  buildConfig,
   refusalOf,
 }: DispatchOptions): Dispatch {
   const { endSuperseded, ...queue } = laneQueue({ store, engine, settle });
@@ -56,15 +56,15 @@ export function createDispatch({
    * Removes a task. Returns false if its run has begun, or its request was repeated since. If the engine cannot start the next
    * run in the lane now, the reconciler does.
    */
-  async function discard(task_id: string, since: Date): Promise<boolean> {
-    const next = await store.tasks.discard(task_id, since);
+  async function discard(task_id: string, requested_at: Date): Promise<boolean> {
+    const next = await store.tasks.discard(task_id, requested_at);
     if (next) await engine.proceed(next).catch(() => {});
     return !(await store.tasks.find(task_id));
   }
 
   /** Creates the task; null: the workflow refuses it. */
-  const create = (task: NewTask, since: Date): Promise<CreatedTask | null> =>
-    admitTask(task.owner, (most_open) => writeTask(task, { most_open, since }));
+  const create = (task: NewTask, requested_at: Date): Promise<CreatedTask | null> =>
+    admitTask(task.owner, (most_open) => writeTask(task, { most_open, since: requested_at }));
 
   async function writeTask(task: NewTask, { most_open, since }: { most_open: number; since: Date }) {
     try {
@@ -92,7 +92,7 @@ export function createDispatch({
     } catch (error) {
       // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead. The answer of an
       // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
-      if (await discard(task_id, order.since)) throw error;
+      if (await discard(task_id, order.requested_at)) throw error;
     }
     // The prompt is accepted. The reconciler repeats a signal that is lost here.
     if (queued) await recheck(task_id, workflow_id).catch(() => {});
@@ -129,14 +129,14 @@ export function createDispatch({
     return snapshot;
   }
 
-  async function admit(definition: Definition, { path, text }: SaidText, owner: string): Promise<void> {
-    const refused = await refusalOf(definition, text, owner);
-    if (refused) throw unprocessable([{ path, message: refused.message }], refused.code);
+  async function admit(definition: Definition, { path, text }: TextToAdmit, owner: string): Promise<void> {
+    const prompt_refusal = await refusalOf(definition, text, owner);
+    if (prompt_refusal) throw unprocessable([{ path, message: prompt_refusal.message }], prompt_refusal.code);
   }
 
   async function launch(order: TaskOrder<PromptOrder>, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
     const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
-    const created = await create(task, order.since);
+    const created = await create(task, order.requested_at);
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
@@ -151,18 +151,18 @@ export function createDispatch({
   }
 
   /** Does the whole work of a prompt in the owner's turn: reading its inputs is half of the work. */
-  const inTurn =
+  const runInTurn =
     <O extends Pick<PromptOrder, 'task_id' | 'owner'>, T>(work: (order: TaskOrder<O>) => Promise<T>) =>
     (order: O): Promise<T> => {
       const { task_id = uuid(), owner } = order;
-      const task_order = { ...order, task_id, since: new Date() };
+      const task_order = { ...order, task_id, requested_at: new Date() };
       return starts.inTurn({ task_id, owner, steps_here }, () => work(task_order));
     };
 
   /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
   async function separate(order: SeparateOrder, begins: Begins, check: () => Promise<void>): Promise<Prepared> {
     const { task_id, owner, owner_login, evaluation_id } = order;
-    const since = new Date();
+    const requested_at = new Date();
     const { agent, workflow, settings } = begins.definition;
     const labels = toLabels({ ...order, trigger: EVALUATION }, begins.definition);
     const ready = { run: { task_id, queued: false, max_turns: settings.max_turns }, labels };
@@ -172,7 +172,7 @@ export function createDispatch({
     if (!(await store.workflows.find(task_id)))
       await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
     const task = newTask({ ...order, workflow_id: task_id, trigger: EVALUATION }, { ...begins, on_busy: 'reject' });
-    if (!(await create(task, since))) throw refusal('active');
+    if (!(await create(task, requested_at))) throw refusal('active');
     return ready;
   }
 
@@ -180,21 +180,21 @@ export function createDispatch({
     ...queue,
     halt,
     async continueRun(task_id) {
-      const task = await store.tasks.unfinishedOne(task_id);
+      const task = await store.tasks.findUnfinished(task_id);
       if (task) await carryOut({ store, engine, settle, definition: store.definitions.get }, task);
     },
-    prompt: inTurn<PromptOrder, Accepted>(async (order) => {
+    prompt: runInTurn<PromptOrder, Accepted>(async (order) => {
       const snapshot = await getSnapshot(order);
       const definition = pinDefinition(snapshot, order);
       for (const text of [toPromptText(order), ...(await textsToAdmit(store, definition, order.attachments))])
         await admit(definition, text, order.owner);
-      return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
+      return launch(order, { definition, config: buildConfig(snapshot, definition) }, snapshot);
     }),
-    fork: inTurn<ForkOrder, Accepted>(async (order) => {
+    fork: runInTurn<ForkOrder, Accepted>(async (order) => {
       const snapshot = await getSnapshot(order);
-      const { definition, prompt, said, seed, state } = await planFork(store, order);
+      const { definition, prompt, texts_to_admit, seed, state } = await planFork(store, order);
       const { attachments } = order.source;
-      const texts = [...said, ...(await textsToAdmit(store, definition, attachments))];
+      const texts = [...texts_to_admit, ...(await textsToAdmit(store, definition, attachments))];
       // The workflow's present guardrails may also refuse the texts.
       for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
         for (const text of texts) await admit(rules, text, order.owner);
@@ -219,7 +219,7 @@ function toLabels(
   return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
 }
 
-const toPromptText = ({ prompt }: { prompt: string }): SaidText => ({ path: 'prompt', text: prompt });
+const toPromptText = ({ prompt }: { prompt: string }): TextToAdmit => ({ path: 'prompt', text: prompt });
 
 const EVALUATION = 'evaluation';
 

@@ -26,7 +26,7 @@ export interface ForkAt {
 }
 
 /** A text of the caller for the model, and the field that contained it. */
-export interface SaidText {
+export interface TextToAdmit {
   path: string;
   text: string;
 }
@@ -37,7 +37,7 @@ interface PlannedFork {
   /** The prompt of the fork. */
   prompt: string;
   /** The texts that guardrails have to accept. */
-  said: SaidText[];
+  texts_to_admit: TextToAdmit[];
   seed: Seed;
   /** The state in which the fork's loop begins. */
   state: LoopState;
@@ -51,15 +51,18 @@ export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, orde
     throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
   const state = await loadState(store, order, original);
   const definition = await forkDefinition(store, order, original);
-  const copied = !(from_step === 1 && prompt !== undefined);
-  const { edits, said } = await checkEdits(store, order, copied);
+  const is_copy = !(from_step === 1 && prompt !== undefined);
+  const { edits, texts_to_admit } = await checkEdits(store, order, is_copy);
   const edited_prompt = edits.find(({ step, position }) => step === 0 && position === 0)?.content;
-  const own_prompt = copied ? (edited_prompt ?? source.prompt) : prompt!;
+  const own_prompt = is_copy ? (edited_prompt ?? source.prompt) : prompt!;
   return {
     definition,
     prompt: own_prompt,
     // An edited prompt is judged as an edit.
-    said: prompt === undefined && edited_prompt !== undefined ? said : [{ path: 'prompt', text: prompt ?? own_prompt }, ...said],
+    texts_to_admit:
+      prompt === undefined && edited_prompt !== undefined
+        ? texts_to_admit
+        : [{ path: 'prompt', text: prompt ?? own_prompt }, ...texts_to_admit],
     state,
     seed: {
       task_id: source.id,
@@ -70,8 +73,8 @@ export async function planFork(store: Pick<Store, 'definitions' | 'forks'>, orde
         .flatMap(([name, value]) => (value === undefined ? [] : [name]))
         .sort(),
       turns: state.turns,
-      copied,
-      message: copied ? (prompt ?? null) : null,
+      is_copy,
+      message: is_copy ? (prompt ?? null) : null,
       edits,
       keeps_extra: definition.provider?.id === original.provider?.id,
     },
@@ -99,20 +102,20 @@ async function forkDefinition({ forks }: Pick<Store, 'forks'>, { source, changes
 async function checkEdits(
   store: Pick<Store, 'forks'>,
   { source, from_step, changes: { messages: edits = [] } = {} }: ForkAt,
-  copied: boolean,
-): Promise<{ edits: MessageEdit[]; said: SaidText[] }> {
-  if (edits.length === 0) return { edits, said: [] };
-  const copies = copied ? await store.forks.messages(source.id, from_step) : [];
+  is_copy: boolean,
+): Promise<{ edits: MessageEdit[]; texts_to_admit: TextToAdmit[] }> {
+  if (edits.length === 0) return { edits, texts_to_admit: [] };
+  const copies = is_copy ? await store.forks.messages(source.id, from_step) : [];
   const findCopy = ({ step, position }: MessageEdit): CopiedMessage | undefined =>
     copies.find((copy) => copy.step === step && copy.position === position);
-  const faults = edits.flatMap((edit, index): FieldError[] =>
+  const errors = edits.flatMap((edit, index): FieldError[] =>
     findCopy(edit) ? [] : [{ path: `changes.messages.${index}`, message: notCopied(edit, from_step) }],
   );
-  if (faults.length > 0) throw unprocessable(faults);
+  if (errors.length > 0) throw unprocessable(errors);
   const texts = edits.flatMap((edit, index) =>
     findCopy(edit)?.role === 'user' ? [{ path: `changes.messages.${index}.content`, text: edit.content }] : [],
   );
-  return { edits: edits.map((edit) => ({ ...edit, content: storable(edit.content) })), said: texts };
+  return { edits: edits.map((edit) => ({ ...edit, content: storable(edit.content) })), texts_to_admit: texts };
 }
 
 const notCopied = ({ step, position }: MessageEdit, from_step: number) =>

@@ -39,7 +39,7 @@ export interface Accepted {
 }
 
 /** An order with the id of its task, and the time at which this try of its request began. */
-export type TaskOrder<O> = O & { task_id: string; since: Date };
+export type TaskOrder<O> = O & { task_id: string; requested_at: Date };
 
 export interface Dispatch {
   /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */

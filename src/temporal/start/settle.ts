@@ -17,14 +17,14 @@ interface SettlePorts {
 export const settler =
   ({ runs, now, onEnd = () => {} }: SettlePorts): Settle =>
   async (task_id, { status, error, error_code, turns }, { only_pending } = { only_pending: false }) => {
-    const { log, status: changed } = createTaskEvents(task_id, now);
+    const { log, status: createStatusEvent } = createTaskEvents(task_id, now);
     const reason = error === null ? null : storable(error);
     const ended =
       status === 'failed'
         ? log('error', reason ?? 'failed', { error_code })
         : log(status, status === 'halted' ? (reason ?? 'Halted by a person') : 'The run is complete');
-    const events = [ended, changed(status, turns, reason === null ? {} : { error: reason, error_code })];
-    const settled = await runs.settle(task_id, {
+    const events = [ended, createStatusEvent(status, turns, reason === null ? {} : { error: reason, error_code })];
+    const settlement = await runs.settle(task_id, {
       status,
       error: reason,
       error_code,
@@ -32,6 +32,6 @@ export const settler =
       only_pending,
       events,
     });
-    if (settled.ended) onEnd({ status, ...settled.ended });
-    return settled;
+    if (settlement.ended) onEnd({ status, ...settlement.ended });
+    return settlement;
   };

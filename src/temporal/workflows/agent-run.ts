@@ -36,7 +36,7 @@ import {
   toRunId,
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
-import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
+import { LOST_ATTEMPTS, retryIfWorkerLost } from './lost-workers.ts';
 import { asking, listen, proceed, type Signals } from './signals.ts';
 import { during, type Progress, park, show, showQuestion, waits } from './waits.ts';
 
@@ -97,18 +97,18 @@ export async function agentRun(input: RunInput): Promise<void> {
   let end: RunEnd = { status: 'completed', error: null, error_code: null };
   try {
     const { ended, state } = await scope.run(async () => {
-      if (!signals.admitted())
+      if (!signals.isAdmitted())
         await park(progress, {
           on: { for: 'lane' },
           details: 'waits for its lane',
           status: 'pending',
-          until: signals.admitted,
+          until: signals.isAdmitted,
         });
       return runLoop(createPorts(input, signals, progress), { max_turns }, input.state ?? START);
     });
     if (!ended) {
       await condition(allHandlersFinished);
-      const again = { task_id, max_turns, queued: false, state, decided: signals.undone() };
+      const again = { task_id, max_turns, queued: false, state, decided: signals.listPending() };
       return await continueAsNew<typeof agentRun>({
         ...again,
         ...(renew_after ? { renew_after } : {}),
@@ -149,10 +149,10 @@ const parkBehind = (progress: Progress): Promise<boolean> =>
   });
 
 /** Tries briefly, then leaves unfinished work to an activity, which operators see and the engine repeats. */
-const orLater = <T>(briefly: () => Promise<T>, later: () => Promise<T>): Promise<T> =>
+const orLater = <T>(briefly: () => Promise<T>, runLater: () => Promise<T>): Promise<T> =>
   briefly().catch((error: unknown) => {
     if (isCancellation(error) || isFinal(error)) throw error;
-    return later();
+    return runLater();
   });
 
 const isBrief = (calls: ExchangeResult): boolean => calls !== 'repair' && calls.length > 0 && calls.every((call) => call.brief);
@@ -166,25 +166,25 @@ function createPorts(input: RunInput, signals: Signals, progress: Progress): Run
   let brief = false;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${truncateToBytes(name, SUMMARY_BYTES)} (${call_id})`;
-    let seen: CallSeen | undefined;
-    const order = (): [string, string, CallSeen?] => (seen ? [task_id, call_id, seen] : [task_id, call_id]);
+    let seen_state: CallSeen | undefined;
+    const order = (): [string, string, CallSeen?] => (seen_state ? [task_id, call_id, seen_state] : [task_id, call_id]);
     const tryCall = () => callTool.executeWithOptions({ summary, ...toQueueOption(input, 'tools') }, order());
-    const call = () => outliving(`the call ${summary}`, tryCall);
-    const atOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, order()), call);
-    let taken = false;
+    const call = () => retryIfWorkerLost(`the call ${summary}`, tryCall);
+    const callAtOnce = () => orLater(() => callBriefly.executeWithOptions({ summary }, order()), call);
+    let was_taken = false;
     while (true) {
-      const state = await during(progress, call_id, brief ? atOnce : call);
-      if (state === 'done' || taken) progress.passed.calls.push(call_id);
+      const state = await during(progress, call_id, brief ? callAtOnce : call);
+      if (state === 'done' || was_taken) progress.passed.calls.push(call_id);
       if (state === 'done') return;
       if (state === 'behind') await parkBehind(progress);
-      seen = taken ? 'decided' : 'parked';
-      const doubts = signals.doubts();
+      seen_state = was_taken ? 'decided' : 'parked';
+      const doubts_before = signals.countDoubts();
       const until = () => {
         const is_taken = signals.take(call_id);
-        taken ||= is_taken;
-        return is_taken || signals.doubts() > doubts;
+        was_taken ||= is_taken;
+        return is_taken || signals.countDoubts() > doubts_before;
       };
-      const wait = { on: { for: 'call' as const, call_id, seen }, status: 'waiting' as const, until };
+      const wait = { on: { for: 'call' as const, call_id, seen: seen_state }, status: 'waiting' as const, until };
       if (typeof state === 'object') {
         const details = `waits for the client that executes ${summary}`;
         if (!(await park(progress, { ...wait, details, at_most_ms: state.client_ms })))
@@ -204,18 +204,18 @@ function createPorts(input: RunInput, signals: Signals, progress: Progress): Run
       while (true) {
         const summary = `step ${order.step}`;
         const options = { summary, ...toQueueOption(input, 'models') };
-        const calls = await outliving(summary, () => exchange.executeWithOptions(options, [task_id, order]));
+        const calls = await retryIfWorkerLost(summary, () => exchange.executeWithOptions(options, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
         else if (calls !== 'waiting') {
           brief = !input.role_queues && isBrief(calls);
           return calls;
         }
-        const doubts = signals.doubts();
+        const doubts_before = signals.countDoubts();
         await park(progress, {
           on: { for: 'budget', step: order.step },
           details: 'waits for a higher budget',
           status: 'waiting',
-          until: () => signals.raised() || signals.doubts() > doubts,
+          until: () => signals.takeRaise() || signals.countDoubts() > doubts_before,
         });
       }
     },

@@ -61,11 +61,11 @@ async function evaluate(id: string, item_id: string): Promise<void> {
   await runChild(child_run);
   let has_asked_graders = false;
   for (let pause_s = 1; ; ) {
-    const left = await gradeItem(id, item_id);
-    if (left === 'settled') return;
-    if (left !== 'open' && !has_asked_graders) {
+    const item_state = await gradeItem(id, item_id);
+    if (item_state === 'settled') return;
+    if (item_state !== 'open' && !has_asked_graders) {
       has_asked_graders = true;
-      await runGraders({ id, item_id }, left);
+      await runGraders({ id, item_id }, item_state);
       continue;
     }
     // Usually a run has ended by now. It continues in another execution if the reconciler started it, or after a restore.
@@ -80,8 +80,10 @@ async function runGraders(
   { judges, tools, role_queues }: OutstandingGrades,
 ): Promise<void> {
   const place = role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, 'tools') } : {};
-  const called = tools.map((at) => gradeByTool.executeWithOptions({ ...place, summary: `grader ${at + 1}` }, [id, item_id, at]));
-  await Promise.all([...judges.map(runChild), ...called]);
+  const tool_gradings = tools.map((at) =>
+    gradeByTool.executeWithOptions({ ...place, summary: `grader ${at + 1}` }, [id, item_id, at]),
+  );
+  await Promise.all([...judges.map(runChild), ...tool_gradings]);
 }
 
 /** Runs an item's run as a child, unless it has an execution. Its outcome is on record. */

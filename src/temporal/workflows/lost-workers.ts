@@ -18,7 +18,7 @@ export const LOST_ATTEMPTS = ['TemporalTimeout:Heartbeat', 'TemporalTimeout:Star
 /**
  * Repeats work whose worker was lost, and fails the run if that happens too often: the work itself may be crashing the workers.
  */
-export async function outliving<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function retryIfWorkerLost<T>(what: string, work: () => Promise<T>): Promise<T> {
   for (let lost = 1; ; lost += 1) {
     try {
       return await work();

@@ -12,8 +12,8 @@ const { failFire } = proxyActivities<Pick<RunActivities, 'failFire'>>({ startToC
 /** Serves one due time of a schedule: creates its task, or records why there is none. The task then has its own run. */
 export async function scheduledRun(schedule_id: string): Promise<void> {
   const { searchAttributes, startTime } = workflowInfo();
-  const [planned] = (searchAttributes.TemporalScheduledStartTime ?? []) as Date[];
-  const due_at = (planned ?? startTime).toISOString();
+  const [planned_start] = (searchAttributes.TemporalScheduledStartTime ?? []) as Date[];
+  const due_at = (planned_start ?? startTime).toISOString();
   try {
     await fire(schedule_id, due_at);
   } catch (error) {

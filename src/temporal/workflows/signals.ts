@@ -16,14 +16,14 @@ export type Signals = ReturnType<typeof listen>;
 /** Collects the signals of this run: permission to proceed, and the calls that a person has decided about. */
 export function listen({ queued, decided = [] }: RunInput, progress: Progress) {
   let admitted = !queued;
-  let doubts = 0;
+  let doubt_count = 0;
   const pending = new Set(decided);
   /**
    * Counts a signal that the run does not wait for: its record may be older. Everything parked is then compared with the record
    * again.
    */
   function doubt(): void {
-    if (progress.waits.size > 0) doubts += 1;
+    if (progress.waits.size > 0) doubt_count += 1;
   }
   setHandler(proceed, () => {
     if (admitted) doubt();
@@ -39,11 +39,11 @@ export function listen({ queued, decided = [] }: RunInput, progress: Progress) {
     raised = true;
   });
   return {
-    admitted: () => admitted,
-    doubts: () => doubts,
+    isAdmitted: () => admitted,
+    countDoubts: () => doubt_count,
     take: (call_id: string) => pending.delete(call_id),
-    undone: () => [...pending],
-    raised: () => {
+    listPending: () => [...pending],
+    takeRaise: () => {
       const was = raised;
       raised = false;
       return was;

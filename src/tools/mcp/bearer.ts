@@ -21,7 +21,7 @@ interface McpBearer {
   /** Returns the token, renewed if it is about to expire. Null: the person has not signed in. */
   token(): Promise<string | null>;
   /** Returns a token that replaces one that the server refused. Throws `mcp_sign_in_needed` if there is none. */
-  renew(refused: string): Promise<string>;
+  renew(old_token: string): Promise<string>;
   /** Creates an error that names the person who has to sign in. */
   createSignInError(): Error;
 }
@@ -40,26 +40,26 @@ const PATIENCE_MS = 70_000;
 
 function createMcpBearer({ id: server_id, name }: McpTarget, url: string, { principal, store, fetch }: BearerOptions): McpBearer {
   const place = { server_id, principal };
-  const needed = () =>
+  const createSignInNeeded = () =>
     mcpSignInNeeded(
       `The MCP server ${name} needs a sign-in of ${principal}: open the server in the dashboard and choose Sign in, or use POST /api/mcps/${server_id}/sign-in`,
     );
   const current = async () => {
-    const found = await store.find(place);
-    return found && found.url === url ? found : null;
+    const sign_in = await store.find(place);
+    return sign_in && sign_in.url === url ? sign_in : null;
   };
   const isSpent = ({ expires_at }: { expires_at: Date | null }, early_ms: number) =>
     expires_at !== null && expires_at.getTime() - early_ms <= Date.now();
 
   /** Renews the token in one process; the others wait for its result. */
-  async function renewToken(spent: string): Promise<string> {
+  async function renewToken(old_token: string): Promise<string> {
     const until = performance.now() + PATIENCE_MS;
     for (;;) {
-      const found = await current();
-      if (!found) throw needed();
-      if (found.tokens.access_token !== spent) return found.tokens.access_token;
+      const sign_in = await current();
+      if (!sign_in) throw createSignInNeeded();
+      if (sign_in.tokens.access_token !== old_token) return sign_in.tokens.access_token;
       const lease = await store.lease(place);
-      if (lease) return await renewUnder(lease, spent);
+      if (lease) return await renewWithLease(lease, old_token);
       if (performance.now() > until)
         throw new ToolUnreachable(`The sign-in at the MCP server ${name} is being renewed for too long`);
       await wait(LOOK_MS);
@@ -68,14 +68,14 @@ function createMcpBearer({ id: server_id, name }: McpTarget, url: string, { prin
 
   type Lease = NonNullable<Awaited<ReturnType<McpSignInStore['lease']>>>;
 
-  async function renewUnder({ secrets, renew, end, release }: Lease, spent: string): Promise<string> {
-    if (secrets.url !== url || secrets.tokens.access_token !== spent) {
+  async function renewWithLease({ secrets, renew, end, release }: Lease, old_token: string): Promise<string> {
+    if (secrets.url !== url || secrets.tokens.access_token !== old_token) {
       await release();
-      return renewToken(spent);
+      return renewToken(old_token);
     }
     if (!secrets.tokens.refresh_token) {
       await end();
-      throw needed();
+      throw createSignInNeeded();
     }
     try {
       const tokens = await refresh(secrets, fetch);
@@ -83,23 +83,23 @@ function createMcpBearer({ id: server_id, name }: McpTarget, url: string, { prin
     } catch (error) {
       if (isRefusal(error)) {
         await end();
-        throw needed();
+        throw createSignInNeeded();
       }
       await release();
       throw new ToolUnreachable(`The sign-in at the MCP server ${name} cannot be renewed: ${getReason(error)}`);
     }
     // The person signed in again or disconnected in the meantime.
-    return renewToken(spent);
+    return renewToken(old_token);
   }
 
   return {
-    createSignInError: needed,
+    createSignInError: createSignInNeeded,
     renew: renewToken,
     async token() {
-      const found = await current();
-      if (!found) return null;
-      const { access_token, refresh_token } = found.tokens;
-      return isSpent(found, refresh_token ? EARLY_MS : 0) ? renewToken(access_token) : access_token;
+      const sign_in = await current();
+      if (!sign_in) return null;
+      const { access_token, refresh_token } = sign_in.tokens;
+      return isSpent(sign_in, refresh_token ? EARLY_MS : 0) ? renewToken(access_token) : access_token;
     },
   };
 }
@@ -156,13 +156,13 @@ export const createPersonalFetch =
   ({ target, principal }: { target: McpTarget; principal: string }): PersonalFetch => {
     const url = findSignInUrl(target);
     if (!url) return { fetch, isSignedIn: () => false };
-    let used = false;
+    let is_used = false;
     const markUsed = () => {
-      used = true;
+      is_used = true;
     };
     return {
       fetch: withSignIn(fetch, createMcpBearer(target, url, { principal, store, fetch }), markUsed),
-      isSignedIn: () => used,
+      isSignedIn: () => is_used,
     };
   };
 

@@ -10,7 +10,7 @@ export interface CallClock {
 /** Calls `expire` if a call is silent for too long, or takes too long altogether. */
 export function callClock({ silence_ms, total_ms }: { silence_ms: number; total_ms: number }, expire: () => void): CallClock {
   let left_ms = total_ms;
-  let since = 0;
+  let started_at = 0;
   let timer: NodeJS.Timeout | undefined;
   let pauses = 0;
   /** Ends the clock for good: neither progress nor an answer starts it again. */
@@ -18,17 +18,17 @@ export function callClock({ silence_ms, total_ms }: { silence_ms: number; total_
     clearTimeout(timer);
     pauses = Number.POSITIVE_INFINITY;
   };
-  const over = () => {
+  const expireNow = () => {
     end();
     expire();
   };
   const start = () => {
-    since = performance.now();
-    timer = setTimeout(over, Math.max(0, Math.min(silence_ms, left_ms)));
+    started_at = performance.now();
+    timer = setTimeout(expireNow, Math.max(0, Math.min(silence_ms, left_ms)));
   };
   const stop = () => {
     clearTimeout(timer);
-    left_ms -= performance.now() - since;
+    left_ms -= performance.now() - started_at;
   };
   start();
   return {

@@ -1,5 +1,5 @@
 import type { PinnedMcpServer } from '../../domain/definition.ts';
-import { headerFault } from '../../domain/header-value.ts';
+import { findHeaderError } from '../../domain/header-value.ts';
 import { fillTokens, listTokenNames, mapTexts } from '../../domain/secrets.ts';
 import { type PackageLaunch, parsePackageLaunch } from './packages/launch.ts';
 
@@ -39,13 +39,13 @@ export async function resolveTarget(server: McpServerConfig, open: OpenToken): P
   const values = new Map<string, string>();
   for (const token of listTokenNames(server.connection_config)) values.set(token, await open(token));
   const config = mapTexts(server.connection_config, (text) => fillTokens(text, values)) as Record<string, unknown>;
-  const allowed = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
-  const place = { id, name, network, paths, ...allowed };
+  const question_settings = server.allow_secret_questions ? { allow_secret_questions: true as const } : {};
+  const place = { id, name, network, paths, ...question_settings };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
     if (typeof command !== 'string' || command === '') throw new Error(`The MCP server ${name} has no command`);
-    const written = server.connection_config as { command: string; args?: unknown[] };
-    const launch = parsePackageLaunch(written.command, (written.args ?? []).map(String));
+    const stored_config = server.connection_config as { command: string; args?: unknown[] };
+    const launch = parsePackageLaunch(stored_config.command, (stored_config.args ?? []).map(String));
     return {
       ...place,
       endpoint: { kind: 'stdio', command, args: args.map(String), env: toTexts(env), ...(launch && { launch }) },
@@ -53,12 +53,15 @@ export async function resolveTarget(server: McpServerConfig, open: OpenToken): P
   }
   const { url, headers = {}, oauth } = config as { url?: string; headers?: Record<string, string>; oauth?: OAuthClient };
   if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The MCP server ${name} has no valid url`);
-  const sent = toTexts(headers);
-  for (const [header, value] of Object.entries(sent)) {
-    const fault = headerFault(value, `its header ${header}`);
-    if (fault) throw new Error(`The MCP server ${name} cannot be called: ${fault}`);
+  const header_texts = toTexts(headers);
+  for (const [header, value] of Object.entries(header_texts)) {
+    const error = findHeaderError(value, `its header ${header}`);
+    if (error) throw new Error(`The MCP server ${name} cannot be called: ${error}`);
   }
-  return { ...place, endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: sent, ...(oauth && { oauth }) } };
+  return {
+    ...place,
+    endpoint: { kind: transport_type === 'sse' ? 'sse' : 'http', url, headers: header_texts, ...(oauth && { oauth }) },
+  };
 }
 
 const toTexts = (values: Record<string, unknown>) =>

@@ -22,7 +22,7 @@ import { createQuestions } from './questions.ts';
 import { type CallResult, toMcpOutcome } from './result.ts';
 import { ConfinedStdio } from './stdio.ts';
 import { stdioTransport } from './stdio-server.ts';
-import { unreachable } from './unreachable.ts';
+import { createUnreachableError } from './unreachable.ts';
 
 interface McpCall {
   tool: string;
@@ -74,7 +74,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
     return connectOnce(older, ports, version).catch((second: Error) => {
       if (isMcpSignInNeeded(second)) throw second;
       const both = `it answered ${status} to streamable HTTP, and to the older transport: ${truncate(getReason(second))}`;
-      throw unreachable(target.name, both, error);
+      throw createUnreachableError(target.name, both, error);
     });
   });
 }
@@ -110,7 +110,7 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
     if (isMcpSignInNeeded(error)) throw error;
-    throw unreachable(target.name, describeCause(error, transport), error);
+    throw createUnreachableError(target.name, describeCause(error, transport), error);
   }
   const listing = cacheListing(client, ports.schemaFaults);
   return {
@@ -136,10 +136,10 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
       };
       try {
         const work = () => client.request({ method: 'tools/call', params }, ResultSchema, options);
-        const refused: string[] = [];
-        const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refused.push(sentence) };
+        const refusals: string[] = [];
+        const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refusals.push(sentence) };
         const outcome = toMcpOutcome((await refusal.orElse(questions.during(asking, work))) as CallResult);
-        return { ...outcome, content: [outcome.content, ...refused.map((sentence) => `[${sentence}]`)].join('\n') };
+        return { ...outcome, content: [outcome.content, ...refusals.map((sentence) => `[${sentence}]`)].join('\n') };
       } catch (error) {
         // Anything but a reply from the server means that the connection is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;
@@ -183,7 +183,7 @@ function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unkn
     });
     if (!response.body) return response;
     const reader = response.body.getReader();
-    const watched = new ReadableStream<Uint8Array>(
+    const watched_body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
           const { done, value } = await reader.read().catch((error: unknown) => {
@@ -197,43 +197,43 @@ function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unkn
       },
       { highWaterMark: 0 },
     );
-    return new Response(watched, response);
+    return new Response(watched_body, response);
   };
 }
 
 /** Ends every wait for a server when one of its answers was refused. */
 function watchRefusals() {
-  const refused = Promise.withResolvers<never>();
+  const refusal = Promise.withResolvers<never>();
   let happened = false;
-  refused.promise.catch(() => {});
+  refusal.promise.catch(() => {});
   return {
     happened: () => happened,
     report(error: unknown) {
       happened = true;
-      refused.reject(toRefusal(error));
+      refusal.reject(toRefusal(error));
     },
     orElse: <T>(work: Promise<T>): Promise<T> =>
-      Promise.race([work, refused.promise]).catch((error) => Promise.reject(toRefusal(error))),
+      Promise.race([work, refusal.promise]).catch((error) => Promise.reject(toRefusal(error))),
   };
 }
 
 /** Gives a refusal the error code of an MCP server. */
 function toRefusal(error: unknown): unknown {
-  const refused = findOutsideRefusal(error);
-  return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
+  const refusal = findOutsideRefusal(error);
+  return refusal?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refusal.message, 'mcp_answer_too_large') : (refusal ?? error);
 }
 
 /** Caches the list of tools, if the server announces changes, until it announces one. */
 function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
-  const promised = client.getServerCapabilities()?.tools?.listChanged === true;
-  let known: Listing | null = null;
+  const announces_changes = client.getServerCapabilities()?.tools?.listChanged === true;
+  let cached_listing: Listing | null = null;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-    known = null;
+    cached_listing = null;
   });
   return async (signal) => {
-    if (known) return known;
+    if (cached_listing) return cached_listing;
     const listing = await listTools(client, { schemaFaults, signal });
-    if (promised) known = listing;
+    if (announces_changes) cached_listing = listing;
     return listing;
   };
 }
@@ -241,8 +241,8 @@ function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: Abor
 /** Returns the innermost reason and the last output of a process. */
 function describeCause(error: unknown, transport: Transport): string {
   const reason = getReason(error);
-  const said = transport instanceof ConfinedStdio ? transport.stderr : '';
-  return truncate(said ? `${reason}; its last output: ${said}` : reason);
+  const stderr = transport instanceof ConfinedStdio ? transport.stderr : '';
+  return truncate(stderr ? `${reason}; its last output: ${stderr}` : reason);
 }
 
 /** Returns the result of the work; throws once the time is over. The caller must then end whatever the work waits for. */

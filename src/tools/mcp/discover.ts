@@ -40,7 +40,7 @@ export async function discover(
   signal: AbortSignal,
 ): Promise<Discovery> {
   const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [], listings: [] };
-  const found = await Promise.allSettled(
+  const results = await Promise.allSettled(
     servers.map(async (server) => {
       if (server.disabled) throw new Error(`The MCP server ${server.name} is disabled; enable it for further runs`);
       const config = await openConfig(server);
@@ -59,8 +59,8 @@ export async function discover(
   );
   signal.throwIfAborted();
   // A failure of this installation is not the fault of a server, so the step is retried.
-  for (const outcome of found) if (outcome.status === 'rejected' && findOutage(outcome.reason)) throw outcome.reason;
-  for (const [index, outcome] of found.entries()) {
+  for (const outcome of results) if (outcome.status === 'rejected' && findOutage(outcome.reason)) throw outcome.reason;
+  for (const [index, outcome] of results.entries()) {
     const server = servers[index] as PinnedMcpServer;
     if (outcome.status === 'fulfilled') {
       discovery.listings.push(outcome.value.stored);
@@ -79,17 +79,20 @@ export async function discover(
 const withServerName = (error: Error, { name }: PinnedMcpServer) =>
   new Error(`The MCP server ${name} cannot be used: ${outsideSentence(error)}`, { cause: error });
 
-function addListing(server: PinnedMcpServer, { tools, problems, refused }: Listing, discovery: Discovery): void {
+function addListing(server: PinnedMcpServer, { tools, problems, refused_tools }: Listing, discovery: Discovery): void {
   const isAllowed = ({ tool }: { tool: string }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool);
-  const allowed = tools.filter(isAllowed);
-  for (const { tool, spec } of allowed) discovery.tools.push({ server_id: server.id, tool, spec });
-  const names = allowed.map(({ tool }) => tool);
+  const allowed_tools = tools.filter(isAllowed);
+  for (const { tool, spec } of allowed_tools) discovery.tools.push({ server_id: server.id, tool, spec });
+  const names = allowed_tools.map(({ tool }) => tool);
   const detail = `${server.name}: ${names.length} tools`;
   discovery.notes.push({ event: 'mcp_connected', detail, server: server.name, tools: names });
-  const absent = server.allowed_tools.filter((name) => ![...tools, ...refused].some(({ tool }) => tool === name));
+  const absent = server.allowed_tools.filter((name) => ![...tools, ...refused_tools].some(({ tool }) => tool === name));
   if (absent.length > 0) problems = [...problems, `It has no tool named ${absent.join(', ')}`];
-  const missing = [...refused.filter(isAllowed), ...absent.map((tool) => ({ tool, reason: 'the server has no such tool' }))];
-  for (const [reason, group] of Map.groupBy(missing, (one) => one.reason))
+  const missing_tools = [
+    ...refused_tools.filter(isAllowed),
+    ...absent.map((tool) => ({ tool, reason: 'the server has no such tool' })),
+  ];
+  for (const [reason, group] of Map.groupBy(missing_tools, (one) => one.reason))
     discovery.lost.push({ server: server.name, tools: group.map(({ tool }) => tool), reason });
   for (const problem of problems)
     discovery.notes.push({ event: 'mcp_error', detail: `${server.name}: ${problem}`, server: server.name });

@@ -19,7 +19,7 @@ export interface Listing {
   /** A sentence for each problem of the list. */
   problems: string[];
   /** Tools that cannot be offered, with the reason for each. */
-  refused: { tool: string; reason: string }[];
+  refused_tools: { tool: string; reason: string }[];
 }
 
 /** Converts a listed tool to the record that is stored with the server. */
@@ -48,7 +48,7 @@ interface ListPorts {
 
 /** Lists all tools of a server. A malformed one is reported and left out; it does not affect the others. */
 export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
-  const listing: Listing = { tools: [], problems: [], refused: [] };
+  const listing: Listing = { tools: [], problems: [], refused_tools: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
   let count = 0;
@@ -64,13 +64,13 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
     const all: unknown[] = Array.isArray(tools) ? tools : [];
     count += all.length;
     if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');
-    const listed = all.slice(0, MOST_TOOLS - listing.tools.length);
-    for (const [index, fault] of (await findFaults(listed, schemaFaults)).entries()) {
-      addTool(listed[index], fault, listing);
+    const page_tools = all.slice(0, MOST_TOOLS - listing.tools.length);
+    for (const [index, schema_error] of (await findSchemaErrors(page_tools, schemaFaults)).entries()) {
+      addTool(page_tools[index], schema_error, listing);
       // A page may contain megabytes of schemas, so other work runs between two pages.
       await setImmediate();
     }
-    if (listed.length < all.length) break;
+    if (page_tools.length < all.length) break;
     if (typeof nextCursor !== 'string' || !nextCursor || nextCursor === cursor) return listing;
     cursor = nextCursor;
   }
@@ -85,7 +85,7 @@ interface WiredTool {
   annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
 }
 
-function addTool(value: unknown, wrong: string | null, { tools, problems, refused }: Listing): void {
+function addTool(value: unknown, schema_error: string | null, { tools, problems, refused_tools }: Listing): void {
   const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
   const note = (problem: string) => {
     if (problems.length < MOST_PROBLEMS) problems.push(storable(problem));
@@ -95,10 +95,10 @@ function addTool(value: unknown, wrong: string | null, { tools, problems, refuse
     return;
   }
   const long = name.length > OWN_NAME_CHARACTERS ? `its name is longer than ${OWN_NAME_CHARACTERS} characters` : null;
-  const reason = long ?? (storable(name) === name ? wrong : 'its name is not plain text');
+  const reason = long ?? (storable(name) === name ? schema_error : 'its name is not plain text');
   if (reason) {
     const tool = storable(name.slice(0, OWN_NAME_CHARACTERS));
-    if (refused.length < MOST_PROBLEMS) refused.push({ tool, reason });
+    if (refused_tools.length < MOST_PROBLEMS) refused_tools.push({ tool, reason });
     note(`Its tool ${tool} cannot be offered: ${reason}`);
     return;
   }
@@ -112,20 +112,20 @@ function addTool(value: unknown, wrong: string | null, { tools, problems, refuse
 }
 
 /** Checks each schema before it is offered: model endpoints refuse a whole request because of one bad schema. */
-async function findFaults(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
+async function findSchemaErrors(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
   const shapes: (string | null)[] = [];
   for (const schema of schemas) {
     shapes.push(findShapeProblem(schema));
     await setImmediate();
   }
-  const tried = schemas.filter((_, index) => shapes[index] === null);
-  const found = tried.length > 0 ? await schemaFaults(tried) : [];
-  const faults = found.values();
+  const checkable = schemas.filter((_, index) => shapes[index] === null);
+  const schema_errors = checkable.length > 0 ? await schemaFaults(checkable) : [];
+  const remaining_errors = schema_errors.values();
   return shapes.map((shape) => {
     if (shape !== null) return shape;
-    const fault = faults.next().value ?? null;
-    return fault === null ? null : `its input schema is not valid (${fault})`;
+    const error = remaining_errors.next().value ?? null;
+    return error === null ? null : `its input schema is not valid (${error})`;
   });
 }
 

@@ -9,8 +9,8 @@ const OAUTH_MS = 15_000;
 
 /** Creates a fetch for the OAuth protocol, within limits. */
 export const createOAuthFetch = (fetch: Fetch): Fetch => {
-  const counted = limitFetchBytes(fetch, OAUTH_LIMITS);
-  return (input, init) => counted(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(OAUTH_MS) });
+  const limitedFetch = limitFetchBytes(fetch, OAUTH_LIMITS);
+  return (input, init) => limitedFetch(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(OAUTH_MS) });
 };
 
 /**

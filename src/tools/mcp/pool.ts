@@ -64,10 +64,14 @@ export function createMcpPool(options: PoolOptions): McpPool {
   const closing = new AbortController();
 
   async function getConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
-    const known = await entry.connection?.catch(() => null);
-    if (known && !known.isClosed() && (performance.now() - entry.used_at < check_after_ms || (await answers(known))))
-      return known;
-    if (known && entry.connection) void known.close().catch(() => {});
+    const connection = await entry.connection?.catch(() => null);
+    if (
+      connection &&
+      !connection.isClosed() &&
+      (performance.now() - entry.used_at < check_after_ms || (await answers(connection)))
+    )
+      return connection;
+    if (connection && entry.connection) void connection.close().catch(() => {});
     if (performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
     entry.connection = openConnection(entry, place);
     return entry.connection;
@@ -117,9 +121,9 @@ export function createMcpPool(options: PoolOptions): McpPool {
   const joining = new Map<Entry, Promise<McpConnection>>();
   /** Joins all callers that wait for the same connection in one attempt. */
   function joinConnection(entry: Entry, place: McpPlace): Promise<McpConnection> {
-    const under_way = joining.get(entry) ?? getConnection(entry, place).finally(() => joining.delete(entry));
-    joining.set(entry, under_way);
-    return under_way;
+    const attempt = joining.get(entry) ?? getConnection(entry, place).finally(() => joining.delete(entry));
+    joining.set(entry, attempt);
+    return attempt;
   }
 
   /** Runs `work` with the connection of this `key`, which is opened if there is none. */
@@ -146,11 +150,11 @@ export function createMcpPool(options: PoolOptions): McpPool {
       const shared = hashKey(place);
       const own = place.task_id ? `${shared}:${place.task_id}` : shared;
       if (asking.has(shared)) return withConnection(own, { place, signal }, work);
-      const asked = await withConnection(shared, { place, signal }, async (connection) => {
+      const answer = await withConnection(shared, { place, signal }, async (connection) => {
         if (own !== shared && connection.hasAsked()) return { elsewhere: true } as const;
         return { result: await work(connection) };
       });
-      if (!('elsewhere' in asked)) return asked.result;
+      if (!('elsewhere' in answer)) return answer.result;
       asking.add(shared);
       return withConnection(own, { place, signal }, work);
     },

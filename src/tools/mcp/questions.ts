@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ElicitRequestSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { storableValue } from '../../domain/normalise.ts';
-import { type FormQuestion, QuestionRefused, questionFault } from '../../domain/questions.ts';
+import { type FormQuestion, findQuestionError, QuestionRefused } from '../../domain/questions.ts';
 import { findSecretRequest } from '../../domain/secret-questions.ts';
 import type { AskPerson } from '../source.ts';
 import type { CallClock } from './call-clock.ts';
@@ -31,11 +31,11 @@ export interface Questions {
 export function createQuestions(client: Client, target: McpTarget): Questions {
   const calls = new Set<AskingCall>();
   const replying = new AsyncLocalStorage<AskingCall>();
-  let asked = false;
+  let has_asked = false;
 
   function askingCall(): AskingCall {
-    const known = replying.getStore();
-    if (known && calls.has(known)) return known;
+    const replying_call = replying.getStore();
+    if (replying_call && calls.has(replying_call)) return replying_call;
     const [call] = calls;
     if (!call) throw createRefusal('questions are answered only while one of its tools is called');
     if (new Set([...calls].map(({ task_id }) => task_id)).size > 1)
@@ -44,7 +44,7 @@ export function createQuestions(client: Client, target: McpTarget): Questions {
   }
 
   client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
-    asked = true;
+    has_asked = true;
     if (!('requestedSchema' in params)) throw createRefusal('questions that are answered at a URL are not supported');
     const { ask, clock, reportRefusal: report } = askingCall();
     if (!ask) throw createRefusal('nobody can be asked here');
@@ -55,8 +55,8 @@ export function createQuestions(client: Client, target: McpTarget): Questions {
       asked_by: toAsker(target),
       schema: { properties, ...(required ? { required } : {}) },
     } as FormQuestion;
-    const fault = questionFault(question);
-    if (fault) throw createRefusal(fault);
+    const error = findQuestionError(question);
+    if (error) throw createRefusal(error);
     const secret = target.allow_secret_questions ? null : findSecretRequest(question);
     if (secret) {
       report(`Perdura refused a question of the MCP server ${target.name}: ${asksForSecret(secret)}`);
@@ -83,7 +83,7 @@ export function createQuestions(client: Client, target: McpTarget): Questions {
         calls.delete(call);
       }
     },
-    hasAsked: () => asked,
+    hasAsked: () => has_asked,
   };
 }
 

@@ -30,9 +30,9 @@ function toPartText(part: unknown): string {
     return `[resource ${name ?? ''}: ${uri ?? ''}${mimeType ? `, ${mimeType}` : ''}${description ? `, ${description}` : ''}]`;
   const { resource } = (part ?? {}) as { resource?: unknown };
   if (type === 'resource' && resource) {
-    const held = pickTexts(resource);
-    const head = `[resource ${held.uri ?? ''}${held.mimeType ? `, ${held.mimeType}` : ''}`;
-    return held.text === undefined ? `${head}, ${countBytes(held.blob)} bytes, not shown]` : `${head}]\n${held.text}`;
+    const contents = pickTexts(resource);
+    const head = `[resource ${contents.uri ?? ''}${contents.mimeType ? `, ${contents.mimeType}` : ''}`;
+    return contents.text === undefined ? `${head}, ${countBytes(contents.blob)} bytes, not shown]` : `${head}]\n${contents.text}`;
   }
   return `[${type ?? 'unknown'} content, not shown]`;
 }

@@ -43,43 +43,43 @@ export async function beginSignIn(target: McpTarget, { state, redirect_url, fetc
     const errors = [{ path: 'connection_config', message }];
     throw new AppError('unprocessable', message, { code: 'mcp_sign_in_not_offered', errors });
   }
-  const found: Partial<McpAttemptSecrets> & { authorization_url?: URL } = {};
+  const secrets: Partial<McpAttemptSecrets> & { authorization_url?: URL } = {};
   const { oauth = {} } = target.endpoint;
   const provider: OAuthClientProvider = {
     ...toClientMetadata(oauth, redirect_url),
     state: () => state,
-    clientInformation: () => found.client,
+    clientInformation: () => secrets.client,
     tokens: () => undefined,
     saveTokens: () => {},
     saveCodeVerifier: (verifier) => {
-      found.verifier = verifier;
+      secrets.verifier = verifier;
     },
-    codeVerifier: () => found.verifier ?? '',
+    codeVerifier: () => secrets.verifier ?? '',
     saveDiscoveryState: (discovery) => {
       requireOwnMetadata(discovery);
-      found.discovery = discovery;
+      secrets.discovery = discovery;
     },
     redirectToAuthorization: (address) => {
-      found.authorization_url = address;
+      secrets.authorization_url = address;
     },
   };
-  if (oauth.client_id) found.client = toClientInformation(oauth);
+  if (oauth.client_id) secrets.client = toClientInformation(oauth);
   else
     provider.saveClientInformation = (client) => {
-      found.client = client;
+      secrets.client = client;
     };
-  const watched = watchFailures(createOAuthFetch(fetch));
+  const watched_fetch = watchFailures(createOAuthFetch(fetch));
   try {
     await auth(provider, {
       serverUrl: url,
-      fetchFn: watched.fetch,
-      ...(await fetchChallenge(url, target.endpoint.headers, watched.fetch)),
+      fetchFn: watched_fetch.fetch,
+      ...(await fetchChallenge(url, target.endpoint.headers, watched_fetch.fetch)),
     });
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('upstream', describeFailedStart(target, watched.failure() ?? error), { code: 'mcp_sign_in_failed' });
+    throw new AppError('upstream', describeFailedStart(target, watched_fetch.failure() ?? error), { code: 'mcp_sign_in_failed' });
   }
-  const { authorization_url, client, verifier, discovery } = found;
+  const { authorization_url, client, verifier, discovery } = secrets;
   if (!authorization_url || !client || !verifier || !discovery || !/^https?:$/.test(authorization_url.protocol))
     throw new AppError('upstream', describeFailedStart(target, new Error('its authorization server has no usable address')), {
       code: 'mcp_sign_in_failed',
@@ -203,9 +203,9 @@ export async function finishSignIn(
 
 /** Throws if the code comes from another authorization server, so that it is not sent to this one. */
 function requireIssuer({ authorizationServerMetadata: metadata }: OAuthDiscoveryState, issuer: string | undefined): void {
-  const promised = (metadata as { authorization_response_iss_parameter_supported?: unknown } | undefined)
+  const promises_issuer = (metadata as { authorization_response_iss_parameter_supported?: unknown } | undefined)
     ?.authorization_response_iss_parameter_supported;
-  if (issuer === undefined ? promised !== true : issuer === metadata?.issuer) return;
+  if (issuer === undefined ? promises_issuer !== true : issuer === metadata?.issuer) return;
   throw new AppError('forbidden', 'This sign-in was answered by another authorization server than the one it began at', {
     code: 'mcp_sign_in_issuer',
   });

@@ -4,7 +4,7 @@ import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
 import { findLauncher } from './packages/launch.ts';
 import { ConfinedStdio } from './stdio.ts';
-import { unreachable } from './unreachable.ts';
+import { createUnreachableError } from './unreachable.ts';
 
 type StdioTarget = McpTarget & { endpoint: { kind: 'stdio' } };
 
@@ -23,11 +23,11 @@ export async function stdioTransport(
   const confined = { command, args, env, network, paths: paths.map(parseHostPath) };
   if (launch && packages) {
     const program = await packages.program(launch, env, install_ms).catch((error: Error) => {
-      throw unreachable(name, error.message, error);
+      throw createUnreachableError(name, error.message, error);
     });
     return new ConfinedStdio(startConfined, { ...confined, ...program, args: args.slice(launch.used) }, message_bytes);
   }
-  if (packages && findLauncher(command) && !network) throw unreachable(name, notUnderstood(command));
+  if (packages && findLauncher(command) && !network) throw createUnreachableError(name, notUnderstood(command));
   return new ConfinedStdio(startConfined, confined, message_bytes);
 }
 

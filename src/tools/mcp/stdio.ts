@@ -11,8 +11,8 @@ const STDERR_CHARACTERS = 2_000;
 const LINE_FEED = 10;
 
 /** Returns the end of the output, from the start of a word: half of a secret could not be recognised and redacted. */
-export const lastWords = (said: string) =>
-  said.length <= STDERR_CHARACTERS ? said : said.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
+export const truncateStart = (output: string) =>
+  output.length <= STDERR_CHARACTERS ? output : output.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
 
 /** The transport of MCP over the pipes of a confined process. Its stderr is drained; the end of it is kept for error messages. */
 export class ConfinedStdio implements Transport {
@@ -46,7 +46,7 @@ export class ConfinedStdio implements Transport {
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.on('data', (chunk: Buffer) => {
-      this.#stderr = lastWords(this.#stderr + chunk.toString());
+      this.#stderr = truncateStart(this.#stderr + chunk.toString());
     });
     // The process's last answer may still be in the pipe after it has ended.
     const read = finished(child.stdout).catch(() => {});

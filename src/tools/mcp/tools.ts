@@ -24,13 +24,13 @@ export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, too
   return {
     list: async () => tools.map((one) => ({ ...one.spec, identity: identity(one), own_name: one.tool })),
     async call(call, signal) {
-      const found = tools.find((one) => (call.identity ? identity(one) === call.identity : one.spec.name === call.name));
-      if (!found) return { content: `There is no tool named ${call.name}`, failed: true };
+      const tool = tools.find((one) => (call.identity ? identity(one) === call.identity : one.spec.name === call.name));
+      if (!tool) return { content: `There is no tool named ${call.name}`, failed: true };
       const config = await ports.openConfig(server);
       const open = (name: string) => ports.openToken(name, config, call.run);
       const target = await resolveTarget(config, open).catch((error: Error) => error);
       if (target instanceof Error) return { content: formatRefusal(target), failed: true };
-      const work = (connection: McpConnection) => callOver(connection, { call, found, server }, signal);
+      const work = (connection: McpConnection) => callThrough(connection, { call, tool, server }, signal);
       const place = { target, principal: call.run.owner, task_id: call.run.task_id };
       return ports.pool.use(place, work, signal).catch((error: Error) => {
         if (isMcpSignInNeeded(error)) return { content: formatRefusal(error), failed: true };
@@ -42,27 +42,27 @@ export function createMcpTools(ports: McpToolPorts, server: PinnedMcpServer, too
 
 interface ServerCall {
   call: ToolCall;
-  found: AllowedMcpTool;
+  tool: AllowedMcpTool;
   server: PinnedMcpServer;
 }
 
-async function callOver(
+async function callThrough(
   connection: McpConnection,
-  { call, found, server }: ServerCall,
+  { call, tool, server }: ServerCall,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
   const { arguments: args, call_key, progress, ask, run } = call;
   const onprogress = progress && createProgressReporter(progress);
   try {
     const { task_id } = run;
-    return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress, task_id, ask }, signal);
+    return await connection.call({ tool: tool.tool, arguments: args, call_key, onprogress, task_id, ask }, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (isMcpSignInNeeded(error)) throw error;
-    const refused = findOutsideRefusal(error);
-    if (refused) return { content: `${refused.code}: ${sentence(server, refused.message)}`, failed: true };
+    const refusal = findOutsideRefusal(error);
+    if (refusal) return { content: `${refusal.code}: ${sentence(server, refusal.message)}`, failed: true };
     if (wasNotSent(error)) throw new ToolUnreachable(`The MCP server ${server.name} is out of reach`, { cause: error });
-    if (connection.isClosed() || !(error instanceof McpError)) return reportLostCall(server, found.spec.effect, error as Error);
+    if (connection.isClosed() || !(error instanceof McpError)) return reportLostCall(server, tool.spec.effect, error as Error);
     return { content: `The MCP server ${server.name} answered with an error: ${truncate(error.message)}`, failed: true };
   }
 }
@@ -93,7 +93,7 @@ function createProgressReporter(report: NonNullable<ToolCall['progress']>) {
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {
     if (performance.now() - reported_at < REPORT_EVERY_MS) return;
     reported_at = performance.now();
-    const said = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : truncate(message);
-    report(said, { progress, ...(total ? { total } : {}) });
+    const text = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : truncate(message);
+    report(text, { progress, ...(total ? { total } : {}) });
   };
 }

@@ -1,3 +1,3 @@
 /** Creates the error that a server is unreachable, with the reason, as a sentence for its owner. */
-export const unreachable = (name: string, reason: string, cause?: unknown): Error =>
+export const createUnreachableError = (name: string, reason: string, cause?: unknown): Error =>
   new Error(`The MCP server ${name} cannot be reached: ${reason}`, { cause });

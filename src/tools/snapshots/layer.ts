@@ -42,17 +42,17 @@ export async function storeLayer(directory: string, change: Change, { objects, p
     chunks.push(name);
     bytes += content.length;
   }
-  let held: Buffer[] = [];
+  let buffers: Buffer[] = [];
   let size = 0;
   const packed = pipeline(Readable.from(serializeLayer(directory, change)), createGzip({ level: 1 }), () => {});
   for await (const part of packed as AsyncIterable<Buffer>) {
-    held.push(part);
+    buffers.push(part);
     size += part.length;
     if (size < CHUNK) continue;
-    await storeChunk(Buffer.concat(held));
-    [held, size] = [[], 0];
+    await storeChunk(Buffer.concat(buffers));
+    [buffers, size] = [[], 0];
   }
-  if (size > 0) await storeChunk(Buffer.concat(held));
+  if (size > 0) await storeChunk(Buffer.concat(buffers));
   return { chunks, bytes };
 }
 
@@ -82,12 +82,12 @@ async function* readFileContent(cursor: Cursor, { path, size }: Node): AsyncGene
     .then((folder) => folder.read(name))
     .catch(unlessExchanged);
   try {
-    for (let left = size; left > 0; ) {
-      const part = Buffer.alloc(Math.min(READ, left));
+    for (let remaining = size; remaining > 0; ) {
+      const part = Buffer.alloc(Math.min(READ, remaining));
       const read = file ? (await file.read(part, 0, part.length)).bytesRead : 0;
-      const taken = read > 0 ? part.subarray(0, read) : part;
-      yield taken;
-      left -= taken.length;
+      const chunk = read > 0 ? part.subarray(0, read) : part;
+      yield chunk;
+      remaining -= chunk.length;
     }
   } finally {
     await file?.close();
@@ -99,7 +99,7 @@ async function* readFileContent(cursor: Cursor, { path, size }: Node): AsyncGene
  * come last: nothing is written through one.
  */
 export async function restoreLayers(directory: string, layers: readonly Pick<Layer, 'chunks'>[], place: Place): Promise<void> {
-  const decided = createDecisions();
+  const decisions = createDecisions();
   const root = await openFolder(directory);
   const cursor = createCursor(root, enterMade);
   try {
@@ -107,12 +107,12 @@ export async function restoreLayers(directory: string, layers: readonly Pick<Lay
       const source = createReader(pipeline(Readable.from(loadChunks(chunks, place)), createGunzip(), () => {}));
       const { nodes, removed } = JSON.parse(await source.line()) as Change;
       for (const node of nodes) {
-        const wanted = decided.take(node);
-        if (node.kind === 'file') await copy(source, node, wanted ? cursor : null);
+        const is_wanted = decisions.take(node);
+        if (node.kind === 'file') await copy(source, node, is_wanted ? cursor : null);
       }
-      decided.remove(removed);
+      decisions.remove(removed);
     }
-    await finish(cursor, decided.nodes());
+    await finish(cursor, decisions.nodes());
   } finally {
     await cursor.close();
     await root.close();
@@ -123,32 +123,32 @@ export async function restoreLayers(directory: string, layers: readonly Pick<Lay
  * Records the decision of the layers about each path, from the latest layer back: the first one that mentions the path decides.
  */
 function createDecisions() {
-  const decided = new Map<Path, Node | null>();
+  const nodes_by_path = new Map<Path, Node | null>();
   /** Paths that have entries. */
   const parents = new Set<Path>();
   const isFree = ({ path, kind }: Node) =>
-    !decided.has(path) &&
+    !nodes_by_path.has(path) &&
     (kind === 'directory' || !parents.has(path)) &&
-    listParents(path).every((parent) => !decided.has(parent) || decided.get(parent)?.kind === 'directory');
+    listParents(path).every((parent) => !nodes_by_path.has(parent) || nodes_by_path.get(parent)?.kind === 'directory');
   return {
     /** Returns false if a later layer has decided about the path, or about one of its parents. */
     take(node: Node): boolean {
       if (!isFree(node)) return false;
-      decided.set(node.path, node);
+      nodes_by_path.set(node.path, node);
       for (const parent of listParents(node.path)) parents.add(parent);
       return true;
     },
     remove(paths: readonly Path[]): void {
-      for (const path of paths) if (!decided.has(path) && !parents.has(path)) decided.set(path, null);
+      for (const path of paths) if (!nodes_by_path.has(path) && !parents.has(path)) nodes_by_path.set(path, null);
     },
-    nodes: () => [...decided.values()].filter((node) => node !== null),
+    nodes: () => [...nodes_by_path.values()].filter((node) => node !== null),
   };
 }
 
 function listParents(path: Path): Path[] {
-  const found: Path[] = [];
-  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) found.push(path.slice(0, slash));
-  return found;
+  const parents: Path[] = [];
+  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) parents.push(path.slice(0, slash));
+  return parents;
 }
 
 async function* loadChunks(names: readonly string[], { objects, prefix, signal }: Place): AsyncGenerator<Uint8Array> {
@@ -172,27 +172,27 @@ function createReader(stream: AsyncIterable<Buffer>) {
   };
   return {
     async line(): Promise<string> {
-      const held: Buffer[] = [];
+      const buffers: Buffer[] = [];
       for (let bytes = 0; ; ) {
         const end = rest.indexOf(0x0a);
         if (end >= 0) {
-          held.push(rest.subarray(0, end));
+          buffers.push(rest.subarray(0, end));
           rest = rest.subarray(end + 1);
-          return Buffer.concat(held).toString();
+          return Buffer.concat(buffers).toString();
         }
-        held.push(rest);
+        buffers.push(rest);
         bytes += rest.length;
         if (bytes > MOST_LINE) throw new Error('A part of the workspace has no end of its list');
         rest = await more();
       }
     },
     async *take(size: number): AsyncGenerator<Buffer> {
-      for (let left = size; left > 0; ) {
+      for (let remaining = size; remaining > 0; ) {
         if (rest.length === 0) rest = await more();
-        const taken = rest.subarray(0, left);
-        rest = rest.subarray(taken.length);
-        left -= taken.length;
-        yield taken;
+        const chunk = rest.subarray(0, remaining);
+        rest = rest.subarray(chunk.length);
+        remaining -= chunk.length;
+        yield chunk;
       }
     },
   };

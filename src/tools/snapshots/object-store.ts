@@ -93,12 +93,12 @@ export function createS3Store({ prefix: root, ...settings }: S3Settings, fetch: 
         throw error;
       }),
     async folders(prefix) {
-      const found: string[] = [];
+      const folders: string[] = [];
       for await (const text of fetchFolderPages(prefix)) {
         const commons = parseValues(text, 'CommonPrefixes').flatMap((inner) => parseValues(inner, 'Prefix'));
-        found.push(...commons.map((folder) => folder.slice(root.length + prefix.length, -1)));
+        folders.push(...commons.map((folder) => folder.slice(root.length + prefix.length, -1)));
       }
-      return found;
+      return folders;
     },
     async ping(limit_ms) {
       const query = new URLSearchParams({ 'list-type': '2', prefix: root, 'max-keys': '1' });

@@ -134,8 +134,8 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
   }
 
   async function store(task_id: string, copy: Copy, { save, signal }: { save: RecordLayer; signal: AbortSignal }): Promise<void> {
-    const found = await readTree(copy.directory);
-    const change = findTreeChange(copy.tree, found);
+    const current_tree = await readTree(copy.directory);
+    const change = findTreeChange(copy.tree, current_tree);
     if (isEmpty(change)) return;
     const number = await save(await storeLayer(copy.directory, change, toPlace(task_id, signal)));
     if (number === null) {
@@ -143,7 +143,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
       return;
     }
     copy.numbers.push(number);
-    copy.tree = copy.users > 1 ? withoutRecent(found) : found;
+    copy.tree = copy.users > 1 ? withoutRecent(current_tree) : current_tree;
   }
 
   const look = setInterval(() => {
@@ -188,8 +188,8 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
 
 /** Leaves out the marks of the files that changed last: another call may still be changing them. */
 function withoutRecent(tree: Tree): Tree {
-  const settled = [...tree.values()].reduce((last, { changed_at }) => Math.max(last, changed_at), 0) - SAME_MARK_MS;
-  return new Map([...tree].map(([path, found]) => [path, found.changed_at > settled ? { ...found, mark: '' } : found]));
+  const cutoff = [...tree.values()].reduce((last, { changed_at }) => Math.max(last, changed_at), 0) - SAME_MARK_MS;
+  return new Map([...tree].map(([path, entry]) => [path, entry.changed_at > cutoff ? { ...entry, mark: '' } : entry]));
 }
 
 const FIRST_PAUSE_MS = 500;

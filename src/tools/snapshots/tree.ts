@@ -39,9 +39,9 @@ export async function readTree(directory: string): Promise<Tree> {
   const tree: Tree = new Map();
   await walkFolder(directory, {
     rights: TO_READ,
-    see({ path, found, target }) {
-      const kind = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : found.isSymbolicLink() ? 'link' : null;
-      if (kind) tree.set(path, toTreeEntry(toNode(path, kind, found), found, target));
+    see({ path, stats, target }) {
+      const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'link' : null;
+      if (kind) tree.set(path, toTreeEntry(toNode(path, kind, stats), stats, target));
       return true;
     },
     miss: () => true,
@@ -53,18 +53,18 @@ const PERMISSIONS = 0o777n;
 /** New files in such a directory get its group. */
 const WITH_GROUP = 0o2777n;
 
-const toNode = (path: Path, kind: Node['kind'], found: EntryStats): Node => ({
+const toNode = (path: Path, kind: Node['kind'], stats: EntryStats): Node => ({
   path,
   kind,
-  mode: Number(found.mode & (kind === 'directory' ? WITH_GROUP : PERMISSIONS)),
-  mtime: Number(found.mtimeMs) / 1_000,
-  uid: Number(found.uid),
-  size: kind === 'file' ? Number(found.size) : 0,
+  mode: Number(stats.mode & (kind === 'directory' ? WITH_GROUP : PERMISSIONS)),
+  mtime: Number(stats.mtimeMs) / 1_000,
+  uid: Number(stats.uid),
+  size: kind === 'file' ? Number(stats.size) : 0,
 });
 
-function toTreeEntry(bare: Node, found: EntryStats, target: string): TreeEntry {
+function toTreeEntry(bare: Node, stats: EntryStats, target: string): TreeEntry {
   const node = bare.kind === 'link' ? { ...bare, target } : bare;
-  return { node, mark: toMark(node, found), changed_at: Number(found.ctimeMs) };
+  return { node, mark: toMark(node, stats), changed_at: Number(stats.ctimeMs) };
 }
 
 /** Returns an entry's mark. A directory's entries have separate marks. */

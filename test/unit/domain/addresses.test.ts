@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asked, HOLDER_NOUNS, SECRET_HOLDERS } from '../../../src/domain/destinations.ts';
+import { HOLDER_NOUNS, SECRET_HOLDERS, tokenReferences } from '../../../src/domain/destinations.ts';
 import { hostRule, originRule } from '../../../src/domain/hosts.ts';
 import { postgresPlace, qdrantBase, remoteAddressRefusal } from '../../../src/domain/remote-address.ts';
 
@@ -182,39 +182,43 @@ describe('where a stored token may go', () => {
   const workflow = { id: 'w', title: 'W', repo_url: 'https://git.example/a', repo_token_name: 'k', credential_overrides: {} };
 
   it.each([
-    ['a provider', asked.provider(provider), ['k', 'provider', 'i', 'n', 'the address of openai itself']],
+    ['a provider', tokenReferences.provider(provider), ['k', 'provider', 'i', 'n', 'the address of openai itself']],
     [
       'a provider at an address',
-      asked.provider({ ...provider, base_url: 'https://x.example/v1' }),
+      tokenReferences.provider({ ...provider, base_url: 'https://x.example/v1' }),
       ['k', 'provider', 'i', 'n', 'x.example'],
     ],
-    ['an MCP server', asked.mcp_server(server), ['k', 'mcp_server', 'i', 'n', 'x.example:8']],
+    ['an MCP server', tokenReferences.mcp_server(server), ['k', 'mcp_server', 'i', 'n', 'x.example:8']],
     [
       'a command',
-      asked.mcp_server({ ...server, transport_type: 'stdio', connection_config: { command: 'npx', args: ['{{token:k}}'] } }),
+      tokenReferences.mcp_server({
+        ...server,
+        transport_type: 'stdio',
+        connection_config: { command: 'npx', args: ['{{token:k}}'] },
+      }),
       ['k', 'mcp_server', 'i', 'n', 'the command npx'],
     ],
-    ['a source', asked.knowledge_source(source), ['k', 'knowledge_source', 'i', 'n', 'an address that is not shown']],
+    ['a source', tokenReferences.knowledge_source(source), ['k', 'knowledge_source', 'i', 'n', 'an address that is not shown']],
     [
       'a source with a host',
-      asked.knowledge_source({ ...source, connection_config: { host: 'db', url: '{{token:k}}' } }),
+      tokenReferences.knowledge_source({ ...source, connection_config: { host: 'db', url: '{{token:k}}' } }),
       ['k', 'knowledge_source', 'i', 'n', 'db'],
     ],
     [
       'an address without a host',
-      asked.knowledge_source({ ...source, connection_config: { url: 'x:{{token:k}}' } }),
+      tokenReferences.knowledge_source({ ...source, connection_config: { url: 'x:{{token:k}}' } }),
       ['k', 'knowledge_source', 'i', 'n', 'an address that is not shown'],
     ],
-    ['a tool', asked.custom_tool(tool), ['k', 'custom_tool', 'i', 'n', 'A of n']],
-    ['a workflow', asked.workflow(workflow, [tool]), ['k', 'workflow', 'w', 'W', 'the repository at git.example']],
+    ['a tool', tokenReferences.custom_tool(tool), ['k', 'custom_tool', 'i', 'n', 'A of n']],
+    ['a workflow', tokenReferences.workflow(workflow, [tool]), ['k', 'workflow', 'w', 'W', 'the repository at git.example']],
     [
       'a workflow without a title',
-      asked.workflow({ ...workflow, title: null }, []),
+      tokenReferences.workflow({ ...workflow, title: null }, []),
       ['k', 'workflow', 'w', 'w', 'the repository at git.example'],
     ],
     [
       'a tool of a workflow',
-      asked.workflow({ ...workflow, repo_url: null, credential_overrides: { A: 'o', Z: 'p' } }, [tool]),
+      tokenReferences.workflow({ ...workflow, repo_url: null, credential_overrides: { A: 'o', Z: 'p' } }, [tool]),
       ['o', 'workflow', 'w', 'W', 'A of the tool n'],
     ],
   ])('is named for people: %s', (_, list, [token, kind, id, name, label]) => {
@@ -222,11 +226,15 @@ describe('where a stored token may go', () => {
   });
 
   it('is nowhere when nothing names one', () => {
-    expect(asked.provider({ ...provider, api_key_token_name: null })).toEqual([]);
-    expect(asked.custom_tool({ ...tool, env_config: undefined })).toEqual([]);
-    expect(asked.workflow({ ...workflow, repo_token_name: null }, [tool, { ...tool, env_config: undefined }])).toEqual([]);
+    expect(tokenReferences.provider({ ...provider, api_key_token_name: null })).toEqual([]);
+    expect(tokenReferences.custom_tool({ ...tool, env_config: undefined })).toEqual([]);
+    expect(tokenReferences.workflow({ ...workflow, repo_token_name: null }, [tool, { ...tool, env_config: undefined }])).toEqual(
+      [],
+    );
     expect(
-      asked.workflow({ ...workflow, repo_url: null, credential_overrides: { A: 'o' } }, [{ ...tool, env_config: undefined }]),
+      tokenReferences.workflow({ ...workflow, repo_url: null, credential_overrides: { A: 'o' } }, [
+        { ...tool, env_config: undefined },
+      ]),
     ).toEqual([]);
   });
 

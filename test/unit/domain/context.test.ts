@@ -149,13 +149,13 @@ describe('a summary', () => {
     const read = [message({ kind: 'prompt', step: 0 }), message({ kind: 'context', step: 0 }), ...steps];
     const cut = findCompactionCut(read, keep);
     expect(cut?.step ?? null).toBe(step);
-    if (cut) expect([cut.older, cut.kept]).toEqual([steps.slice(0, cut.step), steps.slice(cut.step)]);
+    if (cut) expect([cut.older, cut.recent]).toEqual([steps.slice(0, cut.step), steps.slice(cut.step)]);
   });
 
   it('covers an earlier summary, together with something newer', () => {
     const summary = message({ kind: 'summary', step: 1 });
     const [second, third] = [message({ step: 2 }), message({ step: 3 })];
-    expect(findCompactionCut([summary, second, third], 0)).toEqual({ older: [summary, second], kept: [third], step: 2 });
+    expect(findCompactionCut([summary, second, third], 0)).toEqual({ older: [summary, second], recent: [third], step: 2 });
     expect(findCompactionCut([summary, third], 0)).toBeNull();
     expect(findCompactionCut([summary], 0)).toBeNull();
     expect(findCompactionCut([], 0)).toBeNull();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { buildPrompt, INSTRUCTIONS, parseConversation, type SaidMessage } from '../../../src/domain/conversation.ts';
+import { buildPrompt, INSTRUCTIONS, parseConversation, type TextMessage } from '../../../src/domain/conversation.ts';
 
-const said = (...messages: [string, string][]): SaidMessage[] => messages.map(([role, text]) => ({ role, text }));
+const said = (...messages: [string, string][]): TextMessage[] => messages.map(([role, text]) => ({ role, text }));
 
 describe('a conversation as a prompt', () => {
   it('is the last message, with the earlier ones as context', () => {
@@ -31,7 +31,7 @@ describe('a conversation as a prompt', () => {
   });
 
   it('numbers the files of its earlier messages, and keeps their number', () => {
-    const messages: SaidMessage[] = [
+    const messages: TextMessage[] = [
       { role: 'user', text: 'These', files: 2 },
       { role: 'assistant', text: 'Yes.' },
       { role: 'user', text: 'And this', files: 1 },

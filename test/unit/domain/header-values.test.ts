@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { headerFault } from '../../../src/domain/header-value.ts';
+import { findHeaderError } from '../../../src/domain/header-value.ts';
 import { resolveTarget } from '../../../src/tools/mcp/config.ts';
 
 const UNSENDABLE = ['one\ntwo', 'one\r\ntwo', 'nul\0', 'line\u2028separator', 'pä\u0142'];
 
 describe('a secret for a header', () => {
   it.each(['sk-plain', 'sk-pasted\n', '\tsk-indented', 'sk-latin-é', ''])('may be %j', (text) => {
-    expect(headerFault(text, 'it')).toBeNull();
+    expect(findHeaderError(text, 'it')).toBeNull();
   });
 
   it.each(UNSENDABLE)('cannot be %j, which is not quoted', (text) => {
-    const fault = headerFault(text, 'the token');
+    const fault = findHeaderError(text, 'the token');
     expect(fault).toBe(
       'the token has a line break within it, or another character that an HTTP header cannot carry; store it again',
     );

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { answerFaults, findChoices, type QuestionField, questionFault } from '../../../src/domain/questions.ts';
+import { findChoices, findQuestionError, listAnswerErrors, type QuestionField } from '../../../src/domain/questions.ts';
 
 const faultOf = (field: QuestionField, value: unknown) =>
-  answerFaults({ properties: { it: field } }, { it: value })[0]?.message ?? null;
+  listAnswerErrors({ properties: { it: field } }, { it: value })[0]?.message ?? null;
 
 it.each<[QuestionField, unknown, string | null]>([
   [{ type: 'boolean' }, false, null],
@@ -40,7 +40,7 @@ it.each<[QuestionField, unknown, string | null]>([
 
 it('an answer lacks no required field, and has no other than those of the question', () => {
   const schema = { properties: { name: { type: 'string' as const } }, required: ['name'] };
-  expect(answerFaults(schema, { toString: 'x' })).toEqual([
+  expect(listAnswerErrors(schema, { toString: 'x' })).toEqual([
     { path: 'name', message: 'This field is required' },
     { path: 'toString', message: 'The question has no such field' },
   ]);
@@ -57,7 +57,7 @@ it('the choices of a field have the titles that the server gave them', () => {
 
 it('a question beyond a limit is not put to anyone', () => {
   const many = Object.fromEntries(Array.from({ length: 31 }, (_, index) => [`f${index}`, { type: 'boolean' as const }]));
-  const question = (values: object) => questionFault({ message: 'Well?', schema: { properties: {} }, ...values });
+  const question = (values: object) => findQuestionError({ message: 'Well?', schema: { properties: {} }, ...values });
   expect(question({})).toBeNull();
   expect(question({ message: 'x'.repeat(4_001) })).toMatch(/4000 characters/);
   expect(question({ schema: { properties: many } })).toMatch(/more than 30 fields/);

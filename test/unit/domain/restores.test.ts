@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { behindSentence, findCallGap, findStepGap } from '../../../src/domain/continuity.ts';
+import { findCallGap, findStepGap, formatBehind } from '../../../src/domain/continuity.ts';
 import { formatMark, isBehind, isShorter, type Mark, parseMark } from '../../../src/domain/epoch.ts';
 import { behindEvents } from '../../../src/temporal/start/continuity.ts';
 
@@ -52,7 +52,7 @@ describe('what the record lacks for a step', () => {
   it('is published with what a person can do, and the run waits', () => {
     const sentence =
       'The record of this run is older than its execution: it lacks step 2. Resume the run from its record, or fail it';
-    expect(behindSentence('step 2')).toBe(sentence);
+    expect(formatBehind('step 2')).toBe(sentence);
     const timestamp = '2026-01-31T12:00:00.000Z';
     expect(behindEvents('t', { missing: 'step 2', turns: 4, now: () => timestamp })).toEqual([
       { type: 'log', data: { event: 'record_behind', detail: sentence, missing: 'step 2' }, timestamp },

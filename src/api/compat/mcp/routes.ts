@@ -93,8 +93,8 @@ function createServer(services: CompatServices, { caller, place, response }: Ask
     const progressToken = waiting._meta?.progressToken;
     if (progressToken !== undefined) await reportProgress(services, run, { ...waiting, progressToken, response });
     const task = await waitForEnd(services, run, waiting.signal);
-    const trouble = toRunError(task);
-    if (trouble) return toErrorResult(trouble.message);
+    const run_error = toRunError(task);
+    if (run_error) return toErrorResult(run_error.message);
     return {
       content: [{ type: 'text', text: formatAnswer(task) }],
       structuredContent: { answer: task.response, task_id: run.task_id, workflow_id: run.workflow_id },

@@ -103,10 +103,10 @@ export async function continueRun(
   { outputs: wired, forced_tools: forced_names, conversation_id }: Continuing,
   caller: Caller,
 ): Promise<CompatRun> {
-  const placed = wired.map(({ id, output }) => ({ ...parseCallId(id)!, output }));
-  const task_id = placed[0]!.task_id;
+  const call_outputs = wired.map(({ id, output }) => ({ ...parseCallId(id)!, output }));
+  const task_id = call_outputs[0]!.task_id;
   const unknown = (message: string) => createRefusal(message, 'tool_call_not_found', 'tool_call_id');
-  if (placed.some((other) => other.task_id !== task_id)) throw unknown('The results are of calls of different runs');
+  if (call_outputs.some((other) => other.task_id !== task_id)) throw unknown('The results are of calls of different runs');
   const task = await services.store.tasks.find(task_id);
   if (task?.owner !== caller.key) throw unknown(`No call with id ${wired[0]!.id}`);
   if (conversation_id && task.conversation_id !== conversation_id)
@@ -115,9 +115,9 @@ export async function continueRun(
       'invalid_value',
       'conversation',
     );
-  const outputs: CallOutput[] = placed;
+  const outputs: CallOutput[] = call_outputs;
   const open = await listOpenCalls(services, task);
-  const isGiven = ({ call_id }: { call_id: string }) => outputs.some((given) => given.call_id === call_id);
+  const isGiven = ({ call_id }: { call_id: string }) => outputs.some((output) => output.call_id === call_id);
   const missing = open.filter((call) => !isGiven(call));
   // If the request gives none of the open results, it repeats an earlier request.
   if (open.some(isGiven) && missing.length > 0) {

@@ -61,17 +61,17 @@ export async function prepareContext(
   caller: Caller,
 ): Promise<ParsedMessages & Pick<RunOrder, 'turn'>> {
   if (previous) return loadPreviousConversation(services, previous, caller);
-  if (!conversation) return { said: [], files: [] };
+  if (!conversation) return { text_messages: [], files: [] };
   const { store } = services;
   const { id: conversation_id, last_position } = conversation;
   await refuseClosed(services, conversation, JSON.stringify(items).length);
   const rows = await store.conversations.items(conversation_id, { limit: MOST_ITEMS, order: 'asc' });
   const before = parsePriorMessages(rows.map(toConversationItem) as CompatItem[], 'conversation');
-  const turn = (attached: readonly AttachedFile[], task_id: string): NewItems => {
-    const inputs = toStoredItems(items, attached.slice(attached.length - files)).map(({ item }) => ({ id: uuid(), item }));
+  const turn = (attachments: readonly AttachedFile[], task_id: string): NewItems => {
+    const inputs = toStoredItems(items, attachments.slice(attachments.length - files)).map(({ item }) => ({ id: uuid(), item }));
     return { conversation_id, last_position, items: [...inputs, { id: task_id, item: null }] };
   };
-  return { said: before.said, files: before.files.map(({ file }) => ({ file, path: 'conversation' })), turn };
+  return { text_messages: before.text_messages, files: before.files.map(({ file }) => ({ file, path: 'conversation' })), turn };
 }
 
 /** The most items of one conversation. Each prompt contains all of them. */
@@ -112,7 +112,10 @@ async function loadPreviousConversation({ store }: CompatServices, id: string, c
     );
   const { prompt, prompt_parts: parts, attachments } = task;
   return {
-    said: [...parseConversation(prompt, { parts, files: attachments.length }), { role: 'assistant', text: formatAnswer(task) }],
+    text_messages: [
+      ...parseConversation(prompt, { parts, files: attachments.length }),
+      { role: 'assistant', text: formatAnswer(task) },
+    ],
     files: attachments.map(({ id: file_id }) => ({ file: { id: file_id }, path: 'previous_response_id' })),
   };
 }

@@ -35,29 +35,32 @@ interface StoredWithFiles {
 
 /** Converts items to their stored form, with the ids of their files instead of the content. The files are given in order. */
 export function toStoredItems(items: readonly CompatItem[], files: readonly AttachedFile[]): StoredWithFiles[] {
-  const left = [...files];
+  const remaining_files = [...files];
   return items.map((item) => {
-    const before = left.length;
-    const stored = toStoredItem(item, left);
-    return { item: stored, file_ids: files.slice(files.length - before, files.length - left.length).map(({ id }) => id) };
+    const before = remaining_files.length;
+    const stored_item = toStoredItem(item, remaining_files);
+    return {
+      item: stored_item,
+      file_ids: files.slice(files.length - before, files.length - remaining_files.length).map(({ id }) => id),
+    };
   });
 }
 
-function toStoredItem(item: CompatItem, left: AttachedFile[]): StoredItem {
+function toStoredItem(item: CompatItem, remaining_files: AttachedFile[]): StoredItem {
   const { type = 'message', role = 'user', content, name, arguments: args, call_id, output } = item;
   const status = 'completed';
   if (type === 'function_call') return { type, call_id, name: String(name), arguments: String(args), status };
   if (type === 'function_call_output') return { type, call_id, output: extractText(output), status };
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  return { type: 'message', role, status, content: parts.map((part) => toStoredPart(part, role, left)) };
+  return { type: 'message', role, status, content: parts.map((part) => toStoredPart(part, role, remaining_files)) };
 }
 
 function toStoredPart(
   { type, text, refusal }: { type: string; text?: string | undefined; refusal?: string | undefined },
   role: string,
-  left: AttachedFile[],
+  remaining_files: AttachedFile[],
 ) {
-  const file = FILE_PARTS.includes(type) ? left.shift() : undefined;
+  const file = FILE_PARTS.includes(type) ? remaining_files.shift() : undefined;
   if (file && (type === 'image_url' || type === 'input_image'))
     return { type: 'input_image', file_id: file.id, image_url: null, detail: 'auto' };
   if (file) return { type: 'input_file', file_id: file.id, filename: file.name };

@@ -56,9 +56,9 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
   });
   mount(api, conversations.get, async ({ params: { id } }, caller) => toConversation(await getOwn(id, caller)));
   mount(api, conversations.update, async ({ params: { id }, body: { metadata } }, caller) => {
-    const changed = await table.update((await getOwn(id, caller)).id, metadata ?? {});
-    if (!changed) throw notFound('conversation', id);
-    return toConversation(changed);
+    const conversation = await table.update((await getOwn(id, caller)).id, metadata ?? {});
+    if (!conversation) throw notFound('conversation', id);
+    return toConversation(conversation);
   });
   mount(api, conversations.remove, async ({ params: { id } }, caller) => {
     await table.remove((await getOwn(id, caller)).id);
@@ -106,8 +106,8 @@ async function addItems(
   const { id: conversation_id, last_position } = conversation;
   await refuseClosed(services, conversation, JSON.stringify(items).length);
   const file_requests = files.map(({ file }) => file);
-  const attached = await withFilePaths(files, () => services.attach(file_requests, caller.key));
-  const added = toStoredItems(items, attached).map((item, index) => ({ id: index === 0 ? first : uuid(), ...item }));
-  await services.store.conversations.add({ conversation_id, last_position, items: added });
+  const attachments = await withFilePaths(files, () => services.attach(file_requests, caller.key));
+  const new_items = toStoredItems(items, attachments).map((item, index) => ({ id: index === 0 ? first : uuid(), ...item }));
+  await services.store.conversations.add({ conversation_id, last_position, items: new_items });
   return first;
 }

@@ -63,12 +63,12 @@ function parseImage({ url, detail, file_id }: ImageFacts, { path }: { path: stri
   if (!isAbsent(detail) && detail !== 'auto')
     throw createRefusal(path, 'unsupported_value', 'detail is not supported with this value; send auto, or leave it out');
   if (!isAbsent(file_id)) return parseFileId(file_id, { path, alone: isAbsent(url) });
-  const sent = typeof url === 'string' ? parseDataUrl(url) : null;
-  if (!sent) throw createRefusal(path, 'unsupported_value', isAddress(url) ? NOT_FETCHED : NO_IMAGE);
-  if (!sent.declared.startsWith('image/'))
-    throw createRefusal(path, 'unsupported_value', `An image has a type such as image/png, not ${sent.declared || 'none'}`);
-  const [, kind = ''] = /^image\/([\w.+-]+)/.exec(sent.declared) ?? [];
-  return { name: `image.${kind}`, ...sent };
+  const image = typeof url === 'string' ? parseDataUrl(url) : null;
+  if (!image) throw createRefusal(path, 'unsupported_value', isAddress(url) ? NOT_FETCHED : NO_IMAGE);
+  if (!image.declared.startsWith('image/'))
+    throw createRefusal(path, 'unsupported_value', `An image has a type such as image/png, not ${image.declared || 'none'}`);
+  const [, kind = ''] = /^image\/([\w.+-]+)/.exec(image.declared) ?? [];
+  return { name: `image.${kind}`, ...image };
 }
 
 function parseDocument({ file_id, file_data, file_url, filename }: FileFacts, { path }: { path: string }): AskedFile {
@@ -80,9 +80,9 @@ function parseDocument({ file_id, file_data, file_url, filename }: FileFacts, { 
       'unsupported_value',
       'A file has file_data with its content in base64, or the file_id of an upload',
     );
-  const sent = parseDataUrl(file_data.startsWith('data:') ? file_data : `data:;base64,${file_data}`);
-  if (!sent) throw createRefusal(path, 'unsupported_value', 'file_data is not base64');
-  return { ...sent, name: plainFileName(typeof filename === 'string' ? filename : '') };
+  const document = parseDataUrl(file_data.startsWith('data:') ? file_data : `data:;base64,${file_data}`);
+  if (!document) throw createRefusal(path, 'unsupported_value', 'file_data is not base64');
+  return { ...document, name: plainFileName(typeof filename === 'string' ? filename : '') };
 }
 
 function parseFileId(file_id: unknown, { path, alone }: { path: string; alone: boolean }): AskedFile {
@@ -115,9 +115,11 @@ export async function withFilePaths<T>(files: readonly PlacedFile[], work: () =>
   } catch (error) {
     if (!(error instanceof AppError) || !error.errors?.some(({ path }) => ATTACHMENT.test(path))) throw error;
     const { kind, code, errors } = error;
-    const message = errors.map((fault) => fault.message).join('; ');
-    const placed = errors.map((fault): FieldError => ({ ...fault, path: toRequestPath(fault.path, files) }));
-    throw new AppError(kind === 'unprocessable' ? 'invalid' : kind, message, { code, errors: placed });
+    const message = errors.map((field_error) => field_error.message).join('; ');
+    const field_errors = errors.map(
+      (field_error): FieldError => ({ ...field_error, path: toRequestPath(field_error.path, files) }),
+    );
+    throw new AppError(kind === 'unprocessable' ? 'invalid' : kind, message, { code, errors: field_errors });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
-import type { SaidMessage } from '../../../domain/conversation.ts';
+import type { TextMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { FILE_PARTS, type PlacedFile, parseFilePart } from './files.ts';
 
@@ -52,7 +52,7 @@ function withoutFiles(role: string, { text, files: [first] }: Content): Content 
 
 /** Messages as text, and their files in order. */
 export interface ParsedMessages {
-  said: SaidMessage[];
+  text_messages: TextMessage[];
   files: PlacedFile[];
 }
 
@@ -73,7 +73,7 @@ export function parseMessages(items: readonly (CompatItem | CompatMessage)[], pa
 
 function collectMessages(read: readonly (Content & { role: string })[]): ParsedMessages {
   return {
-    said: read.map(({ role, text, files }) => ({ role, text, ...(files.length > 0 ? { files: files.length } : {}) })),
+    text_messages: read.map(({ role, text, files }) => ({ role, text, ...(files.length > 0 ? { files: files.length } : {}) })),
     files: read.flatMap(({ files }) => files),
   };
 }

@@ -37,12 +37,12 @@ const ONLY: Record<string, unknown[]> = {
 export function refuseUnhonoured(body: Record<string, unknown>, honoured: readonly string[]): void {
   for (const [param, value] of Object.entries(body)) {
     if (value === null || value === undefined || honoured.includes(param) || WITHOUT_EFFECT.includes(param)) continue;
-    const accepted = ONLY[param];
-    if (accepted?.some((same) => isDeepStrictEqual(value, same))) continue;
-    const message = accepted
+    const allowed_values = ONLY[param];
+    if (allowed_values?.some((same) => isDeepStrictEqual(value, same))) continue;
+    const message = allowed_values
       ? `${param} is not supported with this value: the agent's own settings apply; leave it out`
       : `Unknown parameter: ${param}`;
-    const code = accepted ? 'unsupported_value' : 'unknown_parameter';
+    const code = allowed_values ? 'unsupported_value' : 'unknown_parameter';
     throw new AppError('invalid', message, { code, errors: [{ path: param, message }] });
   }
 }

@@ -100,14 +100,14 @@ const toFunctionCall = ({ call_id, name, arguments: args }: ClientCall, task_id:
 export function toResponse(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
   const { total_in, total_out, cache_read, total } = getUsage(task);
   const done = task.status === 'completed';
-  const trouble = task.status === 'failed' ? toRunError(task) : null;
+  const run_error = task.status === 'failed' ? toRunError(task) : null;
   return {
     id: `${RESPONSE_ID}${task.id}`,
     object: 'response' as const,
     created_at: toSeconds(task.created_at),
     model,
     status: calls.length > 0 ? 'completed' : STATUSES[task.status],
-    error: trouble && { code: 'server_error', message: trouble.message },
+    error: run_error && { code: 'server_error', message: run_error.message },
     incomplete_details: null,
     instructions: null,
     metadata: {},
@@ -134,7 +134,7 @@ interface ResponseFacts {
   /** The client has received the events up to this number. */
   after: number;
   /** Returns the task and its whole text once the run has ended. `known` is the text, or null if it was too long to keep. */
-  finish(known: string | null): Promise<{ task: CompatTask; text: string; calls: ClientCall[] } | null>;
+  finish(whole_text: string | null): Promise<{ task: CompatTask; text: string; calls: ClientCall[] } | null>;
 }
 
 /** The longest text that is kept in memory while it is streamed, in characters. */

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply } from 'fastify';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
-import { buildPrompt, INSTRUCTIONS, type SaidMessage } from '../../../domain/conversation.ts';
+import { buildPrompt, INSTRUCTIONS, type TextMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import { getOwnTask } from '../../checks/owned.ts';
@@ -110,9 +110,9 @@ function refuseInTheirWords({ http, endpoints }: Api): void {
   });
   // Unknown paths require the token first, like known ones.
   http.all('/v1/*', async (request, reply) => {
-    const allowed = listMethods(endpoints, request.url);
-    if (allowed.length === 0) return sendRefusal(reply, unknownRoute(request));
-    return sendRefusal(reply.header('allow', allowed.join(', ')), wrongMethod(request, allowed));
+    const methods = listMethods(endpoints, request.url);
+    if (methods.length === 0) return sendRefusal(reply, unknownRoute(request));
+    return sendRefusal(reply.header('allow', methods.join(', ')), wrongMethod(request, methods));
   });
 }
 
@@ -148,9 +148,9 @@ async function startOrContinueRun(
   const start = async (task_id?: string): Promise<CompatRun> => {
     const existing_run = await findStartedRun(services, task_id);
     if (existing_run) return existing_run;
-    const { order, files: placed } = await begin();
-    const files = placed.map(({ file }) => file);
-    return withFilePaths(placed, () => startRun(services, { ...order, files, task_id }, caller));
+    const { order, files: placed_files } = await begin();
+    const files = placed_files.map(({ file }) => file);
+    return withFilePaths(placed_files, () => startRun(services, { ...order, files, task_id }, caller));
   };
   return (await once(start)).value;
 }
@@ -173,8 +173,8 @@ async function chat(services: CompatServices, { body, once, holdOpen, signal }: 
   refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
   const output_schema = await parseOutputSchema(services, { param: 'response_format', format, caller });
   const asked_tools = parseTools(body);
-  const { said, files } = parseMessages(messages, 'messages');
-  const order = { model, ...toPrompt(said), reasoning_effort, output_schema, ...asked_tools };
+  const { text_messages, files } = parseMessages(messages, 'messages');
+  const order = { model, ...toPrompt(text_messages), reasoning_effort, output_schema, ...asked_tools };
   holdOpen();
   const { forced_tools } = asked_tools;
   const begin = async () => ({ order, files });
@@ -199,9 +199,9 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
     if (signal.aborted) return;
     const { task, calls } = await waitForRest(services, run, signal);
     const asks = calls.length > 0;
-    const trouble = asks ? null : toRunError(task);
+    const run_error = asks ? null : toRunError(task);
     if (asks) yield { data: chunks.calls(calls) };
-    yield { data: trouble ? { error: trouble } : chunks.last(asks ? 'tool_calls' : 'stop') };
+    yield { data: run_error ? { error: run_error } : chunks.last(asks ? 'tool_calls' : 'stop') };
     if (counts_usage) yield { data: chunks.usage(task) };
     yield { data: '[DONE]' };
   }, run.task_id);
@@ -216,10 +216,10 @@ async function respond(services: CompatServices, { body, once, holdOpen, signal 
   const outputs = typeof input === 'string' ? [] : listToolOutputs(input);
   const continued = await loadContinuation(services, body, caller);
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-  const { said, files } = parseMessages(items, 'input');
+  const { text_messages, files } = parseMessages(items, 'input');
   const begin = async () => {
     const { turn, ...before } = await prepareContext(services, { continued, items, files: files.length }, caller);
-    const order = { model, ...toPrompt([...ruled, ...before.said, ...said]), ...run_options, turn };
+    const order = { model, ...toPrompt([...ruled, ...before.text_messages, ...text_messages]), ...run_options, turn };
     return { order, files: [...before.files, ...files] };
   };
   if (!background || stream) holdOpen();
@@ -246,10 +246,10 @@ interface ResponseStream {
 const streamResponse = (services: CompatServices, { task, model, after }: ResponseStream): EventReply =>
   new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
     const run = toCompatRun(task);
-    const finish = async (known: string | null) => {
+    const finish = async (whole_text: string | null) => {
       if (signal.aborted) return null;
-      let text = known ?? '';
-      if (known === null) for await (const piece of streamAnswer(services, run, signal)) text += piece;
+      let text = whole_text ?? '';
+      if (whole_text === null) for await (const piece of streamAnswer(services, run, signal)) text += piece;
       return { ...(await waitForRest(services, run, signal)), text };
     };
     const events = streamResponseEvents(streamAnswer(services, run, signal), { started: task, finish, model, after });
@@ -258,13 +258,13 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
 
 const toCompatRun = (task: { id: string; workflow_id: string }) => ({ task_id: task.id, workflow_id: task.workflow_id });
 
-function toPrompt(messages: readonly SaidMessage[]) {
+function toPrompt(messages: readonly TextMessage[]) {
   const { prompt, parts } = buildPrompt(messages);
   return { prompt, prompt_parts: parts.length > 1 ? parts : undefined };
 }
 
-function throwRunError(trouble: ReturnType<typeof toRunError>): void {
-  if (trouble) throw new AppError('upstream', trouble.message, { code: trouble.code });
+function throwRunError(run_error: ReturnType<typeof toRunError>): void {
+  if (run_error) throw new AppError('upstream', run_error.message, { code: run_error.code });
 }
 
 function toScore({ score, note = '' }: ScoreMetadata) {

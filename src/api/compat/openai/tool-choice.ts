@@ -15,15 +15,15 @@ export function parseForcedFunctions(tool_choice: unknown, functions: readonly T
   const choice = tool_choice ?? 'auto';
   if (choice === 'auto' || choice === 'none') return undefined;
   const names = (functions ?? []).map(({ name }) => name);
-  const { type, name, function: named } = (typeof choice === 'object' ? choice : {}) as NamedChoice;
+  const { type, name, function: function_choice } = (typeof choice === 'object' ? choice : {}) as NamedChoice;
   if (choice !== 'required' && type !== 'function')
     throw createRefusal('unsupported_value', 'tool_choice is auto, none, required, or names a function');
   if (names.length === 0)
     throw createRefusal('unsupported_value', 'This tool_choice needs tools: send the functions of which the model must call one');
   if (choice === 'required') return names;
-  const wanted = named?.name ?? name;
-  const match = names.find((one) => one === wanted);
-  if (match === undefined) throw createRefusal('invalid_value', `tool_choice names ${wanted}, which is not among tools`);
+  const forced_name = function_choice?.name ?? name;
+  const match = names.find((one) => one === forced_name);
+  if (match === undefined) throw createRefusal('invalid_value', `tool_choice names ${forced_name}, which is not among tools`);
   return [match];
 }
 

@@ -5,7 +5,7 @@ import { useAct } from '../../api/queries.ts';
 import { Failure } from '../../ui/states.tsx';
 import { formatZone } from '../../ui/time.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
-import { fieldFault } from '../values.ts';
+import { formatFieldFault } from '../values.ts';
 
 const OVERLAPS = [
   { value: 'enqueue', label: 'one after the other' },
@@ -30,7 +30,7 @@ export function Backfill({ id, close }: { id: string; close: () => void }) {
       step={1}
       value={range[name]}
       onChange={(event) => setRange({ ...range, [name]: event.currentTarget.value })}
-      error={fieldFault(faults, name)}
+      error={formatFieldFault(faults, name)}
     />
   );
   const start = () => {

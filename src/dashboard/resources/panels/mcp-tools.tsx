@@ -36,7 +36,7 @@ function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
   const isTicked = ({ name, allowed }: McpTool) => pending[name] ?? allowed;
   const ticked = tools.filter(isTicked);
   const change = async (tick: Tick) => {
-    setPending((held) => ({ ...held, [tick.name]: tick.on }));
+    setPending((previous) => ({ ...previous, [tick.name]: tick.on }));
     await work.mutateAsync(tick).catch(() => {
       // Shown below as `work.error`.
     });

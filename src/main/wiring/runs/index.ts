@@ -39,10 +39,10 @@ import { runWorkspaces } from './workspaces.ts';
 /** Reports that a model is called, once its request is on its way. */
 const reportRequests = (runtime: ModelRuntime, onAsked: () => void): ModelRuntime => ({
   ...runtime,
-  exchange(...asked) {
-    const answered = runtime.exchange(...asked);
+  exchange(...args) {
+    const reply = runtime.exchange(...args);
     setImmediate(onAsked);
-    return answered;
+    return reply;
   },
 });
 
@@ -63,11 +63,11 @@ export async function createActivityPorts(
   const limits = toWorkspaceLimits(setting.config);
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
-  const openRuntime = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0], begun?: Promise<unknown>) => {
-    const selecting = selectRuntime(pinned, toModelCaller(core, run, begun), getRuntimeOptions(core));
-    const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
-    const runtime = measureRuntime(redactRuntime(selected.runtime, secrets.redact), selected.prices, meters);
-    return { ...selected, runtime: reportRequests(runtime, () => core.starts.endTurn(run.task_id)) };
+  const openRuntime = async (run: OpenRun, pinned_definition: Parameters<typeof selectRuntime>[0], begun?: Promise<unknown>) => {
+    const selecting = selectRuntime(pinned_definition, toModelCaller(core, run, begun), getRuntimeOptions(core));
+    const selection = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
+    const runtime = measureRuntime(redactRuntime(selection.runtime, secrets.redact), selection.prices, meters);
+    return { ...selection, runtime: reportRequests(runtime, () => core.starts.endTurn(run.task_id)) };
   };
   const asking = questionPorts(core, engine);
   const parked = createParkedRuns();
@@ -94,23 +94,28 @@ export async function createActivityPorts(
     publisher: measurePublishers(deltaPublishers(), meters),
     longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
     client_wait_ms: setting.config.CLIENT_TOOL_SECONDS * 1_000,
-    async perform(opened, args, signal) {
-      const { call_id, name, ...call } = opened;
-      const pinned = await definition(call.definition_hash);
+    async perform(opened_call, args, signal) {
+      const { call_id, name, ...call } = opened_call;
+      const pinned_definition = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
-      const hold = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
+      const hold = workspaces.hold({
+        task_id,
+        owner,
+        repository: pinned_definition.repository,
+        workflow: pinned_definition.workflow,
+      });
       const workspace = (until: AbortSignal) =>
         hold.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message, { cause: error })));
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash };
+      const run = { task_id, workflow_id, owner, agent_id: pinned_definition.agent.id, definition_hash };
       const { redact } = secrets;
       const report = progressReporter(core, { task_id, workflow_id, call_id });
       const progress: ToolCall['progress'] = (text, data) => report(redact.text(text), redact.value(data));
-      const questions = callQuestions(asking, opened, signal);
+      const questions = callQuestions(asking, opened_call, signal);
       const ask: ToolCall['ask'] = (question, until) => questions.ask(redact.value(question), until);
-      const asked = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, progress, ask };
-      const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
-      const box = createAgentToolbox(pinned, tools, rules);
+      const tool_call = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, progress, ask };
+      const rules = { custom_tools: pinned_definition.provider !== null, toolset: call.toolset as Toolset | null };
+      const box = createAgentToolbox(pinned_definition, tools, rules);
       let wrote = false;
       const outcome = runWithinLimits(limits, ({ enter, full }) => {
         const enterWorkspace: RunContext['workspace'] = async (until, { reads_only } = { reads_only: false }) => {
@@ -120,14 +125,14 @@ export async function createActivityPorts(
           await enter(directory).catch(unreachableWhileDown);
           return directory;
         };
-        return box.call({ ...asked, run: { ...run, workspace: enterWorkspace } }, AbortSignal.any([signal, full]));
+        return box.call({ ...tool_call, run: { ...run, workspace: enterWorkspace } }, AbortSignal.any([signal, full]));
       });
-      const answered = outcome.finally(() => questions.end());
-      const released = answered.finally(() => hold.release(wrote ? { call_id, name, ...call } : null, signal));
-      const measured = timeWork(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
+      const finished_outcome = outcome.finally(() => questions.end());
+      const released_outcome = finished_outcome.finally(() => hold.release(wrote ? { call_id, name, ...call } : null, signal));
+      const measured_outcome = timeWork(released_outcome, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
         meters.toolCalled({ tool: name, outcome: ended, seconds }),
       );
-      return redactOutcome(measured, redact);
+      return redactOutcome(measured_outcome, redact);
     },
     ...createFirePorts(core, driver),
     dispatch: driver.dispatch,

@@ -18,14 +18,14 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
   const { secrets } = core;
   const { WORKER_ROLE } = core.setting.config;
   const open = WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll;
-  const redactors = new LRUCache<string, { book: Redactor; at: number }>({ max: MOST_KEPT });
+  const redactors = new LRUCache<string, { redactor: Redactor; at: number }>({ max: MOST_KEPT });
 
   async function findRedactor(task_id: string, run?: RunOfSecrets): Promise<Redactor> {
     const entry = redactors.get(task_id);
-    if (entry && performance.now() - entry.at < FRESH_MS) return entry.book;
-    const redactor = entry?.book ?? secrets.openRedactor();
-    const opened = await secrets.runInScope(redactor, () => open(core, task_id, run));
-    if (opened) redactors.set(task_id, { book: redactor, at: performance.now() });
+    if (entry && performance.now() - entry.at < FRESH_MS) return entry.redactor;
+    const redactor = entry?.redactor ?? secrets.openRedactor();
+    const is_opened = await secrets.runInScope(redactor, () => open(core, task_id, run));
+    if (is_opened) redactors.set(task_id, { redactor: redactor, at: performance.now() });
     return redactor;
   }
 
@@ -39,14 +39,14 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'set
 }
 
 /** Opens secrets; false if the definition that lists them is not on record now. */
-type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known?: RunOfSecrets) => Promise<boolean>;
+type Opens = (core: Pick<SharedServices, 'store'>, task_id: string, known_run?: RunOfSecrets) => Promise<boolean>;
 
 /**
  * Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. A run whose definition is
  * not on record is parked by its activity, before anything opens a secret.
  */
-export const openAll: Opens = async ({ store }, task_id, known) => {
-  const run = known ?? (await store.tasks.secretsOf(task_id));
+export const openAll: Opens = async ({ store }, task_id, known_run) => {
+  const run = known_run ?? (await store.tasks.findSecretFacts(task_id));
   if (!run) return false;
   store.tasks.callerToken({ ...run, task_id });
   const definition = await store.definitions.find(run.definition_hash);
@@ -60,7 +60,7 @@ export const openAll: Opens = async ({ store }, task_id, known) => {
  * provider's key gets there.
  */
 const openThoseOfCalls: Opens = async ({ store }, task_id) => {
-  const run = await store.tasks.ownerOf(task_id);
+  const run = await store.tasks.findOwnerFacts(task_id);
   if (!run) return false;
   const definition = await store.definitions.find(run.definition_hash);
   if (!definition) return false;

@@ -14,11 +14,11 @@ const PATIENCE_MS = 4_000;
 
 /** Ends the sessions that model providers keep for ended runs. */
 export function runSessions({ store, log }: Pick<SharedServices, 'store' | 'log'>, { definition, openRuntime }: SessionPorts) {
-  async function end(task_id: string, pinned: Definition): Promise<void> {
+  async function end(task_id: string, pinned_definition: Definition): Promise<void> {
     const run = await store.runs.open(task_id, 0);
     // A task that never began has no session.
     if (!run?.started_at) return;
-    const { runtime } = await openRuntime(run, pinned);
+    const { runtime } = await openRuntime(run, pinned_definition);
     const { cursor, started_at } = run;
     await runtime.end?.({ task_id, cursor, started_at }, AbortSignal.timeout(PATIENCE_MS));
     if (cursor !== null) await store.cursors.forget(task_id);
@@ -27,10 +27,10 @@ export function runSessions({ store, log }: Pick<SharedServices, 'store' | 'log'
   /** Ends one session. `away` holds the providers that did not answer; they are not tried again. */
   async function endSession(task_id: string, definition_hash: string, away = new Set<string>()): Promise<void> {
     try {
-      const pinned = await definition(definition_hash);
-      const { provider } = pinned;
+      const pinned_definition = await definition(definition_hash);
+      const { provider } = pinned_definition;
       if (!provider || !isVendor(provider) || away.has(provider.id)) return;
-      await end(task_id, pinned).catch(async (error: Error) => {
+      await end(task_id, pinned_definition).catch(async (error: Error) => {
         away.add(provider.id);
         log(`The provider's session of the task ${task_id} could not be ended yet: ${error.message}`);
         await store.cursors.leave(task_id);
@@ -46,9 +46,9 @@ export function runSessions({ store, log }: Pick<SharedServices, 'store' | 'log'
     ending:
       (settle: Settle): Settle =>
       async (task_id, outcome) => {
-        const settled = await settle(task_id, outcome);
-        if (settled.definition_hash) await endSession(task_id, settled.definition_hash);
-        return settled;
+        const settlement = await settle(task_id, outcome);
+        if (settlement.definition_hash) await endSession(task_id, settlement.definition_hash);
+        return settlement;
       },
     /** Ends sessions that are left over because a run was lost or its provider was unreachable. */
     async endLeft(): Promise<void> {

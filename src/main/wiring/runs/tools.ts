@@ -52,7 +52,7 @@ export function runTools(shared: Pick<SharedServices, 'store' | 'secrets' | 'log
   const { store, secrets } = shared;
   return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
-    const here = withoutElsewhere(definition, runtime);
+    const here = withoutVendorTools(definition, runtime);
     const buildToolbox = (toolset: Toolset | null) => createAgentToolbox(here, ports, { custom_tools, toolset });
     if (run.toolset || !here.mcp_servers.length) return buildToolbox(run.toolset as Toolset | null);
     await ready;
@@ -96,7 +96,7 @@ function withoutServers(missing: readonly Error[]): ModelFailure {
 }
 
 /** An agent's tools without those that run at the vendor. */
-export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: ToolsAsked['runtime']) {
+export function withoutVendorTools({ tools, mcp_servers = [] }: Definition, { elsewhere }: ToolsAsked['runtime']) {
   if (!elsewhere) return { tools, mcp_servers };
   return {
     tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),

@@ -78,8 +78,14 @@ export async function runWorkspaces(core: Pick<SharedServices, 'setting' | 'stor
 
 /** Creates the storage in the home, which is one file system for all workers. */
 function inSharedHome(parent: string): Place {
-  const { of, remove, kept } = createWorkspaces(parent);
-  return { remove, kept, enter: (task_id, fill) => of(task_id, fill ?? undefined), leave: async () => {}, close: async () => {} };
+  const { openDirectory, remove, kept } = createWorkspaces(parent);
+  return {
+    remove,
+    kept,
+    enter: (task_id, fill) => openDirectory(task_id, fill ?? undefined),
+    leave: async () => {},
+    close: async () => {},
+  };
 }
 
 /** After an abort, what a call has changed is still stored if that takes no longer. */
@@ -91,22 +97,22 @@ async function inObjectStore(
 ): Promise<Place> {
   const { workspaceLayers: record } = store;
   const objects = createS3Store(s3, egress.objects);
-  const stored = await openStoredWorkspaces({ parent: toWorkspacesPath(setting.config), objects, record, log });
+  const stored_workspaces = await openStoredWorkspaces({ parent: toWorkspacesPath(setting.config), objects, record, log });
   const unlessDown = (what: string) => (error: Error) => log(`${what}: ${error.message}`);
   return {
-    enter: stored.enter,
-    close: stored.close,
+    enter: stored_workspaces.enter,
+    close: stored_workspaces.close,
     leave(task_id, call, signal) {
       const limit = signal.aborted ? AbortSignal.timeout(LAST_MS) : signal;
-      return stored.leave(task_id, call && ((layer) => record.add(call, layer)), limit);
+      return stored_workspaces.leave(task_id, call && ((layer) => record.add(call, layer)), limit);
     },
     // A run can also end while the store is down; the reconciler removes the rest.
-    remove: (task_id) => stored.remove(task_id).catch(unlessDown(`The workspace of ${task_id} is not removed yet`)),
+    remove: (task_id) => stored_workspaces.remove(task_id).catch(unlessDown(`The workspace of ${task_id} is not removed yet`)),
     kept: () =>
-      stored
+      stored_workspaces
         .kept()
         .catch(unlessDown('Workspaces are not compared with their runs'))
-        .then((kept) => kept ?? []),
+        .then((ids) => ids ?? []),
   };
 }
 

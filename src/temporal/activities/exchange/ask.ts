@@ -37,21 +37,21 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const publisher = ports.publisher(started.publishDelta);
   const holds_back_text = ports.holdsBack(definition);
-  const so_far: UsageSoFar = { sent: fit.tokens, reported: null, unreported: '' };
+  const so_far: UsageSoFar = { request_tokens: fit.tokens, reported: null, unreported: '' };
   const emit = (delta: string) => {
     so_far.unreported += delta;
     if (!holds_back_text) publisher.push(storable(delta));
   };
   const report = (reported: Answered) => Object.assign(so_far, { reported, unreported: '' });
   try {
-    const given = await withFiles(work, fit.transcript);
+    const input = await withFiles(work, fit.transcript);
     work.so_far = so_far;
-    const exchange_request = { ...buildExchange(work, { ...about, ...given }), report };
+    const exchange_request = { ...buildExchange(work, { ...about, ...input }), report };
     const { reply, cursor } = await selected.runtime.exchange(exchange_request, emit, signal);
     await publisher.flush();
-    const answered = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
+    const final_reply = order.tools_off ? dropCalls(reply, lastTask(work)) : reply;
     const published = !holds_back_text && publisher.complete() ? started.getPublishedTexts() : null;
-    return { reply: answered, cursor, offered, selected, published };
+    return { reply: final_reply, cursor, offered, selected, published };
   } catch (error) {
     // Published text is kept if the run ends here, so publish all of it before reporting the end of the attempt.
     await publisher.flush();

@@ -39,15 +39,15 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const own_tools = first ? await buildKnownTools(work, outer) : null;
   const { messages, events } = buildOpening(work, context);
   const opening = { messages, events: own_tools ? [...events, ...listToolEvents(work, own_tools)] : events };
-  const stale = new AbortController();
-  const signal = AbortSignal.any([outer, stale.signal]);
+  const takeover = new AbortController();
+  const signal = AbortSignal.any([outer, takeover.signal]);
   /** The number of the last event of this attempt. */
   let last = 0;
   const texts: PublishedTexts = { after: 0, count: 0, bytes: 0 };
   const advance = (number: number | null) => {
-    last = number ?? giveWay(stale);
+    last = number ?? giveWay(takeover);
   };
-  const claim = claimStep(work, opening, stale).then((number) => {
+  const claim = claimStep(work, opening, takeover).then((number) => {
     advance(number);
     texts.after = last;
   });
@@ -88,18 +88,18 @@ async function buildKnownTools({ ports, run, definition, order }: ExchangeAttemp
 }
 
 /** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
-function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController) {
+function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, takeover: AbortController) {
   const { step, turns, denied } = order;
   return ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
     // The step may not be recorded, so nothing may be published: stop the model call.
-    stale.abort(error);
+    takeover.abort(error);
     throw error;
   });
 }
 
-function giveWay(stale: AbortController): never {
+function giveWay(takeover: AbortController): never {
   const reason = staleAttempt();
-  stale.abort(reason);
+  takeover.abort(reason);
   throw reason;
 }
 

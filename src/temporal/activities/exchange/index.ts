@@ -65,10 +65,10 @@ export async function exchangeStep(
 async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
   if (!so_far) return;
   const { estimated, ...answered } = usageSoFar(so_far, estimateTokens);
-  const spent = toUsage(answered, { asked: definition.model, prices });
-  const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, spent), { estimated })];
-  const noted = { step: order.step, model: answered.model, usage: spent, estimated, events };
-  await ports.runs.noteHalted(run, noted).catch(() => false);
+  const attempt_usage = toUsage(answered, { asked: definition.model, prices });
+  const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage), { estimated })];
+  const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, estimated, events };
+  await ports.runs.noteHalted(run, attempt_note).catch(() => false);
 }
 
 async function noteFailure(
@@ -80,19 +80,19 @@ async function noteFailure(
   const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms, most_ms: ports.longest_wait_ms });
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
-  const spent = answer ? toUsage(answer, { asked: definition.model, prices }) : NO_USAGE;
+  const attempt_usage = answer ? toUsage(answer, { asked: definition.model, prices }) : NO_USAGE;
   const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
     step: order.step,
     error_code: code,
     wait_ms: delay_ms,
   });
-  const noted = {
+  const attempt_note = {
     step: order.step,
     error: storable(message),
     model: answer?.model ?? null,
-    usage: spent,
-    events: [...(answer ? [usage(addUsage(run, spent))] : []), ...(final ? [] : [retried])],
+    usage: attempt_usage,
+    events: [...(answer ? [usage(addUsage(run, attempt_usage))] : []), ...(final ? [] : [retried])],
   };
-  if (!(await retryWhileDown(() => ports.runs.noteError(run, noted), signal))) return staleAttempt();
+  if (!(await retryWhileDown(() => ports.runs.noteError(run, attempt_note), signal))) return staleAttempt();
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

@@ -40,13 +40,13 @@ export interface ModelAnswer {
 
 export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<ExchangeResult> {
   const { ports, run, order } = work;
-  const { entry, planned, resent } = await buildEntry(work, answer);
+  const { entry, planned_calls, resent } = await buildEntry(work, answer);
   const recording = () => ports.runs.record(run, entry);
   const first = await retryWhileDown(recording, signal);
   // The database was restored to an earlier state while the text was published, so readers have text that is not on record.
-  const again = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
-  if (first === 'text_differs' ? await retryWhileDown(again, signal) : first)
-    return getRecordedCalls({ messages: entry.messages, calls: planned }, order.step);
+  const recordAgain = () => ports.runs.record(run, { ...entry, published: null, events: [...resent, ...entry.events] });
+  if (first === 'text_differs' ? await retryWhileDown(recordAgain, signal) : first)
+    return getRecordedCalls({ messages: entry.messages, calls: planned_calls }, order.step);
   const now = await retryWhileDown(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
   return getRecordedCalls(now, order.step);
@@ -56,11 +56,11 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
 async function buildEntry(
   work: ExchangeAttempt,
   { reply, cursor, offered, selected, published }: ModelAnswer,
-): Promise<{ entry: StepRecord; planned: PlannedCall[]; resent: NewEvent[] }> {
+): Promise<{ entry: StepRecord; planned_calls: PlannedCall[]; resent: NewEvent[] }> {
   const { ports, run, definition, order } = work;
   const { log, message, usage, delta } = createTaskEvents(run.task_id, ports.now);
-  const judged = await judgeReply({ ports, run, definition }, reply);
-  const model_calls = judged.withheld ? [] : reply.calls;
+  const judgement = await judgeReply({ ports, run, definition }, reply);
+  const model_calls = judgement.withheld ? [] : reply.calls;
   const tools = new Map(offered.map((tool) => [tool.name, tool]));
   const calls = model_calls.map((call, index) => ({
     call_id: toCallId(order.step, index),
@@ -70,25 +70,25 @@ async function buildEntry(
     effect: tools.get(call.name)?.effect ?? ('read' as const),
     approval: asksFirst(definition, tools.get(call.name) ?? { name: call.name, effect: 'read' }),
   }));
-  const { content } = judged;
-  const final = calls.length === 0 && !judged.withheld;
+  const { content } = judgement;
+  const final = calls.length === 0 && !judgement.withheld;
   const rejected = final ? await findRejection(work, content) : null;
   const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
   const tool_calls = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
-  const spent = toUsage(reply, { asked: definition.model, prices: selected.prices });
+  const attempt_usage = toUsage(reply, { asked: definition.model, prices: selected.prices });
   const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
   const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {
     step: order.step,
     model: reply.model ?? definition.model,
     finish: reply.finish,
-    usage: spent,
+    usage: attempt_usage,
     messages: [
       {
         step: order.step,
         position: 0,
         role: 'assistant',
-        kind: judged.withheld ? 'withheld' : 'reply',
+        kind: judgement.withheld ? 'withheld' : 'reply',
         content,
         tool_calls: tool_calls,
         call_id: null,
@@ -104,18 +104,18 @@ async function buildEntry(
       ...(published || content === '' ? [] : resent),
       ...(reply.made_there ?? []).flatMap((call) => toProviderCallEvents(call, log)),
       log('model_response', reply.finish, { step: order.step }),
-      ...judged.events,
+      ...judgement.events,
       message('assistant', content, { step: order.step, ...(tool_calls.length > 0 ? { tool_calls: tool_calls } : {}) }),
       ...(rejected ? [rejected.event] : []),
-      usage(addUsage(run, spent)),
+      usage(addUsage(run, attempt_usage)),
     ],
   };
-  const planned = calls.map(({ call_id, name }) => ({
+  const planned_calls = calls.map(({ call_id, name }) => ({
     call_id,
     name,
     ...(tools.get(name)?.brief ? { brief: true as const } : {}),
   }));
-  return { entry, planned, resent };
+  return { entry, planned_calls, resent };
 }
 
 /**
@@ -123,9 +123,9 @@ async function buildEntry(
  * the run fails.
  */
 async function findRejection({ ports, run, definition, order }: ExchangeAttempt, text: string) {
-  const faults = await ports.answerFaults(definition, text, run.owner);
-  if (faults.length === 0) return null;
-  const content = storable(order.repaired ? invalidAnswer(faults) : repairRequest(faults));
+  const errors = await ports.answerFaults(definition, text, run.owner);
+  if (errors.length === 0) return null;
+  const content = storable(order.repaired ? invalidAnswer(errors) : repairRequest(errors));
   const message: TranscriptMessage = {
     step: order.step,
     position: REPAIR_POSITION,

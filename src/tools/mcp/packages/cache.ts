@@ -67,20 +67,20 @@ export function createMcpPackages(options: CacheOptions): McpPackages {
   async function ensureInstalled(launch: PackageLaunch, address: string | undefined): Promise<InstalledPackage> {
     const { registry, specs } = launch;
     const key = hashKey([registry, specs, address, process.arch, registry === 'pypi' && interpreter]);
-    const known = await findManifest(folder, key);
-    if (known) return known;
+    const manifest = await findManifest(folder, key);
+    if (manifest) return manifest;
     const started = installing.get(key) ?? installOnce(key, { registry, specs, address }).finally(() => installing.delete(key));
     installing.set(key, started);
     return started;
   }
 
-  async function installOnce(key: string, wanted: PackageRequest): Promise<InstalledPackage> {
+  async function installOnce(key: string, request: PackageRequest): Promise<InstalledPackage> {
     const leave = await turns.enter(new AbortController().signal);
     try {
       await mkdir(folder, { recursive: true, mode: 0o711 });
       const release = await lock(join(folder, `${key}.lock`));
       try {
-        return (await findManifest(folder, key)) ?? (await installNow(key, wanted));
+        return (await findManifest(folder, key)) ?? (await installNow(key, request));
       } finally {
         await release();
       }
@@ -90,13 +90,13 @@ export function createMcpPackages(options: CacheOptions): McpPackages {
   }
 
   async function installNow(key: string, { registry, specs, address }: PackageRequest): Promise<InstalledPackage> {
-    const used = (await listInstalledPackages(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
-    if (used >= total_bytes) throw new InstallFailed(specs, describeFull(total_bytes));
+    const used_bytes = (await listInstalledPackages(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
+    if (used_bytes >= total_bytes) throw new InstallFailed(specs, describeFull(total_bytes));
     const directory = `${key}-${randomUUID()}`;
     const dir = join(await realpath(folder), directory);
     await mkdir(dir, { mode: 0o755 });
     try {
-      const max_bytes = Math.min(ports.max_bytes, total_bytes - used);
+      const max_bytes = Math.min(ports.max_bytes, total_bytes - used_bytes);
       await install({ registry, specs, dir, address }, { ...ports, max_bytes });
       const { bytes, fault } = await measureSize(dir, max_bytes);
       if (fault) throw new InstallFailed(specs, fault);
@@ -129,9 +129,9 @@ const describeFull = (bytes: number) =>
 const hashKey = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, KEY_CHARACTERS);
 
 async function withTimeLimit<T>(work: Promise<T>, specs: string[], patience_ms: number): Promise<T> {
-  const late = new InstallFailed(specs, 'it is still being installed; try again in a minute');
+  const timeout_error = new InstallFailed(specs, 'it is still being installed; try again in a minute');
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late), patience_ms);
+  const timer = setTimeout(() => reject(timeout_error), patience_ms);
   work.catch(() => {});
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
@@ -166,8 +166,8 @@ async function writeOnce(folder: string, key: string, manifest: InstalledPackage
 export async function listInstalledPackages(folder: string): Promise<InstalledPackage[]> {
   const names = await readdir(folder).catch(() => []);
   const keys = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
-  const found = await Promise.all(keys.map((key) => findManifest(folder, key)));
-  return found.filter((it) => it !== null).sort((a, b) => a.installed_at.localeCompare(b.installed_at));
+  const manifests = await Promise.all(keys.map((key) => findManifest(folder, key)));
+  return manifests.filter((it) => it !== null).sort((a, b) => a.installed_at.localeCompare(b.installed_at));
 }
 
 /**
@@ -175,12 +175,12 @@ export async function listInstalledPackages(folder: string): Promise<InstalledPa
  * yet. Removing all includes unfinished installations, even those in progress.
  */
 export async function clearPackages(folder: string, spec?: string): Promise<InstalledPackage[]> {
-  const chosen = (await listInstalledPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
-  for (const { directory } of chosen) {
+  const packages = (await listInstalledPackages(folder)).filter(({ specs }) => spec === undefined || specs.includes(spec));
+  for (const { directory } of packages) {
     // Without its manifest, a package is never started again.
     await rm(manifestFile(folder, directory.slice(0, KEY_CHARACTERS)), { force: true });
     await removeFolder(join(folder, directory));
   }
   if (spec === undefined) await removeFolder(folder);
-  return chosen;
+  return packages;
 }

@@ -5,7 +5,7 @@ import { type Folder, openFolder } from '../../../folders/folder.ts';
 import { removeFolder } from '../../../folders/remove.ts';
 import { shareWithTools } from '../../../toolrunner/index.ts';
 import { watchSize } from '../../size-watch.ts';
-import { lastWords, type StartConfined } from '../stdio.ts';
+import { type StartConfined, truncateStart } from '../stdio.ts';
 import { npmName, type PackageLaunch } from './launch.ts';
 
 /** The reason why a server cannot start, as a sentence for its owner, with an error code. */
@@ -106,16 +106,16 @@ async function step(argv: string[], { specs, dir, env, deadline }: Step, ports: 
   try {
     const child = await ports.startConfined(command, stop);
     child.stdin.end();
-    let said = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream
         .on('error', () => {})
         .on('data', (chunk: Buffer) => {
-          said = lastWords(said + chunk.toString());
+          output = truncateStart(output + chunk.toString());
         });
     const code = await child.exit;
     stop.throwIfAborted();
-    if (code !== 0) throw new InstallFailed(specs, said.trim() || `${argv[0]} ended with exit code ${code}`);
+    if (code !== 0) throw new InstallFailed(specs, output.trim() || `${argv[0]} ended with exit code ${code}`);
   } catch (error) {
     if (error instanceof InstallFailed) throw error;
     if (deadline.aborted) throw new InstallFailed(specs, `it took longer than ${ports.timeout_ms / 1_000} s`);

@@ -29,26 +29,26 @@ export function parsePackageLaunch(command: string, args: readonly string[]): Pa
   if (!launcher) return null;
   const { registry, spec, ignored, packages } = LAUNCHERS[launcher];
   const specs: string[] = [];
-  let named = false;
+  let has_package = false;
   let used = 0;
   for (; used < args.length && args[used]?.startsWith('-'); used += 1) {
-    const [option = '', joined] = (args[used] as string).split(/=(.*)/s);
+    const [option = '', inline_value] = (args[used] as string).split(/=(.*)/s);
     if ((ignored as readonly string[]).includes(args[used] as string)) continue;
     if (!(packages as readonly string[]).includes(option)) return null;
-    if (joined === undefined) used += 1;
-    const value = joined ?? args[used] ?? '';
+    if (inline_value === undefined) used += 1;
+    const value = inline_value ?? args[used] ?? '';
     // `--with` adds to the package that the command names.
     if (option === '--with') specs.push(value);
     else {
       specs.unshift(value);
-      named = true;
+      has_package = true;
     }
   }
   const first = args[used];
   if (first === undefined) return null;
-  if (!named) specs.unshift(first);
-  if (!specs.every((it) => spec.test(it)) || (named && !PROGRAM.test(first))) return null;
-  const program = named ? first : registry === 'pypi' ? bareName(first) : null;
+  if (!has_package) specs.unshift(first);
+  if (!specs.every((it) => spec.test(it)) || (has_package && !PROGRAM.test(first))) return null;
+  const program = has_package ? first : registry === 'pypi' ? bareName(first) : null;
   return { registry, specs: registry === 'pypi' ? specs.map(requirement) : specs, program, used: used + 1 };
 }
 
