@@ -12,7 +12,7 @@ export default defineConfig({
     // Modules are loaded once for all files of a process, by Node as when the product runs.
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    setupFiles: ['test/support/leaves-no-trace.ts'],
+    setupFiles: ['test/coverage/collect.ts', 'test/support/leaves-no-trace.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // The default of one second is too short on a busy machine.

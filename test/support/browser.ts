@@ -1,6 +1,7 @@
 import axeCore from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { describe, inject, test } from 'vitest';
+import { coverageFolder, writeCoverage } from '../coverage/folder.ts';
 import { everyCase } from './some-of.ts';
 
 const ARGS = [
@@ -61,7 +62,7 @@ export const it = test.extend<Fixtures>({
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     watch(page, troubles.seen);
-    await use(page);
+    await measurePage(page, () => use(page));
     for (const opened of context.pages()) {
       await opened.evaluate('localStorage.clear()').catch(NOTHING_STORED);
       await opened.close();
@@ -71,6 +72,16 @@ export const it = test.extend<Fixtures>({
     await context.clearCookies();
   },
 });
+
+/** Writes what the page executed, if coverage is measured. */
+async function measurePage(page: Page, work: () => Promise<void>): Promise<void> {
+  const folder = coverageFolder();
+  if (!folder) return work();
+  await page.coverage.startJSCoverage({ resetOnNavigation: false });
+  await work();
+  const result = await page.coverage.stopJSCoverage();
+  writeCoverage(folder, 'pages', { result: result.map(({ url, functions }) => ({ url, functions })) });
+}
 
 /**
  * Defines a test of something that few changes can break, such as another look of a screen, a filter, or a refusal whose rule

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
 import { findFreePort as freePortFrom } from '../../src/embedded/ports.ts';
 import type { InstallationSettings } from '../../src/main/installation-settings.ts';
+import { coverageOfChildren } from '../coverage/folder.ts';
 import { note } from './children.ts';
 import { type Client, clientOf } from './client.ts';
 import { RUN_MARK } from './run-mark.ts';
@@ -136,6 +137,7 @@ export const baseEnv = () => ({
   TEMPORAL_CLI_PATH: process.env.TEMPORAL_CLI_PATH ?? '',
   GOPROXY: process.env.GOPROXY ?? '',
   [RUN_MARK]: process.env[RUN_MARK] ?? '',
+  ...coverageOfChildren(),
 });
 
 /** Returns a free port below the range of outgoing connections, which could otherwise take the port first. */
