@@ -4,7 +4,6 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mergeScriptCovs, type ScriptCov } from '@bcoe/v8-coverage';
 import { convert } from 'ast-v8-to-istanbul';
-import coverage from 'istanbul-lib-coverage';
 import { parseAst } from 'vite';
 
 export const ROOT = join(import.meta.dirname, '../..');
@@ -60,16 +59,14 @@ function readScripts(folder: string): Map<string, ScriptCov[]> {
 async function listBranches(file: string, script: ScriptCov): Promise<Branch[]> {
   const source = readFileSync(join(ROOT, file), 'utf8');
   const code = stripTypeScriptTypes(source);
-  const data = await convert({ ast: parseAst(code) as never, code, coverage: script as never, wrapperLength: 0 } as never);
-  const map = coverage.createCoverageMap(data as never);
+  const data = await convert({ ast: parseAst(code), code, coverage: script, wrapperLength: 0 });
   const lines = source.split('\n');
-  return map.files().flatMap((name) => {
-    const { branchMap, b } = map.fileCoverageFor(name).data;
-    return Object.entries(branchMap).flatMap(([id, { type, locations, loc }]) =>
+  return Object.values(data).flatMap(({ branchMap, b }) =>
+    Object.entries(branchMap).flatMap(([id, { type, locations, loc }]) =>
       locations.map((at, path): Branch => {
         const { line, column } = at.start?.line ? at.start : loc.start;
         return { file, line, column, kind: type, path, text: lines[line - 1]!.trim(), times: b[id]![path]! };
       }),
-    );
-  });
+    ),
+  );
 }

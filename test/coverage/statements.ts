@@ -5,8 +5,8 @@ export function recordStatements(): () => string[] {
   const names = new Set<string>();
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
-    const [first] = given as readonly [{ name?: string } | undefined];
-    if (first?.name) names.add(first.name);
+    const first = given[0] as string | { name?: string } | undefined;
+    if (typeof first === 'object' && first.name) names.add(first.name);
     return query.apply(this, given);
   } as typeof query;
   return () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createVitest, type TestModule } from 'vitest/node';
+import type { ChangedStatement } from '../support/database.ts';
 import type { MutantTest } from './mutant.ts';
 
 /** Runs tests of the worktree it was started in, again and again, with servers that are started once. Asked and answered by messages. */
@@ -7,6 +8,10 @@ export interface Order {
   tests: readonly MutantTest[];
   /** Files that are not as they were at the last order. */
   changed: readonly string[];
+  /** A statement with another text, for this order only. */
+  changed_statement?: ChangedStatement;
+  /** Files of database functions to use in place of those that the database has. */
+  changed_functions?: readonly string[];
 }
 
 export interface FileResult {
@@ -21,22 +26,24 @@ const vitest = await createVitest('test', {
   watch: false,
   retry: 0,
   maxWorkers: 1,
+  // One failure is enough for who only asks whether there is one.
+  bail: process.argv.includes('--bail') ? 1 : 0,
   reporters: [{}],
 });
 await vitest.standalone();
 // Its servers are ended; a test may leave something behind that would keep the process.
 process.once('disconnect', () => vitest.close().finally(() => process.exit()));
-process.on('message', ({ tests, changed }: Order) => {
+process.on('message', ({ tests, changed, changed_statement, changed_functions = changed.filter(isFunction) }: Order) => {
   for (const file of changed) vitest.invalidateFile(join(process.cwd(), file));
-  vitest.provide(
-    'changed_functions',
-    changed.filter((file) => file.startsWith('prisma/functions/')),
-  );
+  vitest.provide('changed_functions', [...changed_functions]);
+  vitest.provide('changed_statement', changed_statement ?? null);
   run(tests).then(
     (results) => process.send?.(results),
     (error: Error) => process.send?.([{ file: 'vitest', errors: [error.message], tests: [] } satisfies FileResult]),
   );
 });
+
+const isFunction = (file: string) => file.startsWith('prisma/functions/');
 
 const escaped = (name: string) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { repeated } from '../mutation/repeat.ts';
 import { filesOf, type RoomName, roomNames } from '../mutation/rooms.ts';
+import { scoreStatements } from '../mutation/sql.ts';
 import { scoreRooms } from '../mutation/stryker.ts';
 import { areaOf, catalogue, sampleOf } from './catalogue.ts';
 import type { Mutant } from './mutant.ts';
@@ -16,9 +17,12 @@ expression of its rooms, and repeats its test files under load.
   npm run mutants -- --sample 60 --seed 7   a random sample of all planted faults; also with --list
   npm run mutants -- --list                 every planted fault and its harm
   npm run mutants -- --rooms [domain]       every file of all rooms, or of those named (${roomNames.join(', ')}); also a file
+  npm run mutants -- --sql [claim]          every condition, comparison and order of the statements and functions so named, or of all
+  npm run mutants -- --sql --sample 200     a random sample of them
   npm run mutants -- --repeat 20 test/x.test.ts   test files, again and again next to a busy loop
 
   --jobs 2          that many at a time
+  --seconds 60      of tests for each change of a statement, the quickest first
   --constants       also changes tables, schemas and what else runs while a module loads; slow
   --skip-baseline   when the tests have just passed without any planted fault
 `;
@@ -32,6 +36,8 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     base: { type: 'string', default: 'main' },
     rooms: { type: 'boolean', default: false },
+    sql: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '60' },
     repeat: { type: 'string' },
     jobs: { type: 'string' },
     constants: { type: 'boolean', default: false },
@@ -53,6 +59,14 @@ else process.exitCode = (await proven()) ? 0 : 1;
 
 async function proven(): Promise<boolean> {
   if (values.repeat) return repeated(positionals, Number(values.repeat));
+  if (values.sql)
+    return scoreStatements({
+      names: positionals,
+      ...(values.sample && { sample: Number(values.sample) }),
+      seed: values.seed,
+      jobs: jobs(2),
+      seconds: Number(values.seconds),
+    });
   if (values.rooms) return scoreRooms(isInRooms(positionals), effort);
   if (values.sample) return runAll(await sampled());
   if (values.only.length > 0) return allCaught(({ id }) => values.only.some((start) => id.startsWith(start)));

@@ -63,9 +63,9 @@ interface Laboratory {
 }
 
 /** A process that is replaced when it dies or hangs; then there are no results. */
-export function openLaboratory(directory: string): Laboratory {
+export function openLaboratory(directory: string, args: readonly string[] = []): Laboratory {
   const start = () =>
-    fork(join(directory, 'test/mutants/laboratory.ts'), {
+    fork(join(directory, 'test/mutants/laboratory.ts'), args, {
       cwd: directory,
       env: { ...process.env, EVERY_CASE: '1' },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

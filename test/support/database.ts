@@ -14,6 +14,7 @@ export interface TestDatabase {
 export async function testDatabase(): Promise<TestDatabase> {
   const { url, drop } = await createDatabase('template_perdura');
   for (const file of inject('changed_functions') ?? []) await command(url, await readFile(file, 'utf8'));
+  await changeStatement(inject('changed_statement'));
   databasesInUse.add(url);
   return {
     url,
@@ -22,6 +23,20 @@ export async function testDatabase(): Promise<TestDatabase> {
       return drop();
     },
   };
+}
+
+/** A prepared statement of the store with another text, which stands for what its author might have written. */
+export interface ChangedStatement {
+  /** From the root of the repository. */
+  file: string;
+  exported: string;
+  text: string;
+}
+
+async function changeStatement(changed: ChangedStatement | null | undefined): Promise<void> {
+  if (!changed) return;
+  const { [changed.exported]: statement } = await import(new URL(`../../${changed.file}`, import.meta.url).href);
+  statement.prepared.text = changed.text;
 }
 
 /** Creates the same database before its first migration. */

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
@@ -7,8 +7,10 @@ import { startTemporal } from '../../src/embedded/temporal.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM } from './chromium.ts';
+import type { ChangedStatement } from './database.ts';
 import { refuseDeadlocks } from './deadlocks.ts';
 import { temporalForTests } from './embedded-temporal.ts';
+import { asOperator } from './operator.ts';
 import { startOtherPostgres } from './other-postgres.ts';
 import { folderOfRun } from './run-mark.ts';
 
@@ -23,8 +25,12 @@ declare module 'vitest' {
     chromium: string;
     /** The database functions whose files have changed since the template was migrated. */
     changed_functions?: string[];
+    /** A prepared statement whose text a mutation has changed. */
+    changed_statement?: ChangedStatement | null;
   }
 }
+
+const FUNCTIONS = join(import.meta.dirname, '../../prisma/functions');
 
 export const TEMPLATE = 'template_perdura';
 
@@ -79,4 +85,7 @@ async function makeTemplate(url: string): Promise<void> {
   const target = new URL(url);
   target.pathname = TEMPLATE;
   await applyMigrations(target.href, MIGRATIONS);
+  // An edited function is tested before a migration has its text.
+  for (const file of await readdir(FUNCTIONS))
+    await asOperator(target.href, async (operator) => void (await operator.query(await readFile(join(FUNCTIONS, file), 'utf8'))));
 }
