@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { REST } from './test/rest.ts';
 
 const CHAOS = 'test/chaos/**/*.test.ts';
 const LONG = ['test/accidents/**/*.test.ts', 'test/long/**/*.test.ts'];
+const rest = Object.keys(REST).map((name) => `test/${name}.test.ts`);
 const ENDS = 'test/support/ends-with-run.ts';
 const globalSetup = [ENDS, 'test/support/global-setup.ts'];
 
@@ -26,11 +28,13 @@ export default defineConfig({
         test: {
           name: 'main',
           include: ['test/**/*.test.ts'],
-          exclude: [CHAOS, ...LONG],
+          exclude: [CHAOS, ...LONG, ...rest],
           globalSetup,
           sequence: { groupOrder: 0 },
         },
       },
+      // `npm run test:all` runs them after those of `main`.
+      { extends: true, test: { name: 'rest', include: rest, globalSetup, sequence: { groupOrder: 0 } } },
       // Too long for `npm test`, which leaves them out; `npm run accidents` and `npm run test:long` run them.
       { extends: true, test: { name: 'accidents', include: LONG, globalSetup, sequence: { groupOrder: 1 } } },
       // After all others: it starts its own servers and uses the whole machine.

@@ -11,8 +11,6 @@ export default defineConfig({
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,
-    // Only `npm run coverage` reads them.
-    sourcemap: process.env.PERDURA_COVERAGE !== undefined,
     target: 'es2022',
     // Inlined `data:` URLs would need another content security policy.
     assetsInlineLimit: 0,

@@ -6,7 +6,7 @@ import { ACCIDENTS, type Accident } from './catalogue.ts';
 /** `npm run accidents [id …]`: runs the tests of these accidents, or of all. */
 const ROOT = join(import.meta.dirname, '../..');
 const VITEST = join(ROOT, 'node_modules/.bin/vitest');
-const PROJECTS = ['--project=main', '--project=accidents'];
+const PROJECTS = ['--project=main', '--project=rest', '--project=accidents'];
 
 const escaped = (name: string) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,12 +6,15 @@ import { mergeScriptCovs, type ScriptCov } from '@bcoe/v8-coverage';
 import { convert } from 'ast-v8-to-istanbul';
 import { parseAst } from 'vite';
 
-export const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../..');
+const BUNDLE = join(ROOT, 'dist');
 
 /** One of several ways that code can go on: a side of a condition, a case, a default, an operand. */
 export interface Branch {
   file: string;
+  /** From 1. */
   line: number;
+  /** From 0. */
   column: number;
   kind: string;
   /** Its place among the branches of its construct, from 0. */
@@ -27,46 +30,72 @@ export interface Coverage {
   unloaded: string[];
 }
 
-/** Merges what all processes have written to a folder, and to its subfolder `children`. */
-export async function readCoverage(folder: string, files: readonly string[]): Promise<Coverage> {
-  const scripts = readScripts(folder);
-  const branches: Branch[] = [];
-  const unloaded: string[] = [];
-  for (const file of files) {
-    const found = scripts.get(file);
-    if (found) branches.push(...(await listBranches(file, mergeScriptCovs(found)!)));
-    else unloaded.push(file);
+/** The source files that have code which decides something. */
+export const listSources = (): string[] =>
+  globSync('src/**/*.{ts,tsx}', { cwd: ROOT, exclude: ['src/generated/**', 'src/**/generated/**', '**/*.d.ts', '**/*.config.ts'] }).sort();
+
+/** Merges what all processes and pages have written to a folder. */
+export async function readCoverage(folder: string): Promise<Coverage> {
+  const times = new Map<string, Branch>();
+  const loaded = new Set<string>();
+  for (const [url, scripts] of readScripts(folder)) {
+    const script = mergeScriptCovs(scripts);
+    for (const branch of script ? await listBranches(url, script) : []) {
+      const key = `${branch.file}:${branch.line}:${branch.column}:${branch.kind}:${branch.path}`;
+      const known = times.get(key);
+      times.set(key, known ? { ...known, times: known.times + branch.times } : branch);
+    }
+    loaded.add(url.pathname.slice(ROOT.length + 1));
   }
-  return { branches, unloaded };
+  const branches = [...times.values()];
+  for (const { file } of branches) loaded.add(file);
+  return { branches, unloaded: listSources().filter((file) => !loaded.has(file)) };
 }
 
-function readScripts(folder: string): Map<string, ScriptCov[]> {
+/** What was measured of each source file, and of each file of the dashboard's bundle, by its URL. */
+function readScripts(folder: string): Map<URL, ScriptCov[]> {
   const scripts = new Map<string, ScriptCov[]>();
   for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!entry.endsWith('.json')) continue;
     const { result } = JSON.parse(readFileSync(join(folder, entry), 'utf8')) as { result: ScriptCov[] };
     for (const script of result) {
-      const file = script.url.startsWith('file:') ? relative(ROOT, fileURLToPath(script.url)) : '';
-      if (!file.startsWith('src/')) continue;
-      const known = scripts.get(file);
-      if (known) known.push(script);
-      else scripts.set(file, [script]);
+      const file = findFile(script.url);
+      if (file) scripts.set(file, [...(scripts.get(file) ?? []), script]);
     }
   }
-  return scripts;
+  return new Map([...scripts].map(([file, some]) => [new URL(`file://${file}`), some]));
 }
 
-async function listBranches(file: string, script: ScriptCov): Promise<Branch[]> {
-  const source = readFileSync(join(ROOT, file), 'utf8');
-  const code = stripTypeScriptTypes(source);
-  const data = await convert({ ast: parseAst(code), code, coverage: script, wrapperLength: 0 });
-  const lines = source.split('\n');
-  return Object.values(data).flatMap(({ branchMap, b }) =>
-    Object.entries(branchMap).flatMap(([id, { type, locations, loc }]) =>
+function findFile(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  const { protocol, pathname } = new URL(url);
+  if (protocol === 'http:' && /^\/dashboard\/assets\/.*\.js$/.test(pathname)) return join(BUNDLE, pathname);
+  const file = protocol === 'file:' ? fileURLToPath(url) : '';
+  return file.startsWith(join(ROOT, 'src/')) && !file.includes('/generated/') ? file : null;
+}
+
+async function listBranches(url: URL, script: ScriptCov): Promise<Branch[]> {
+  const path = fileURLToPath(url);
+  const source = readFileSync(path, 'utf8');
+  const map = `${path}.map`;
+  const code = path.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
+  const data = await convert({
+    ast: parseAst(code),
+    code,
+    coverage: script,
+    wrapperLength: 0,
+    ...(existsSync(map) && { sourceMap: JSON.parse(readFileSync(map, 'utf8')) }),
+  });
+  const sources = new Set(listSources());
+  return Object.entries(data).flatMap(([name, { branchMap, b }]) => {
+    const file = relative(ROOT, name);
+    if (!sources.has(file)) return [];
+    const lines = readFileSync(name, 'utf8').split('\n');
+    return Object.entries(branchMap).flatMap(([id, { type, locations, loc }]) =>
       locations.map((at, path): Branch => {
         const { line, column } = at.start?.line ? at.start : loc.start;
         return { file, line, column, kind: type, path, text: lines[line - 1]!.trim(), times: b[id]![path]! };
       }),
-    ),
-  );
+    );
+  });
 }

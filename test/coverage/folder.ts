@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Names the folder that `npm run coverage` collects in; not set in other runs. */
-const VARIABLE = 'PERDURA_COVERAGE';
+export const COVERAGE_FOLDER = 'PERDURA_COVERAGE';
 
-export const coverageFolder = (): string | undefined => process.env[VARIABLE];
+export const coverageFolder = (): string | undefined => process.env[COVERAGE_FOLDER];
 
 /** The variable with which a child of Node writes what it executed when it ends by itself. One that is killed writes nothing. */
 export function coverageOfChildren(): Record<string, string> {

@@ -22,7 +22,7 @@ export interface FileResult {
 }
 
 const vitest = await createVitest('test', {
-  project: ['main', 'accidents'],
+  project: ['main', 'rest', 'accidents'],
   watch: false,
   retry: 0,
   maxWorkers: 1,
