@@ -32,7 +32,10 @@ export interface Coverage {
 
 /** The source files that have code which decides something. */
 export const listSources = (): string[] =>
-  globSync('src/**/*.{ts,tsx}', { cwd: ROOT, exclude: ['src/generated/**', 'src/**/generated/**', '**/*.d.ts', '**/*.config.ts'] }).sort();
+  globSync('src/**/*.{ts,tsx}', {
+    cwd: ROOT,
+    exclude: ['src/generated/**', 'src/**/generated/**', '**/*.d.ts', '**/*.config.ts'],
+  }).sort();
 
 /** Merges what all processes and pages have written to a folder. */
 export async function readCoverage(folder: string): Promise<Coverage> {

@@ -16,6 +16,9 @@ page of the dashboard executed. Ends with 1 if a branch is neither taken nor lis
   npm run coverage -- --read FOLDER     reads what was kept, without running tests
 `;
 
+/** What Vitest reports. */
+const RESULTS = 'results';
+
 const ROOT = join(import.meta.dirname, '../..');
 const args = process.argv.slice(2);
 const option = (name: string) => (args.includes(name) ? args.splice(args.indexOf(name), 2)[1] : undefined);
@@ -29,6 +32,7 @@ async function measure(): Promise<boolean> {
   const folder = read ?? keep ?? mkdtempSync(join(tmpdir(), 'perdura-coverage-'));
   try {
     if (!read) runTests(folder);
+    noteExecutions(folder);
     return report((await readCoverage(folder)).branches);
   } finally {
     if (!read && !keep) rmSync(folder, { recursive: true, force: true });
@@ -41,18 +45,36 @@ function runTests(folder: string): void {
   const run = (program: string, ...rest: string[]) => spawnSync(bin(program), rest, { cwd: ROOT, env, stdio: 'inherit' });
   // Pages are measured in the bundle, which leads back to its sources with a map.
   run('vite', 'build', '--config', 'src/dashboard/vite.config.ts', '--sourcemap', '--logLevel', 'warn');
-  const results = join(folder, 'results');
-  run('vitest', 'run', '--project', 'main', '--reporter=dot', '--reporter=json', `--outputFile.json=${results}`, ...args);
-  const { testResults } = JSON.parse(readFileSync(results, 'utf8')) as { testResults: { name: string; startTime: number; endTime: number }[] };
-  const seconds = new Map(testResults.map(({ name, startTime, endTime }) => [relative(ROOT, name), (endTime - startTime) / 1_000]));
-  writeExecutions(ROOT, folder, seconds);
+  run(
+    'vitest',
+    'run',
+    '--project=main',
+    '--project=rest',
+    '--reporter=dot',
+    '--reporter=json',
+    `--outputFile.json=${join(folder, RESULTS)}`,
+    ...args,
+  );
+}
+
+/** Notes how long each test file took and which statements it executed, for `npm run mutants -- --sql`. */
+function noteExecutions(folder: string): void {
+  const { testResults } = JSON.parse(readFileSync(join(folder, RESULTS), 'utf8')) as {
+    testResults: { name: string; startTime: number; endTime: number }[];
+  };
+  writeExecutions(
+    ROOT,
+    folder,
+    new Map(testResults.map(({ name, startTime, endTime }) => [relative(ROOT, name), (endTime - startTime) / 1_000])),
+  );
 }
 
 function report(branches: readonly Branch[]): boolean {
   const missed = branches.filter(({ times }) => times === 0);
   const isListed = ({ file, text }: Branch) => UNCOVERED.some((known) => known.file === file && text.includes(known.text));
   const unlisted = missed.filter((branch) => !isListed(branch));
-  for (const { file, line, column, kind, path, text } of unlisted) console.log(`${file}:${line}:${column + 1}  ${kind} ${path}  ${text}`);
+  for (const { file, line, column, kind, path, text } of unlisted)
+    console.log(`${file}:${line}:${column + 1}  ${kind} ${path}  ${text}`);
   console.log(`\n| folder | branches | taken | % |\n|---|---|---|---|`);
   for (const [room, some] of Map.groupBy(branches, ({ file }) => file.split('/').slice(0, 2).join('/')))
     console.log(formatRow(room, some));
