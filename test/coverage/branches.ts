@@ -9,7 +9,7 @@ import { parseAst } from 'vite';
 const ROOT = join(import.meta.dirname, '../..');
 const BUNDLE = join(ROOT, 'dist');
 
-/** One of several ways that code can go on: a side of a condition, a case, a default, an operand. */
+/** One of several ways that code can continue: a side of a condition, a case, a default, an operand. */
 export interface Branch {
   file: string;
   /** From 1. */

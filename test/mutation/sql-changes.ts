@@ -67,7 +67,7 @@ const WORDS: Record<string, [Kind, string]> = {
   GREATEST: ['extreme', 'least'],
 };
 
-/** Lists every change of a statement or a function. Some are no valid SQL: what reads them has to ask the database. */
+/** Lists every change of a statement or a function. Not all are valid SQL; only the database can say which. */
 export function listChanges(sql: string): SqlChange[] {
   const tokens = listTokens(sql);
   const changes: SqlChange[] = [];
