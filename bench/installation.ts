@@ -46,7 +46,7 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
     await rm(home, { recursive: true, force: true });
   };
   try {
-    const installation = await readied(child, ready);
+    const installation = await waitUntilReady(child, ready);
     const token = (await readFile(installation.token_file, 'utf8')).trim();
     const { api: node = 0, temporal = 0, postgres = 0 } = installation.pids;
     return { installation, token, pids: { node, temporal, postgres }, stop };
@@ -57,7 +57,7 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
 }
 
 /** Waits for the file, which appears once everything answers; a half-written one is not valid JSON yet. */
-async function readied(child: ChildProcess, file: string): Promise<Installation> {
+async function waitUntilReady(child: ChildProcess, file: string): Promise<Installation> {
   for (const last = Date.now() + START_LIMIT_MS; Date.now() < last && child.exitCode === null; await wait(100)) {
     const text = await readFile(file, 'utf8').catch(() => '');
     if (text.endsWith('}\n')) return JSON.parse(text) as Installation;

@@ -16,14 +16,14 @@ export function spreadOf(values: number[]): Spread {
 }
 
 /** Returns the milliseconds that the work took. */
-export async function timed(work: () => Promise<unknown>): Promise<number> {
+export async function measureTime(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
 }
 
 /** Returns the milliseconds from the start of the work until it calls back. */
-export async function timedToFirst(work: (on_first: () => void) => Promise<unknown>): Promise<number> {
+export async function measureTimeToFirst(work: (on_first: () => void) => Promise<unknown>): Promise<number> {
   const start = performance.now();
   let first = Number.NaN;
   await work(() => {
@@ -66,7 +66,7 @@ export async function closedLoop({ clients, window_ms }: Load, work: (client: nu
   const loop = async (client: number) => {
     for (let first = true; !over(performance.now()); first = false) {
       try {
-        const took = await timed(() => work(client));
+        const took = await measureTime(() => work(client));
         const ended = performance.now();
         if (ended > begin && !over(ended)) counted.push({ ended, took });
       } catch (error) {

@@ -1,4 +1,4 @@
-import { closedLoop, type Load, type Loaded, type Spread, spreadOf, timed, timedToFirst } from './load.ts';
+import { closedLoop, type Load, type Loaded, measureTime, measureTimeToFirst, type Spread, spreadOf } from './load.ts';
 import type { Subject } from './subjects.ts';
 import { type ProcessUse, usesOf } from './usage.ts';
 
@@ -12,7 +12,7 @@ export async function sequential(subjects: Subject[], count: number): Promise<By
   const took: BySubject<number[]> = {};
   for (let index = 0; index < count; index += 1) {
     for (const { name, run, three_steps } of subjects) {
-      took[name] = [...(took[name] ?? []), await timed(() => run(0, three_steps))];
+      took[name] = [...(took[name] ?? []), await measureTime(() => run(0, three_steps))];
     }
   }
   return spreads(took);
@@ -28,7 +28,7 @@ export async function firstToken(
   const took: BySubject<number[]> = {};
   for (let round = 0; round < rounds; round += 1) {
     for (const { name, run } of subjects) {
-      const all = Array.from({ length: streams }, (_, slot) => timedToFirst((on_first) => run(slot, ONE_STEP, on_first)));
+      const all = Array.from({ length: streams }, (_, slot) => measureTimeToFirst((on_first) => run(slot, ONE_STEP, on_first)));
       took[name] = [...(took[name] ?? []), ...(await Promise.all(all))];
     }
   }

@@ -51,12 +51,12 @@ async function inInstallation<T>(work: (started: Started, model: Model) => Promi
   }
 }
 
-async function measured(started: Started, model: Model): Promise<Report> {
+async function measureAll(started: Started, model: Model): Promise<Report> {
   const size = given.quick ? QUICK : FULL;
   const load_before = Number((loadavg()[0] ?? 0).toFixed(2));
   const all = await subjectsOf(started, model, Math.max(16, ...levels));
   const subjects = all.filter(({ name }) => given.only.split(',').includes(name));
-  for (const subject of subjects) await warmed(subject);
+  for (const subject of subjects) await warmUp(subject);
   say('Idle …');
   const idle = await idleUse(started.pids, size.idle_s);
   say('One after the other …');
@@ -85,7 +85,7 @@ async function measured(started: Started, model: Model): Promise<Report> {
 }
 
 /** Warms up a subject, so that opening connections, preparing statements and compiling code are not measured. */
-async function warmed({ run, three_steps }: Subject): Promise<void> {
+async function warmUp({ run, three_steps }: Subject): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
     await Promise.all(Array.from({ length: 4 }, (_, slot) => run(slot, three_steps)));
   }
@@ -116,7 +116,7 @@ if (given.help) {
   const found = await inInstallation((started, model) => streams(started, model, counts));
   await show(streamsTable(found), found);
 } else {
-  const report = await inInstallation(measured);
+  const report = await inInstallation(measureAll);
   await show(tables(report), report);
 }
 

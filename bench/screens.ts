@@ -183,7 +183,7 @@ async function report(http: Http, { pids }: Pick<Installation, 'pids'>): Promise
     }
 }
 
-async function filled({ installation, token }: Pick<Started, 'installation' | 'token'>): Promise<void> {
+async function fillScreens({ installation, token }: Pick<Started, 'installation' | 'token'>): Promise<void> {
   const http = clientOf(installation.api_url, token);
   const dataset_id = await prepare(http);
   const { id: principal, login } = await http.read<{ id: string; login: string }>('/api/me');
@@ -202,15 +202,15 @@ async function measureNew(): Promise<void> {
   const started = await startInstallation();
   const { installation, token, stop } = started;
   try {
-    await filled(started);
+    await fillScreens(started);
     await report(clientOf(installation.api_url, token), installation);
-    if (given.keep) await kept(installation);
+    if (given.keep) await keepRunning(installation);
   } finally {
     await stop();
   }
 }
 
-async function kept({ dashboard_url, token_file }: Installation): Promise<void> {
+async function keepRunning({ dashboard_url, token_file }: Installation): Promise<void> {
   process.stderr.write(`Open until Ctrl-C: ${dashboard_url}. Measure again: --at ${join(dirname(token_file), 'ready.json')}\n`);
   await new Promise((resolve) => process.once('SIGINT', resolve));
 }

@@ -48,15 +48,19 @@ export async function streams(started: Started, model: Model, levels: number[]):
   await Promise.all(Array.from({ length: 8 }, (_, slot) => perdura(slot, () => {})));
   const found: Spoken[] = [];
   for (const count of levels) {
-    found.push(await spoken({ subject: 'raw', streams: count }, {}, (_, on_text) => rawReader(model, on_text)));
-    found.push(await spoken({ subject: 'perdura', streams: count }, started.pids, perdura));
+    found.push(await measureSpeech({ subject: 'raw', streams: count }, {}, (_, on_text) => rawReader(model, on_text)));
+    found.push(await measureSpeech({ subject: 'perdura', streams: count }, started.pids, perdura));
   }
   return found;
 }
 
 type Reader = (slot: number, on_text: (text: string) => void) => Promise<void>;
 
-async function spoken(place: Pick<Spoken, 'subject' | 'streams'>, pids: Record<string, number>, reader: Reader): Promise<Spoken> {
+async function measureSpeech(
+  place: Pick<Spoken, 'subject' | 'streams'>,
+  pids: Record<string, number>,
+  reader: Reader,
+): Promise<Spoken> {
   await wait(REST_MS);
   const before = await usesOf(pids);
   let failed = 0;

@@ -103,7 +103,7 @@ export interface Services {
   guard: ChatServices['guard'];
   judge: Judge;
   /** Throws if a write would exceed the caller's storage quota. */
-  admitBytes: Gates['stored'];
+  admitBytes: Gates['admitBytes'];
   schedules: ScheduleServices['schedules'];
   evaluations: EvaluationServices['evaluations'];
   fireNow: ScheduleServices['fireNow'];
@@ -189,7 +189,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const endpoints: Endpoint[] = [];
   const { limits } = settings;
   const { waiting } = services.following;
-  const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), stored: services.admitBytes };
+  const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), admitBytes: services.admitBytes };
   const idempotency = createIdempotency(services.store.idempotency);
   const { audit } = services;
   const shared = {

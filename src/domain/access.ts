@@ -28,7 +28,7 @@ export const lowerRole = (a: CallerRole, b: CallerRole): CallerRole => (RANK[a] 
 export const highestRole = (roles: readonly unknown[]): CallerRole | null =>
   (Object.keys(RANK) as CallerRole[]).findLast((role) => roles.includes(role)) ?? null;
 
-/** True if `asked` grants nothing that `own` lacks. */
+/** True if `request` grants nothing that `own` lacks. */
 export const isWithin = (request: Authority, own: Authority): boolean =>
   RANK[request.role] <= RANK[own.role] && request.scopes.every((scope) => own.scopes.includes(scope));
 

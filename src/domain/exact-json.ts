@@ -58,7 +58,7 @@ export function toDoubles<T>(value: T): T {
     : value;
 }
 
-/** Returns arguments that were converted to the types of a schema, with the integers that were `written` instead of doubles. */
+/** Returns arguments that were converted to the types of a schema, with the integers of `original` instead of doubles. */
 export function exactly<T>(converted: T, original: unknown): T {
   const source = isExactNumber(original) ? original.rawJSON : typeof original === 'string' ? original.trim() : null;
   if (source !== null && INTEGER.test(source)) {

@@ -114,7 +114,7 @@ export interface PinnedGuards {
   guards: ApprovalGuard[];
   /** Names that fit none of the agent's tools. */
   unmatched_names: string[];
-  /** Those of `unfit` that the agent did not have before. */
+  /** Those of `unmatched_names` that the agent did not have before. */
   new_unmatched_names: string[];
 }
 

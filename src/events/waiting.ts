@@ -103,7 +103,7 @@ function createTurns(): StreamBudget['turn'] {
   };
 }
 
-export function countWaiting(): StreamBudget {
+export function createStreamBudget(): StreamBudget {
   let queued = 0;
   const replies = new Set<{ readonly writableLength: number }>();
   return {

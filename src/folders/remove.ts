@@ -48,12 +48,12 @@ async function empty(folder: Folder, path: string): Promise<void> {
 }
 
 async function removeEntry(folder: Folder, name: EntryName): Promise<void> {
-  if (await isUnlinked(folder, name)) return;
+  if (await tryUnlink(folder, name)) return;
   const inner = await folder.enter(name).catch(unlessExchanged);
   if (!inner) return;
   try {
     for (const child of (await inner.names().catch(unlessExchanged)) ?? [])
-      if (!(await isUnlinked(inner, child))) await moveUp(inner, child, folder);
+      if (!(await tryUnlink(inner, child))) await moveUp(inner, child, folder);
   } finally {
     await inner.close();
   }
@@ -62,7 +62,7 @@ async function removeEntry(folder: Folder, name: EntryName): Promise<void> {
 }
 
 /** Removes an entry that is not a directory; returns false for a directory. */
-async function isUnlinked(folder: Folder, name: EntryName): Promise<boolean> {
+async function tryUnlink(folder: Folder, name: EntryName): Promise<boolean> {
   const error = await refusal(folder.unlink(name));
   if (error === null || error.code === 'ENOENT') return true;
   // For a directory, Linux answers EISDIR, and other systems EPERM.

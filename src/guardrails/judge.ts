@@ -33,15 +33,15 @@ export interface Judge {
   /** Returns the refusal of a prompt, which names the guardrail; null if it is accepted. */
   findRefusal(guardrails: readonly PinnedGuardrail[], prompt: string, owner: string): Promise<Refusal | null>;
   /** Returns the objections of a prompt or request guardrail to a prompt. */
-  promptReasons(guardrail: PinnedGuardrail, prompt: string, owner: string): Promise<Reasons>;
+  listPromptReasons(guardrail: PinnedGuardrail, prompt: string, owner: string): Promise<Reasons>;
   /** Applies every output guardrail to an answer in order; each sees what the previous one let through. */
   judgeAnswer(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
   /** Lists the faults of a guardrail's patterns and schema, by field. */
   listConfigFaults(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
   /** Returns the reason why a JSON Schema cannot be applied to answers; null if it can. */
-  schemaFault(schema: Record<string, unknown>, owner: string): Promise<string | null>;
+  findSchemaError(schema: Record<string, unknown>, owner: string): Promise<string | null>;
   /** Returns the reasons why a text is not JSON that the schema accepts; empty if it is. */
-  answerFaults(schema: Record<string, unknown>, text: string, owner: string): Promise<string[]>;
+  listOutputErrors(schema: Record<string, unknown>, text: string, owner: string): Promise<string[]>;
 }
 
 interface AnswerFacts {
@@ -73,7 +73,7 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
     pool.run('answer', order, { owner, deadline_ms }).catch((error) => ({ reasons: [explainUndecided(error)], redacted: null }));
 
   const judge: Judge = {
-    async promptReasons({ guardrail_type: type, config }, text, owner) {
+    async listPromptReasons({ guardrail_type: type, config }, text, owner) {
       if (type !== 'prompt' && type !== 'request') return { reasons: [], undecided: false };
       try {
         return { reasons: await pool.run(type, { config, text }, toJobRules(owner)), undecided: false };
@@ -83,7 +83,7 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
     },
     async findRefusal(guardrails, prompt, owner) {
       for (const guardrail of guardrails) {
-        const outcome = await judge.promptReasons(guardrail, prompt, owner);
+        const outcome = await judge.listPromptReasons(guardrail, prompt, owner);
         const [reason] = outcome.reasons;
         if (!reason) continue;
         const code = outcome.undecided ? 'guardrail_timeout' : 'guardrail_blocked';
@@ -110,8 +110,8 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
         .run('config', config, toJobRules(owner))
         .catch((error) => [{ path: 'config', message: explainUndecided(error) }]);
     },
-    schemaFault: (schema, owner) => pool.run('outputSchema', schema, toJobRules(owner)).catch(explainUndecided),
-    answerFaults: (schema, text, owner) =>
+    findSchemaError: (schema, owner) => pool.run('outputSchema', schema, toJobRules(owner)).catch(explainUndecided),
+    listOutputErrors: (schema, text, owner) =>
       pool.run('output', { schema, text }, { owner, deadline_ms }).catch((error) => [explainUndecided(error)]),
   };
   return judge;

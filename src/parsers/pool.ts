@@ -1,6 +1,6 @@
+import type { Jobs } from './child/jobs.ts';
 import { ParserFailure } from './failure.ts';
 import { type ParserProcess, startProcess } from './process.ts';
-import type { Jobs } from './room/jobs.ts';
 
 type JobName = keyof Jobs;
 export type JobInput<N extends JobName> = Parameters<Jobs[N]>[0];

@@ -25,7 +25,7 @@ const RESIDENT_BYTES = 1024 * 1024 * 1024;
 const LOOK_MS = 100;
 const PAGE_BYTES = 4096;
 
-const CHILD_FOLDER = fileURLToPath(new URL('./room/', import.meta.url));
+const CHILD_FOLDER = fileURLToPath(new URL('./child/', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
 /** The folder of the dependencies, which is further up if Perdura itself is installed as a package. */
 const PACKAGES = createRequire(import.meta.url)

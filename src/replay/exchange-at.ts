@@ -25,7 +25,15 @@ export async function rebuildExchange(bundle: RunBundle, step: number): Promise<
   const recording = openRecording(unlimited, step);
   const difference_log = differences();
   const memory = replayMemory(recording, difference_log);
-  const work: Replaying = { judge: never, answerFaults: never, recording, memory, difference_log, inputs: new Map(), at: step };
+  const work: Replaying = {
+    judge: never,
+    listOutputErrors: never,
+    recording,
+    memory,
+    difference_log,
+    inputs: new Map(),
+    at: step,
+  };
   const order = await rebuildOrder(bundle, step);
   const end = await exchangeStep(createReplayPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
   if (end instanceof Asked) return end.exchange;

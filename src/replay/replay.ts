@@ -33,7 +33,7 @@ export interface Replayed {
   inputs: Map<number, StepInput>;
 }
 
-export type ReplayPorts = Pick<ExchangePorts, 'judge' | 'answerFaults'>;
+export type ReplayPorts = Pick<ExchangePorts, 'judge' | 'listOutputErrors'>;
 
 export interface Replaying extends ReplayPorts {
   recording: Recording;
@@ -137,7 +137,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     runs: memory.runs,
     ledger: memory.ledger,
     halts: { watch: () => ({ signal: NEVER, end() {} }) },
-    forks: { recordsFor: async () => ({ recorded: [], earlier: [] }) },
+    forks: { listRecords: async () => ({ recorded: [], earlier: [] }) },
     definition: async () => definition,
     parkBehind: async () => {},
     openRuntime: async () => runtime,
@@ -158,7 +158,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     lookUp: async () => ({ items: [], warnings: [] }),
     getContextWindow: () => context_window,
     judge: async (run_definition, text, facts) => findWithheldVerdict(work) ?? work.judge(run_definition, text, facts),
-    answerFaults: work.answerFaults,
+    listOutputErrors: work.listOutputErrors,
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
     isUnreachable: (_error): _error is never => false,

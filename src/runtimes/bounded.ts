@@ -34,7 +34,7 @@ interface Watch {
 
 /**
  * Wraps a runtime: exchanges end in time and fail as a `ModelFailure`, replies are within limits and storable, and the emitted text
- * equals the text of the reply. The runtime must send its requests through `heard`, which notices every byte.
+ * equals the text of the reply. The runtime must send its requests through `watchFetch`, which notices every byte.
  */
 export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
   const watches = new Set<Watch>();

@@ -49,7 +49,7 @@ export interface SelectedRuntime {
   /** The default runtime does not support custom tools. */
   custom_tools: boolean;
   /** Tools that run at the vendor, so Perdura does not offer them. */
-  elsewhere?: { builtins: string[]; mcp_server_ids: string[] };
+  vendor_tools?: { builtins: string[]; mcp_server_ids: string[] };
   /** The vendor keeps the conversation, so there is nothing to compact here. */
   keeps_context?: boolean;
 }
@@ -132,7 +132,7 @@ function vendorRuntime(
     prices: getPrices(provider),
     custom_tools: true,
     keeps_context: true,
-    elsewhere: { builtins, mcp_server_ids: vendor_servers.map(({ id }) => id) },
+    vendor_tools: { builtins, mcp_server_ids: vendor_servers.map(({ id }) => id) },
   };
 }
 

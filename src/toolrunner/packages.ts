@@ -19,7 +19,7 @@ const OUTPUT = 16 * 1024 * 1024;
 
 /**
  * Installs packages for tools. Resolves with the interpreter for `startToolRunner`'s option `python`; a running tool runner
- * notices packages that are installed later. `made` is true if the environment is new, so that no runner uses it yet.
+ * notices packages that are installed later. `is_new` is true if the environment is new, so that no runner uses it yet.
  */
 export async function installToolPackages({
   home,

@@ -3,7 +3,7 @@ import { measureFolder } from '../folders/measure.ts';
 const WATCH_MS = 500;
 
 /**
- * Measures a directory repeatedly, one measurement at a time. Calls `exceeded` with the end of a sentence if the directory is
+ * Measures a directory repeatedly, one measurement at a time. Calls `onExceeded` with the end of a sentence if the directory is
  * too large or cannot be measured.
  */
 export function watchSize(directory: string, max_bytes: number, onExceeded: (reason: string) => void): AbortController {

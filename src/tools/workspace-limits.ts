@@ -37,7 +37,7 @@ class WorkspaceFull extends Error {
 
 const FIRST_LOOK_MS = 1_000;
 /** The pause after a measurement, in multiples of its duration, so that counting a large workspace takes little of the time. */
-const SHARE = 10;
+const PAUSE_FACTOR = 10;
 
 interface Guard {
   /** Checks the directory before a tool may write in it. Rejects if it is full. */
@@ -60,7 +60,7 @@ export async function runWithinLimits(
   let ended = false;
   function lookLater(directory: string, took_ms: number): void {
     if (ended) return;
-    timer = setTimeout(() => void lookAgain(directory), Math.max(FIRST_LOOK_MS, took_ms * SHARE));
+    timer = setTimeout(() => void lookAgain(directory), Math.max(FIRST_LOOK_MS, took_ms * PAUSE_FACTOR));
   }
   /** Checks the size again. If the service cannot look now, for instance because it has no descriptors left, it looks later. */
   async function lookAgain(directory: string): Promise<void> {

@@ -8,7 +8,7 @@ export interface Workspaces {
   openDirectory(task_id: string, fill?: (directory: string) => Promise<void>): Promise<string>;
   remove(task_id: string): Promise<void>;
   /** Lists the ids of the runs that have a directory. */
-  kept(): Promise<string[]>;
+  listIds(): Promise<string[]>;
 }
 
 /** Returns the parent of the runs' working directories. */
@@ -39,7 +39,7 @@ export function createWorkspaces(parent: string): Workspaces {
       }
     },
     remove: (task_id) => removeFolder(join(parent, task_id)),
-    kept: async () => (await readdir(parent).catch(() => [])).filter((name) => !name.startsWith(DRAFT)),
+    listIds: async () => (await readdir(parent).catch(() => [])).filter((name) => !name.startsWith(DRAFT)),
   };
 }
 

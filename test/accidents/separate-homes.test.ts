@@ -140,7 +140,7 @@ it('a call whose files cannot be stored is not done until they can, and nothing 
   expect((await resultsOf(task_id)).at(-1)).toContain('kept');
   await expect.poll(() => store.objects.folders('workspaces/')).not.toContain(task_id);
   await expect.poll(() => readdirSync(join(home, 'workspaces'))).toEqual([]);
-  expect(await here.core.store.workspaceLayers.of(task_id)).toEqual([]);
+  expect(await here.core.store.workspaceLayers.find(task_id)).toEqual([]);
 }, 120_000);
 
 it('a second worker with the same home does not start, and reports why', async () => {

@@ -107,7 +107,7 @@ async function kept(task_id: string): Promise<string> {
 describe('an attempt that was taken for lost', () => {
   it('has every statement tried that is given an attempt', () => {
     const { runs, ledger, workspaceLayers } = here.core.store;
-    expect(Object.keys(workspaceLayers).sort()).toEqual([...Object.keys(OF_ITS_WORKSPACE), 'first', 'forget', 'of'].sort());
+    expect(Object.keys(workspaceLayers).sort()).toEqual([...Object.keys(OF_ITS_WORKSPACE), 'find', 'first', 'forget'].sort());
     expect(Object.keys(runs).sort()).toEqual([...Object.keys(OF_A_STEP), ...OF_A_RUN].sort());
     const tried = Object.keys(OF_A_CALL).filter((name) => name !== 'end with a to-do list');
     expect(Object.keys(ledger).sort()).toEqual([...tried, ...OF_ANY_CALL, 'closeQuestion'].sort());
@@ -162,7 +162,7 @@ describe('an attempt that was taken for lost', () => {
     const layer = { chunks: ['chunk'], bytes: 1 };
     const numbers = await Promise.all([1, 2, 3].map(() => workspaceLayers.first(task_id, layer)));
     expect(numbers.filter((number) => number !== null)).toHaveLength(1);
-    expect(await workspaceLayers.of(task_id)).toHaveLength(1);
+    expect(await workspaceLayers.find(task_id)).toHaveLength(1);
     const { later } = await callTwice();
     expect(await workspaceLayers.add(later, layer)).not.toBeNull();
     expect(await workspaceLayers.first(later.task_id, layer)).toBeNull();

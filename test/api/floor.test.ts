@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { jobs } from '../../src/parsers/room/jobs.ts';
+import { jobs } from '../../src/parsers/child/jobs.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { docxOf, pdfOf } from '../support/documents.ts';
 import { declaredEndpoints } from '../support/endpoints.ts';

@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'deploy/parser-niceness',
-    file: 'src/parsers/room/process.ts',
+    file: 'src/parsers/child/process.ts',
     text: 'if (getPriority() < NICENESS) setPriority(NICENESS);',
     replacement: 'getPriority();\nsetPriority(NICENESS);',
     harm: 'With Nice= in its unit, no upload is read and no tool is called.',

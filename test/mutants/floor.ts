@@ -7,7 +7,7 @@ export default [
     text: "import { splitIntoChunks } from '../domain/chunks.ts';",
     replacement: "import 'html-to-text';\nimport { splitIntoChunks } from '../domain/chunks.ts';",
     harm: 'A page of the network blocks the service foreveryone.',
-    tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'has parsers in the room of the pool alone' }],
+    tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'has parsers in the folder of the child process alone' }],
   },
   {
     id: 'floor/pattern-outside',
@@ -15,7 +15,7 @@ export default [
     text: "if (text.trim() === '') return",
     replacement: "if (new RegExp(text).source === '') return",
     harm: 'A pattern of a user blocks the service foreveryone.',
-    tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'compiles no pattern or code from a text outside the room' }],
+    tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'compiles no pattern or code from a text outside that folder' }],
   },
   {
     id: 'floor/deadline',

@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'guardrails/characters',
-    file: 'src/parsers/room/breaches.ts',
+    file: 'src/parsers/child/guardrail-checks.ts',
     text: 'const length = [...text].length;',
     replacement: 'const length = text.length;',
     harm: 'A text with emoji is refused as too long.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'guardrails/at-most',
-    file: 'src/parsers/room/breaches.ts',
+    file: 'src/parsers/child/guardrail-checks.ts',
     text: 'length > max_length)',
     replacement: 'length >= max_length)',
     harm: 'A text of exactly the longest length is refused.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'guardrails/at-least',
-    file: 'src/parsers/room/breaches.ts',
+    file: 'src/parsers/child/guardrail-checks.ts',
     text: 'length < min_length)',
     replacement: 'length <= min_length)',
     harm: 'A prompt of exactly the shortest length is refused.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'guardrails/overlaps',
-    file: 'src/parsers/room/patterns.ts',
+    file: 'src/parsers/child/patterns.ts',
     text: 'if (end <= at) continue;',
     replacement: '',
     harm: 'Of two patterns that overlap, the end of one is let through.',

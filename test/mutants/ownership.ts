@@ -4,7 +4,7 @@ export default [
   {
     id: 'ownership/servers-by-tag',
     file: 'src/store/runs/snapshots.sql.ts',
-    text: "OR m.tags && a.mcp_server_tags\n          AND ${joins('m', 'a.created_by')})",
+    text: "OR m.tags && a.mcp_server_tags\n          AND ${isJoinedByTag('m', 'a.created_by')})",
     replacement: 'OR m.tags && a.mcp_server_tags)',
     harm: "Somebody's MCP server joins the runs of everyone who uses its tag.",
     tests: [{ file: 'test/api/grants.test.ts', name: 'joins by its tag, unless an administrator made it' }],
@@ -12,7 +12,7 @@ export default [
   {
     id: 'ownership/skills-by-tag',
     file: 'src/store/runs/snapshots.sql.ts',
-    text: "OR s.tags && w.skill_tags AND ${joins('s', 'w.owner')}), '[]') AS skills",
+    text: "OR s.tags && w.skill_tags AND ${isJoinedByTag('s', 'w.owner')}), '[]') AS skills",
     replacement: "OR s.tags && w.skill_tags), '[]') AS skills",
     harm: "Somebody's instructions join the runs of everyone who uses their tag.",
     tests: [{ file: 'test/api/grants.test.ts', name: 'joins by its tag, unless an administrator made it' }],
@@ -20,7 +20,7 @@ export default [
   {
     id: 'ownership/guardrails-by-tag',
     file: 'src/store/runs/snapshots.sql.ts',
-    text: "OR g.tags && w.guardrail_tags\n          AND ${joins('g', 'w.owner')})), '[]')",
+    text: "OR g.tags && w.guardrail_tags\n          AND ${isJoinedByTag('g', 'w.owner')})), '[]')",
     replacement: "OR g.tags && w.guardrail_tags)), '[]')",
     harm: "Somebody's guardrail blocks the runs of everyone who uses its tag.",
     tests: [{ file: 'test/api/grants.test.ts', name: 'joins by its tag, unless an administrator made it' }],
@@ -28,7 +28,7 @@ export default [
   {
     id: 'ownership/sources-by-tag',
     file: 'src/store/runs/snapshots.sql.ts',
-    text: "OR k.tags && a.knowledge_tags\n          AND ${joins('k', 'a.created_by')}), '[]')",
+    text: "OR k.tags && a.knowledge_tags\n          AND ${isJoinedByTag('k', 'a.created_by')}), '[]')",
     replacement: "OR k.tags && a.knowledge_tags), '[]')",
     harm: "Questions of runs go to somebody's knowledge source.",
     tests: [{ file: 'test/api/grants.test.ts', name: 'joins by its tag, unless an administrator made it' }],

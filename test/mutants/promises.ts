@@ -179,7 +179,7 @@ export default [
   },
   {
     id: 'promises/coercion',
-    file: 'src/parsers/room/arguments.ts',
+    file: 'src/parsers/child/arguments.ts',
     text: 'coerceTypes: true',
     replacement: 'coerceTypes: false',
     harm: 'A tool is refused because the model wrote "5" for 5.',
@@ -187,7 +187,7 @@ export default [
   },
   {
     id: 'promises/null-arguments',
-    file: 'src/parsers/room/arguments.ts',
+    file: 'src/parsers/child/arguments.ts',
     text: 'else delete args[name];',
     replacement: '',
     harm: 'A null for an optional parameter becomes a zero.',

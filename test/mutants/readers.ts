@@ -107,8 +107,8 @@ export default [
   {
     id: 'readers/turns-shown',
     file: 'src/main/wiring/index.ts',
-    text: 'measureBudget(countWaiting(), core.meters)',
-    replacement: 'countWaiting()',
+    text: 'measureBudget(createStreamBudget(), core.meters)',
+    replacement: 'createStreamBudget()',
     harm: 'The metric of frames that wait stays at zero.',
     tests: [LITTLE],
   },

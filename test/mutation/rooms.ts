@@ -20,7 +20,7 @@ export const ROOMS = {
     ],
   },
   guardrails: {
-    files: ['src/guardrails/*.ts', 'src/parsers/room/{breaches,patterns,pii}.ts'],
+    files: ['src/guardrails/*.ts', 'src/parsers/child/{guardrail-checks,patterns,pii}.ts'],
     tests: ['test/unit/guardrails/*.test.ts'],
   },
   contracts: { files: ['src/contracts/*.ts'], tests: ['test/unit/contracts/*.test.ts'] },

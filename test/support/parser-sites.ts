@@ -4,12 +4,12 @@ import { dirname, join, relative, resolve } from 'node:path';
 const ROOT = resolve(import.meta.dirname, '../..');
 const SRC = join(ROOT, 'src');
 
-/** The room of the parser pool: its code runs in processes with a deadline and a memory cap. */
-export const ROOM = 'parsers/room';
+/** The folder of the code that parses: it runs in processes with a deadline and a memory cap. */
+export const CHILD = 'parsers/child';
 
 /**
- * Packages that parse, compile or match their input, and are superlinear, recursive or large for some input. They belong in the
- * room.
+ * Packages that parse, compile or match their input, and are superlinear, recursive or large for some input. They belong in that
+ * folder.
  */
 export const PARSERS = [
   ...[
@@ -123,4 +123,4 @@ export const parserOf = (specifier: string) => PARSERS.find((name) => specifier 
 
 /** Lists the parsers in use: each needs a worst case in the floor test. */
 export const parsersInUse = () =>
-  [...new Set(importSites().flatMap(({ file, to }) => (file.startsWith(ROOM) ? (parserOf(to) ?? []) : [])))].sort();
+  [...new Set(importSites().flatMap(({ file, to }) => (file.startsWith(CHILD) ? (parserOf(to) ?? []) : [])))].sort();

@@ -28,8 +28,8 @@ const activity = () => {
     tasks,
     dispatch: here.driver.dispatch,
     definition: store.definitions.get,
-    tokenOfEvaluation: async () => null,
-    reasonsOf: judge.promptReasons,
+    authorizeEvaluation: async () => null,
+    listPromptReasons: judge.listPromptReasons,
     public_url: () => null,
     role_queues: false,
   });

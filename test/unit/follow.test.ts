@@ -5,7 +5,7 @@ import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { follow, followAfterLook, followInParts, type RecordPage } from '../../src/events/follow.ts';
 import { withSharedPages } from '../../src/events/shared-pages.ts';
 import type { NewEvent, StoredEvent } from '../../src/events/task-events.ts';
-import { countWaiting } from '../../src/events/waiting.ts';
+import { createStreamBudget } from '../../src/events/waiting.ts';
 import { measureBudget } from '../../src/observe/measured.ts';
 
 const TASK = 't1';
@@ -41,7 +41,7 @@ function world() {
       for (const listener of listeners) listener(notice);
     },
     source: {
-      waiting: countWaiting(),
+      waiting: createStreamBudget(),
       bus: {
         subscribe(_workflow: string, listener: (notice: Notice) => void) {
           listeners.add(listener);
@@ -327,7 +327,7 @@ describe('frames of many streams', () => {
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     const waited: number[] = [];
-    const { turn } = measureBudget(countWaiting(), { frameWaited: (seconds) => waited.push(seconds) });
+    const { turn } = measureBudget(createStreamBudget(), { frameWaited: (seconds) => waited.push(seconds) });
     const sent: number[] = [];
     const send = async (frame: number) => {
       await turn();
@@ -358,7 +358,7 @@ describe('frames of many streams', () => {
   });
 
   it('are sent at once while there are few', async () => {
-    const { turn } = countWaiting();
+    const { turn } = createStreamBudget();
     const results: unknown[] = [];
     for (let frame = 0; frame < 100; frame += 1) {
       results.push(turn());

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { parseExact } from '../../src/domain/exact-json.ts';
 import { argumentFitter } from '../../src/main/wiring/parsers.ts';
-import { fitArguments } from '../../src/parsers/room/arguments.ts';
+import { fitArguments } from '../../src/parsers/child/arguments.ts';
 import { builtinSpecs } from '../../src/tools/builtin/index.ts';
 import { createAgentToolbox } from '../../src/tools/for-agent.ts';
 import { fitsOwnSchema } from '../../src/tools/own-schemas.ts';

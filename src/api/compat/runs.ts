@@ -23,7 +23,7 @@ export interface CompatServices {
   following: FollowSource;
   dispatch: Dispatch;
   attach: Attach;
-  judge: Pick<Judge, 'schemaFault'>;
+  judge: Pick<Judge, 'findSchemaError'>;
   engine: Pick<Engine, 'decide'>;
 }
 

@@ -99,7 +99,7 @@ export interface Api {
 export interface Gates {
   streams: Gate;
   uploads: Gate;
-  stored(owner: string, bytes: number): Promise<void>;
+  admitBytes(owner: string, bytes: number): Promise<void>;
 }
 
 interface MountOptions<P extends z.ZodType> {
@@ -144,7 +144,7 @@ export function mount<
       const once = buildOnce({ api, endpoint, request, reply });
       const now = async (params: z.output<P>) => current?.({ params }, caller);
       const input = { ...(await parseInput(endpoint, { request, reply, now }, closing)), once, holdOpen };
-      if (storesInput(endpoint, input.body)) await gates.stored(caller.key, countBytes(input.file, request.body));
+      if (storesInput(endpoint, input.body)) await gates.admitBytes(caller.key, countBytes(input.file, request.body));
       await checkIfMatch(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
       if (streams)
@@ -206,7 +206,7 @@ async function parseInput<P extends z.ZodType, Q extends z.ZodType, B extends z.
   const warnings = createWarnings(request, reply);
   const query = parseQuery(endpoint.query, request.query);
   const { reply: record_schema, large = false } = endpoint;
-  const options = { what: 'body', settled: record_schema, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
+  const options = { what: 'body', record_schema, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method), large };
   const record = endpoint.body && needsRecord(endpoint.body, request.body) ? await now(params.data) : undefined;
   const body = endpoint.body ? parseWithWarnings(endpoint.body, request.body ?? {}, { ...options, now: record }) : null;
   const read = endpoint.path.startsWith('/api/') ? (request.rounded ?? []) : [];

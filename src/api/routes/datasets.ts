@@ -10,7 +10,7 @@ import { toReply } from '../http/validate.ts';
 interface Services {
   store: Store;
   /** Throws if a write would exceed the caller's storage quota. */
-  admitBytes: Gates['stored'];
+  admitBytes: Gates['admitBytes'];
 }
 
 export function datasetRoutes(api: Api, services: Services): void {

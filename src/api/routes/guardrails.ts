@@ -56,7 +56,7 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
   mount(api, guardrails.check, async ({ params: { id }, body: { text } }, { key: owner }) => {
     const guardrail = await getGuardrail(id);
     if (guardrail.guardrail_type !== 'output') {
-      const { reasons: violations } = await judge.promptReasons(guardrail, text, owner);
+      const { reasons: violations } = await judge.listPromptReasons(guardrail, text, owner);
       const passed = violations.length === 0;
       return { passed, action: passed ? null : ('block' as const), violations, text: passed ? text : null };
     }

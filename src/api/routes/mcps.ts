@@ -139,7 +139,7 @@ const getConnectionSchema = (transport_type: string) => (transport_type === 'std
  */
 function withConnection<S extends { transport_type: string; connection_config: unknown }>(server: S): S {
   const schema = getConnectionSchema(server.transport_type);
-  const options = { what: 'connection_config', within: 'connection_config' };
+  const options = { what: 'connection_config', base_path: 'connection_config' };
   return { ...server, connection_config: parseWithWarnings(schema, server.connection_config, options).value };
 }
 

@@ -176,7 +176,7 @@ const createErrorFinder = (store: Store, check: CheckGuardrail, judge: Judge) =>
   }
   for (const workflow of parts.workflows ?? []) {
     const { output_schema } = workflow as ReturnType<typeof EXPORTED.workflow.parse>;
-    const error = output_schema && (await judge.schemaFault(output_schema, importer.key));
+    const error = output_schema && (await judge.findSchemaError(output_schema, importer.key));
     if (error) item_errors.set(workflow, `output_schema: ${error}`);
   }
   for (const schedule of parts.scheduled_agents ?? []) {

@@ -28,7 +28,7 @@ interface Services {
   dispatch: Dispatch;
   engine: Engine;
   schedules: Schedules;
-  judge: Pick<Judge, 'schemaFault'>;
+  judge: Pick<Judge, 'findSchemaError'>;
 }
 
 /** Lists the stored tokens that a workflow names. */
@@ -223,7 +223,7 @@ async function refuseInvalid(
   const agent_id = (values.agent_id ?? before?.agent_id) as string;
   if (errors.length === 0 && Object.keys(overrides).length > 0)
     errors.push(...(await listUndeclaredErrors(store, agent_id, overrides)));
-  const schema_error = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;
+  const schema_error = values.output_schema ? await judge.findSchemaError(values.output_schema, caller.key) : null;
   if (schema_error) errors.push({ path: 'output_schema', message: schema_error });
   if (errors.length > 0) throw unprocessable(errors);
 }

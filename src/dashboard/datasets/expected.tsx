@@ -14,7 +14,7 @@ const toTypedAnswer = (answer: unknown): TypedAnswer => {
 };
 
 /**
- * Holds the field for an expected answer: a text, or any JSON value. `sent`: the answer was sent, so nothing can be lost any
+ * Holds the field for an expected answer: a text, or any JSON value. `is_sent`: the answer was sent, so nothing can be lost any
  * more.
  */
 export function useExpected(initial: unknown, is_sent: boolean) {

@@ -82,7 +82,7 @@ export function createMaker(service: Service) {
         }
       } catch (error) {
         await undo().catch(() => {
-          // The records stay in `left`, and the next attempt deletes them first.
+          // The records stay in `leftovers`, and the next attempt deletes them first.
         });
         throw error;
       }

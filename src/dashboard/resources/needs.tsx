@@ -1,6 +1,7 @@
 import { Alert, Anchor, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { Link } from 'react-router';
+import type { Warning } from '../../contracts/common.ts';
 import { Status } from '../ui/show.tsx';
 
 /** Marks a record in a list that refers to stored tokens that the viewer cannot use. */
@@ -37,16 +38,11 @@ export function NeedsAlert({ noun, needs = [] }: { noun: string; needs?: readonl
   );
 }
 
-interface Doubt {
-  path: string;
-  message: string;
-}
-
 /**
  * Warns on the page of a record about settings that are valid but may not do what is meant, such as a tool that runs would not
  * offer.
  */
-export function DoubtsAlert({ warnings = [] }: { warnings?: readonly Doubt[] | undefined }) {
+export function WarningsAlert({ warnings = [] }: { warnings?: readonly Warning[] | undefined }) {
   if (warnings.length === 0) return null;
   return (
     <Alert color="yellow" variant="outline">

@@ -19,7 +19,7 @@ import { CATALOG } from './catalog.tsx';
 import { EditForm } from './edit.tsx';
 import { toFields, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
-import { DoubtsAlert, NeedsAlert, NeedsMark } from './needs.tsx';
+import { NeedsAlert, NeedsMark, WarningsAlert } from './needs.tsx';
 import { useNames } from './references.ts';
 import { isEditable, type ResourceScreen, type ScreenFilter, type Stored } from './resource.ts';
 
@@ -189,7 +189,7 @@ function Edit({ slug, resource, id }: { slug: string; resource: ResourceScreen; 
           <Stack gap="lg">
             <Identity record={data as Stored} />
             <NeedsAlert noun={noun} needs={(data as Stored).needs} />
-            <DoubtsAlert warnings={(data as Stored).warnings} />
+            <WarningsAlert warnings={(data as Stored).warnings} />
             {Panel && <Panel record={data as Stored} />}
             {isEditable(resource) && <EditForm resource={resource} id={id} />}
           </Stack>

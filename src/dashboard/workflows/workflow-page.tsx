@@ -7,7 +7,7 @@ import { useList, useRead } from '../api/queries.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
 import { EditForm } from '../resources/edit.tsx';
-import { DoubtsAlert, NeedsAlert } from '../resources/needs.tsx';
+import { NeedsAlert, WarningsAlert } from '../resources/needs.tsx';
 import { Export, Remove } from '../resources/pages.tsx';
 import type { Stored } from '../resources/resource.ts';
 import { RunView } from '../runs/run-view.tsx';
@@ -62,7 +62,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
         }}
       />
       <NeedsAlert noun="workflow" needs={(workflow as Stored).needs} />
-      <DoubtsAlert warnings={(workflow as Stored).warnings} />
+      <WarningsAlert warnings={(workflow as Stored).warnings} />
       <Tabs {...tab} keepMounted={false}>
         <Tabs.List aria-label="Views of the workflow">
           <Tabs.Tab value="run">Run</Tabs.Tab>

@@ -8,7 +8,7 @@ import type { SharedServices } from '../core.ts';
 
 /** Returns the reason why the guardrails of a run refuse a prompt; null if they accept it. */
 export const createPromptCheck =
-  (judge: Judge): DispatchOptions['refusalOf'] =>
+  (judge: Judge): DispatchOptions['findRefusal'] =>
   ({ guardrails = [] }, prompt, owner) =>
     judge.findRefusal(guardrails, prompt, owner);
 
@@ -17,8 +17,8 @@ export const createOutputGuards = (judge: Judge) => ({
   judge: ({ guardrails = [] }: Definition, text: string, facts: { final: boolean; owner: string }) =>
     judge.judgeAnswer(guardrails, text, facts),
   holdsBack: ({ guardrails = [] }: Definition) => holdsBack(guardrails),
-  answerFaults: async ({ output_schema }: Definition, text: string, owner: string) =>
-    output_schema ? judge.answerFaults(output_schema, withoutFence(text), owner) : [],
+  listOutputErrors: async ({ output_schema }: Definition, text: string, owner: string) =>
+    output_schema ? judge.listOutputErrors(output_schema, withoutFence(text), owner) : [],
 });
 
 /** Refuses a chat message that the caller's workflows with this agent would refuse as a prompt. */

@@ -10,7 +10,7 @@ import { webhookSender } from '../../egress/webhook-sender.ts';
 import { postgresBus } from '../../events/postgres-bus.ts';
 import { redisBus } from '../../events/redis-bus.ts';
 import { withSharedPages } from '../../events/shared-pages.ts';
-import { countWaiting } from '../../events/waiting.ts';
+import { createStreamBudget } from '../../events/waiting.ts';
 import { createJudge, type Judge } from '../../guardrails/judge.ts';
 import { withBrowserSessions } from '../../identity/browser-sessions.ts';
 import { createCachedIdentity } from '../../identity/cached-identity.ts';
@@ -213,7 +213,7 @@ export function openRunControl(
     pinDefinition: pinDefinition,
     buildConfig: toVersionConfig,
     admitTask: quotas.admitTask,
-    refusalOf: createPromptCheck(judge),
+    findRefusal: createPromptCheck(judge),
   });
   const home = createHomeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
   const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
@@ -243,7 +243,7 @@ export async function openApi(
   resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
-    following: { bus, waiting: measureBudget(countWaiting(), core.meters), log: withSharedPages(store.events) },
+    following: { bus, waiting: measureBudget(createStreamBudget(), core.meters), log: withSharedPages(store.events) },
     isCrowded: core.database.isCrowded,
     runner,
     ...driver,

@@ -55,7 +55,7 @@ interface Listing<Row, T, By extends string> {
   by?: By;
 }
 
-/** Returns a page of a table's matching rows, newest first, each mapped by `shown`. */
+/** Returns a page of a table's matching rows, newest first, each mapped by `toItem`. */
 export async function listPage<Row, T extends { [column in By]: string }, By extends string = 'id'>(
   model: unknown,
   { where, paging: { limit, cursor }, toItem, more, by = 'id' as By }: Listing<Row, T, By>,

@@ -67,7 +67,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     return { caller_token, caller_key_id };
   };
   return {
-    ...fires({ pool, prisma }),
+    ...createFireStore({ pool, prisma }),
     toShown: (row: Row): Wired => toSchedule(row, Date.now()),
     async list({
       limit,
@@ -144,7 +144,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
 }
 
 /** Stores the outcome of each due time of a schedule. */
-function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
+function createFireStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   async function withStatuses(fire_rows: Fire[]): Promise<ScheduleFire[]> {
     const ids = fire_rows.flatMap(({ task_id }) => (task_id ? [task_id] : []));
     const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });

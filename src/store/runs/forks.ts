@@ -34,7 +34,7 @@ export interface Seed {
 }
 
 /** Turns a task into a fork, in the transaction that created it. Throws `not_found` if the source was removed in the meantime. */
-export async function seed(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
+export async function seedFork(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
   const { task_id, step, effects, turns, is_copy, message, edits, keeps_extra } = from;
   if (!(await row(connection, sql.holdSource({ source_id: task_id })))) throw notFound('task', task_id);
   await row(connection, sql.markFork({ fork_id, source_id: task_id, step, effects, turns }));
@@ -78,7 +78,7 @@ export function forkStore(pool: pg.Pool) {
     /** Returns the current state of the parts that a fork's changes refer to. */
     parts: (selection: Parameters<typeof pinForkParts>[1]) => pinForkParts(pool, selection),
     /** Returns the recorded results that may answer a fork's call, and the calls that may have used them before. */
-    async recordsFor({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
+    async listRecords({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
       const { task_id: source_id, step: from_step } = fork;
       const [recorded, earlier] = await Promise.all([
         rows<RecordedCall>(

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { linkAttachments } from './attachments.ts';
 import { addItems } from './conversations.ts';
-import { markAsEvaluated, seed } from './forks.ts';
+import { markAsEvaluated, seedFork } from './forks.ts';
 import type { NewTask } from './new-task.ts';
 
 type Prepare = (on: Queryable) => Promise<void>;
@@ -15,7 +15,7 @@ export function buildPrepare({ task_id, seed: from, evaluated, attachments = [],
   return async (on) => {
     if (attachments.length > 0) await linkAttachments(on, task_id, attachments);
     if (turn) await addItems(on, turn, task_id);
-    if (from) await seed(on, task_id, from);
+    if (from) await seedFork(on, task_id, from);
     else if (evaluated) await markAsEvaluated(on, task_id, evaluated);
   };
 }

@@ -11,7 +11,7 @@ import { createTextWriter } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
 import type { Publish } from './settlement.ts';
-import { settling } from './settlement.ts';
+import { createSettle } from './settlement.ts';
 
 /** A task at one of its steps, as activities see it. */
 export interface OpenRun extends Usage {
@@ -217,7 +217,7 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
       write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
 
-    settle: settling(pool, publish),
+    settle: createSettle(pool, publish),
   };
 }
 

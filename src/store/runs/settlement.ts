@@ -40,7 +40,7 @@ interface SettledRow extends Omit<Settled, 'ended'> {
 }
 
 /** Ends a task once and passes its lane on. Returns the next task's id, and the webhook delivery to send. */
-export const settling =
+export const createSettle =
   (pool: Queryable, publish: Publish) =>
   async (
     task_id: string,

@@ -1,22 +1,23 @@
 import { statement } from '../database/statement.ts';
 
-/** True if a tagged row joins: its creator is `owner` or an administrator (in `:admins`). */
-const joins = (row: string, owner: string) => `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))`;
+/** True if a row joins by its tag: its creator is `owner` or an administrator (in `:admins`). */
+const isJoinedByTag = (row: string, owner: string) =>
+  `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))`;
 
 /** Resources that have a tag of agent `a`, were created by someone else, and are not named by id. */
 const NOT_JOINED_AGENT = `
     SELECT 'mcp_server_tags' AS path, 'mcp_server_ids' AS ids, 'MCP server ' || m.name AS sentence FROM mcp_servers m
       WHERE m.tags && a.mcp_server_tags AND NOT m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers)
-        AND NOT ${joins('m', 'a.created_by')}
+        AND NOT ${isJoinedByTag('m', 'a.created_by')}
     UNION ALL SELECT 'knowledge_tags', 'knowledge_source_ids', 'knowledge source ' || k.name FROM knowledge_sources k
-      WHERE k.tags && a.knowledge_tags AND NOT k.id::text = ANY (a.knowledge_source_ids) AND NOT ${joins('k', 'a.created_by')}`;
+      WHERE k.tags && a.knowledge_tags AND NOT k.id::text = ANY (a.knowledge_source_ids) AND NOT ${isJoinedByTag('k', 'a.created_by')}`;
 
 /** Resources that have a tag of workflow `w`, were created by someone else, and are not named by id. */
 const NOT_JOINED_WORKFLOW = `
     SELECT 'skill_tags' AS path, 'skill_ids' AS ids, 'skill ' || s.name AS sentence FROM skills s
-      WHERE s.tags && w.skill_tags AND NOT s.id::text = ANY (w.skill_ids) AND NOT ${joins('s', 'w.owner')}
+      WHERE s.tags && w.skill_tags AND NOT s.id::text = ANY (w.skill_ids) AND NOT ${isJoinedByTag('s', 'w.owner')}
     UNION ALL SELECT 'guardrail_tags', 'guardrail_ids', 'guardrail ' || g.name FROM guardrails g
-      WHERE g.enabled AND g.tags && w.guardrail_tags AND NOT g.id::text = ANY (w.guardrail_ids) AND NOT ${joins('g', 'w.owner')}`;
+      WHERE g.enabled AND g.tags && w.guardrail_tags AND NOT g.id::text = ANY (w.guardrail_ids) AND NOT ${isJoinedByTag('g', 'w.owner')}`;
 
 const NOT_JOINED = `${NOT_JOINED_AGENT} UNION ALL ${NOT_JOINED_WORKFLOW}`;
 
@@ -62,18 +63,18 @@ export const snapshotWorkflow = statement(
           || CASE WHEN m.is_enabled THEN '{}'::jsonb ELSE '{"disabled": true}' END
           || CASE WHEN m.allow_secret_questions THEN '{"allow_secret_questions": true}'::jsonb ELSE '{}' END ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
         FROM mcp_servers m WHERE m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers) OR m.tags && a.mcp_server_tags
-          AND ${joins('m', 'a.created_by')}), '[]')
+          AND ${isJoinedByTag('m', 'a.created_by')}), '[]')
         AS mcp_servers,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', s.name, 'instructions', s.instructions)
           ORDER BY array_position(w.skill_ids, s.id::text) NULLS LAST, s.id) FROM skills s
-        WHERE s.id::text = ANY (w.skill_ids) OR s.tags && w.skill_tags AND ${joins('s', 'w.owner')}), '[]') AS skills,
+        WHERE s.id::text = ANY (w.skill_ids) OR s.tags && w.skill_tags AND ${isJoinedByTag('s', 'w.owner')}), '[]') AS skills,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', g.name, 'guardrail_type', g.guardrail_type, 'config', g.config)
           ORDER BY array_position(w.guardrail_ids, g.id::text) NULLS LAST, g.id) FROM guardrails g
         WHERE g.enabled AND (g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags
-          AND ${joins('g', 'w.owner')})), '[]') AS guardrails,
+          AND ${isJoinedByTag('g', 'w.owner')})), '[]') AS guardrails,
       coalesce((SELECT jsonb_agg(k.id ORDER BY array_position(a.knowledge_source_ids, k.id::text) NULLS LAST, k.id)
         FROM knowledge_sources k WHERE k.id::text = ANY (a.knowledge_source_ids) OR k.tags && a.knowledge_tags
-          AND ${joins('k', 'a.created_by')}), '[]') AS knowledge_source_ids,
+          AND ${isJoinedByTag('k', 'a.created_by')}), '[]') AS knowledge_source_ids,
       coalesce((SELECT jsonb_agg(DISTINCT n.sentence) FROM (${NOT_JOINED}) n), '[]') AS not_joined,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', coalesce(t.name, u.id),
           'reason', CASE WHEN t.id IS NULL THEN 'there is no such custom tool' ELSE 'it is disabled' END) ORDER BY u.position)
@@ -94,6 +95,6 @@ export const chatGuardrails = statement(
   'chat_guardrails',
   ['agent_id', 'owner', 'admins'],
   `SELECT DISTINCT ON (g.id) g.name, g.guardrail_type, g.config FROM guardrails g
-    JOIN workflows w ON g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags AND ${joins('g', 'w.owner')}
+    JOIN workflows w ON g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags AND ${isJoinedByTag('g', 'w.owner')}
     WHERE g.enabled AND w.agent_id = :agent_id AND w.owner = :owner ORDER BY g.id`,
 );

@@ -129,9 +129,9 @@ export function taskStore({
     },
 
     /** Lists the tasks of a workflow that have not begun, newest first. */
-    queued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
+    listQueued: (workflow_id: string, limit: number) => rows<TaskInQueue>(pool, sql.queuedTasks({ workflow_id, limit })),
     /** Lists the interrupting tasks of a workflow that have not begun although a newer one was accepted, newest first. */
-    superseded: (workflow_id: string) => rows<TaskInQueue>(pool, sql.supersededTasks({ workflow_id })),
+    listSuperseded: (workflow_id: string) => rows<TaskInQueue>(pool, sql.supersededTasks({ workflow_id })),
     /** Gives a free lane to the next task. Returns the task that then holds the lane, or null. */
     takeLane: async (workflow_id: string): Promise<string | null> =>
       (await row<{ holder: string | null }>(pool, sql.takeLane({ workflow_id })))?.holder ?? null,

@@ -1,7 +1,7 @@
 import { hasRun, statement } from '../database/statement.ts';
 import { LIVE, LOCKED_TASK } from './runs.sql.ts';
 
-/* Locks in the order of runs.ts. */
+/* Locks in the order of runs.sql.ts. */
 
 export const openCall = statement(
   'open_call',

@@ -16,7 +16,7 @@ export function workspaceLayers(pool: Queryable) {
   const getNumber = (layer: { number: string } | undefined) => layer?.number ?? null;
   return {
     /** Returns the layers of a run, in their order. */
-    of: (task_id: string) => rows<NumberedLayer>(pool, sql.layersOfTask({ task_id })),
+    find: (task_id: string) => rows<NumberedLayer>(pool, sql.layersOfTask({ task_id })),
     /**
      * Adds the changes of a call as a layer. Returns its number; null if another attempt has taken the call over, or its task has
      * ended.

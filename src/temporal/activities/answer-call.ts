@@ -7,7 +7,7 @@ import { staleAttempt } from './attempt.ts';
 
 export interface AnswerPorts {
   ledger: Pick<ToolLedger, 'answer'>;
-  forks: Pick<ForkStore, 'recordsFor'>;
+  forks: Pick<ForkStore, 'listRecords'>;
   now(): string;
 }
 
@@ -18,7 +18,7 @@ export interface AnswerPorts {
 export async function answerFromRecord(ports: AnswerPorts, call: OpenCall): Promise<boolean> {
   const { fork, call_id, name, task_id } = call;
   if (!fork || fork.effects === 'live' || call.attempts > 0 || decideMove(call) === 'nothing') return false;
-  const records = await ports.forks.recordsFor({ ...call, fork });
+  const records = await ports.forks.listRecords({ ...call, fork });
   const answer = forkAnswer(call, { effects: fork.effects, evaluated: fork.task_id === null, ...records });
   if (!answer) return false;
   const { log, message } = createTaskEvents(task_id, ports.now);

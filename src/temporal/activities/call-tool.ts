@@ -126,7 +126,7 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
       ...outcome,
       kind: 'result' as const,
       duration_ms: Math.round(performance.now() - start),
-      begun: start_events,
+      pending_events: start_events,
     };
     if (await retryWhileDown(() => end(ports, started, result), signal)) return 'done';
     await decideLate(ports, started, outcome);
@@ -275,7 +275,7 @@ async function noteUnreachable(
     : retryDelay({ recoverable: true, errors: call.errors });
   const { log } = createTaskEvents(call.task_id, ports.now);
   const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
-  const released = { reached: error.reached, held: is_outage, events: final ? [] : [retried] };
+  const released = { reached: error.reached, is_outage, events: final ? [] : [retried] };
   if (!(await retryWhileDown(() => ports.ledger.release(call, released), signal))) return staleAttempt();
   return ApplicationFailure.create({
     message: error.message,

@@ -40,7 +40,7 @@ export const beginItemActivity =
     if (!claimed) return null;
     try {
       const { provider } = await ports.definition(claimed.definition_hash);
-      const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider === null });
+      const access_token = await ports.authorizeEvaluation(evaluation_id, { uses_token: provider === null });
       return toChildRun(ports, await dispatch.evaluate({ ...claimed, evaluation_id, access_token }));
     } catch (error) {
       const reason = toRefusal(error);

@@ -19,12 +19,12 @@ export interface GraderPorts {
    * Checks the present rights of an evaluation's owner. Throws an AppError with the reason if the owner may start nothing.
    * Returns the token for the default runtime.
    */
-  tokenOfEvaluation(evaluation_id: string, facts: { uses_token: boolean }): Promise<string | null>;
+  authorizeEvaluation(evaluation_id: string, facts: { uses_token: boolean }): Promise<string | null>;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'judge'>;
   definition(hash: string): Promise<Definition>;
   providerToPin: Store['providerToPin'];
-  reasonsOf: Judge['promptReasons'];
+  listPromptReasons: Judge['listPromptReasons'];
   /** Calls a custom tool of the owner. The tool's own failures are faults; throws if a later attempt may succeed. */
   callGrader(call: GraderCall, signal: AbortSignal): Promise<GradingOutcome>;
   /** Returns the service's public address, for links to its dashboard; null: not configured. */
@@ -82,7 +82,7 @@ export async function runGrader(ports: GraderPorts, grading: Grading): Promise<G
   const [reason = null] =
     grader.type === 'exact'
       ? [difference(open.answer, open.expected, grader) ?? []].flat()
-      : (await ports.reasonsOf(toGuardrail(grader), toGradedText(open.answer), open.owner)).reasons;
+      : (await ports.listPromptReasons(toGuardrail(grader), toGradedText(open.answer), open.owner)).reasons;
   return { grade: { grader: grader.type, passed: reason === null, reason } };
 }
 
@@ -115,16 +115,16 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   const { definition_hash, workflow_id, owner, owner_login } = open;
   const definition = judgeDefinition(await ports.definition(definition_hash), { ...provider_pin, model }, grader);
   const { evaluation_id } = place;
-  const access_token = await ports.tokenOfEvaluation(evaluation_id, { uses_token: provider_id === null });
+  const access_token = await ports.authorizeEvaluation(evaluation_id, { uses_token: provider_id === null });
   const caller = { owner, owner_login, access_token };
   const order = { ...caller, evaluation_id, workflow_id, task_id: work.task_id, prompt: judgePrompt(open) };
   return { judge: toChildRun(ports, await ports.dispatch.judge(order, definition)) };
 }
 
-async function checkToolGrade({ tokenOfEvaluation }: GraderPorts, { place, open, at }: Grading): Promise<Graded> {
+async function checkToolGrade({ authorizeEvaluation }: GraderPorts, { place, open, at }: Grading): Promise<Graded> {
   const grading = open.grading[at];
   if (grading && !('task_id' in grading)) return toGraded(grading, { grader: 'python' });
-  await tokenOfEvaluation(place.evaluation_id, { uses_token: false });
+  await authorizeEvaluation(place.evaluation_id, { uses_token: false });
   return { tool: true };
 }
 

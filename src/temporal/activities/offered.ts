@@ -5,7 +5,7 @@ import type { SelectedRuntime } from '../../runtimes/select.ts';
 
 interface Given {
   offered: ToolSpec[];
-  selected: Pick<SelectedRuntime, 'custom_tools' | 'elsewhere'>;
+  selected: Pick<SelectedRuntime, 'custom_tools' | 'vendor_tools'>;
 }
 
 /** The prefix of MCP servers in the list of resources that do not join. */
@@ -24,10 +24,10 @@ interface RunStart {
 export function listToolEvents({ ports, run, definition }: RunStart, { offered, selected }: Given): NewEvent[] {
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;
   const { log } = createTaskEvents(run.task_id, ports.now);
-  const { custom_tools, elsewhere } = selected;
-  const there = [...(elsewhere?.builtins ?? []), ...listHostedTools(definition).map(({ name }) => name)];
-  const servers = elsewhere?.mcp_server_ids.length ?? 0;
-  const names = [...offered.map(({ name }) => name), ...there];
+  const { custom_tools, vendor_tools } = selected;
+  const hosted_names = [...(vendor_tools?.builtins ?? []), ...listHostedTools(definition).map(({ name }) => name)];
+  const servers = vendor_tools?.mcp_server_ids.length ?? 0;
+  const names = [...offered.map(({ name }) => name), ...hosted_names];
   const vendor_note = servers > 0 ? `, and those of ${servers} MCP servers at the vendor` : '';
   const not_joined_note = not_joined.length > 0 ? `; not joined by tag, as others made them: ${not_joined.join(', ')}` : '';
   const built = log('context_built', `${skills.length} skills, ${names.length} tools${vendor_note}${not_joined_note}`, {

@@ -6,7 +6,7 @@ import type { OpenRun } from '../../store/runs/runs.ts';
 export interface ToolsAsked {
   run: OpenRun;
   definition: Definition;
-  /** The tools that the runtime accepts, and those that run elsewhere. */
-  runtime: Pick<SelectedRuntime, 'custom_tools' | 'elsewhere'>;
+  /** The tools that the runtime accepts, and those that the vendor runs. */
+  runtime: Pick<SelectedRuntime, 'custom_tools' | 'vendor_tools'>;
   ready: Promise<unknown>;
 }

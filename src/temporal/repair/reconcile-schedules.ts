@@ -26,7 +26,7 @@ export async function reconcileSchedules(store: Rows, schedules: Schedules): Pro
   // Rows and overview may be slightly out of date, so a schedule that looks different is read again.
   const suspects = new Set([...overview.keys(), ...rows.map(({ id }) => id)].filter((id) => !overview.get(id)));
   for (const id of suspects) {
-    const move = await alike(store, schedules, { id, known: overview.has(id) });
+    const move = await updateSchedule(store, schedules, { id, known: overview.has(id) });
     if (move) done[move].push(id);
   }
   return done;
@@ -40,7 +40,7 @@ const GRACE_MS = 15_000;
 const PAUSED = 'Paused in Temporal; enable the schedule to continue';
 
 /** Updates one schedule of the engine from its row, and again if the row has changed in the meantime. */
-async function alike(
+async function updateSchedule(
   { scheduledAgents }: Rows,
   schedules: Schedules,
   { id, known }: { id: string; known: boolean },
@@ -71,9 +71,9 @@ const UNKNOWN_MS = 24 * 3_600_000;
 /** Removes the workspaces of runs that ended on another machine or with their lost worker, and of tasks that were removed. */
 export async function reconcileWorkspaces(
   store: Pick<Store, 'tasks'>,
-  workspaces: { kept(): Promise<string[]>; remove(task_id: string): Promise<void> },
+  workspaces: { listIds(): Promise<string[]>; remove(task_id: string): Promise<void> },
 ): Promise<void> {
-  const task_ids = await workspaces.kept();
+  const task_ids = await workspaces.listIds();
   const now = Date.now();
   const old = task_ids.filter((name) => isUuid(name) && timeOfUuid(name) < now - UNKNOWN_MS);
   const over = [...(await store.tasks.filterEnded(task_ids)), ...(await store.tasks.over(old, toGraceSpan(new Date(now), 0)))];

@@ -35,7 +35,7 @@ export interface DispatchOptions {
   /** Returns the settings that a definition was made from. */
   buildConfig(snapshot: Snapshot, definition: Definition): VersionConfig;
   /** Returns the reason why the guardrails refuse a prompt; null if they accept it. */
-  refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
+  findRefusal(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
 }
 
 export function createDispatch({
@@ -48,7 +48,7 @@ export function createDispatch({
   settle,
   pinDefinition,
   buildConfig,
-  refusalOf,
+  findRefusal,
 }: DispatchOptions): Dispatch {
   const { endSuperseded, ...queue } = laneQueue({ store, engine, settle });
 
@@ -130,7 +130,7 @@ export function createDispatch({
   }
 
   async function admit(definition: Definition, { path, text }: TextToAdmit, owner: string): Promise<void> {
-    const prompt_refusal = await refusalOf(definition, text, owner);
+    const prompt_refusal = await findRefusal(definition, text, owner);
     if (prompt_refusal) throw unprocessable([{ path, message: prompt_refusal.message }], prompt_refusal.code);
   }
 

@@ -10,7 +10,7 @@ const UNRUN = {
 } as const;
 
 interface QueuePorts {
-  store: { tasks: Pick<Store['tasks'], 'queued' | 'superseded' | 'takeLane'> };
+  store: { tasks: Pick<Store['tasks'], 'listQueued' | 'listSuperseded' | 'takeLane'> };
   engine: Engine;
   settle: Settle;
 }
@@ -39,9 +39,9 @@ export function laneQueue({ store, ...ports }: QueuePorts) {
   };
   return {
     /** Ends every task that has not begun. */
-    endQueue: async (workflow_id: string) => end(await store.tasks.queued(workflow_id, AT_ONCE), 'workflow_inactive'),
+    endQueue: async (workflow_id: string) => end(await store.tasks.listQueued(workflow_id, AT_ONCE), 'workflow_inactive'),
     /** Ends the interrupting tasks that a newer one follows. */
-    endSuperseded: async (workflow_id: string) => end(await store.tasks.superseded(workflow_id), 'superseded'),
+    endSuperseded: async (workflow_id: string) => end(await store.tasks.listSuperseded(workflow_id), 'superseded'),
     /** Starts the next task of a workflow that was switched on again. */
     async resumeQueue(workflow_id: string): Promise<void> {
       const next = await store.tasks.takeLane(workflow_id);

@@ -29,7 +29,7 @@ const LONGEST_MS = 300;
 const MOST_WAITING = 500;
 const RETRY_AFTER_S = 2;
 
-function refusal(): AppError {
+function toRefusal(): AppError {
   const message = `More than ${MOST_WAITING} of your runs wait to be started; this one was not, try again shortly`;
   return new AppError('unavailable', message, { code: 'too_many_waiting', retry_after_s: RETRY_AFTER_S });
 }
@@ -45,7 +45,7 @@ export function startsInTurn(most: number): Starts {
       return;
     }
     const before = waiting.get(owner) ?? [];
-    if (before.length >= MOST_WAITING) throw refusal();
+    if (before.length >= MOST_WAITING) throw toRefusal();
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.set(owner, [...before, resolve]);
     await promise;
@@ -63,8 +63,8 @@ export function startsInTurn(most: number): Starts {
     next?.();
   }
 
-  /** Begins a turn. Returns the function that ends it, which may be called several times. */
-  function turn(task_id: string): () => void {
+  /** Begins a turn and returns the function that ends it, which may be called several times. */
+  function beginTurn(task_id: string): () => void {
     const end = () => {
       if (starting.get(task_id) !== end) return;
       clearTimeout(timer);
@@ -80,7 +80,7 @@ export function startsInTurn(most: number): Starts {
   return {
     async inTurn({ task_id, owner, steps_here }, work) {
       await waitForTurn(owner);
-      const end = turn(task_id);
+      const end = beginTurn(task_id);
       let goes_on = false;
       try {
         const result = await work();

@@ -40,7 +40,7 @@ import { LOST_ATTEMPTS, retryIfWorkerLost } from './lost-workers.ts';
 import { asking, listen, proceed, type Signals } from './signals.ts';
 import { during, type Progress, park, show, showQuestion, waits } from './waits.ts';
 
-// The activities count failures of models and tools and unexpected ones; `outliving` counts lost workers. The rest is an
+// The activities count failures of models and tools and unexpected ones; `retryIfWorkerLost` counts lost workers. The rest is an
 // unavailable database or engine, for which a run waits indefinitely.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 

@@ -16,7 +16,7 @@ interface StoredLayer extends Layer {
 /** The record of the layers that make up a run's workspace. */
 interface LayerRecord {
   /** Returns the layers of a run in order. */
-  of(task_id: string): Promise<StoredLayer[]>;
+  find(task_id: string): Promise<StoredLayer[]>;
   /** Records the first layer, which was not made by a call. Returns null if there is one. */
   first(task_id: string, layer: Layer): Promise<string | null>;
   forget(task_id: string): Promise<void>;
@@ -49,7 +49,7 @@ interface StoredWorkspaces {
   /** Removes a run's workspace everywhere except on the disks of other workers, which drop unused copies by themselves. */
   remove(task_id: string): Promise<void>;
   /** Lists the ids of the runs that have objects. */
-  kept(): Promise<string[]>;
+  listIds(): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
     });
     const change = findTreeChange(new Map(), copy.tree);
     const number = await record.first(task_id, await storeLayer(copy.directory, change, toPlace(task_id, signal)));
-    if (number === null) return restoreCopy(task_id, await record.of(task_id), signal);
+    if (number === null) return restoreCopy(task_id, await record.find(task_id), signal);
     copy.numbers = [number];
     return copy;
   }
@@ -127,7 +127,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
   async function current(task_id: string, fill: ((into: string) => Promise<void>) | null, signal: AbortSignal): Promise<Copy> {
     const copy = copies.get(task_id);
     if (copy && copy.users > 0) return copy;
-    const layers = await record.of(task_id);
+    const layers = await record.find(task_id);
     if (layers.length === 0 && fill) return first(task_id, fill, signal);
     const same = copy && !copy.spoilt && String(copy.numbers) === String(layers.map(({ number }) => number));
     return same ? copy : restoreCopy(task_id, layers, signal);
@@ -178,7 +178,7 @@ export async function openStoredWorkspaces({ parent, objects, record, log }: Opt
         await record.forget(task_id);
         await objects.remove(toKeyPrefix(task_id));
       }),
-    kept: () => objects.folders(ROOT),
+    listIds: () => objects.folders(ROOT),
     async close() {
       clearInterval(look);
       for (const task_id of copies.keys()) await drop(task_id);

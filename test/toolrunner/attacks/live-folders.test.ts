@@ -176,7 +176,7 @@ describe.each(Object.entries(MAIN_TIERS))(
         layers.push({ ...layer, number: String(layers.length + 1) });
         return String(layers.length);
       };
-      const record = { of: async () => layers, first: (_id: string, layer: Layer) => save(layer), forget: async () => {} };
+      const record = { find: async () => layers, first: (_id: string, layer: Layer) => save(layer), forget: async () => {} };
       const stored = await openStoredWorkspaces({ parent: join(parent), objects, record, log: () => {} });
       const fill = async (into: string) => writeFileSync(join(into, 'README'), 'given');
       const directory = await stored.enter('bucket', fill, signal);

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { PinnedGuardrail } from '../../../src/domain/definition.ts';
 import { createJudge, holdsBack } from '../../../src/guardrails/judge.ts';
 import { createChatGuard, createOutputGuards, createPromptCheck } from '../../../src/main/wiring/guardrails.ts';
+import { jobs } from '../../../src/parsers/child/jobs.ts';
 import { ParserFailure } from '../../../src/parsers/failure.ts';
 import type { ParserPool } from '../../../src/parsers/pool.ts';
-import { jobs } from '../../../src/parsers/room/jobs.ts';
 
 type Run = ParserPool['run'];
 const asked: unknown[] = [];
@@ -44,10 +44,13 @@ describe('a prompt', () => {
 
   it('is judged by guardrails for prompts and requests only', async () => {
     const request = guardrail('request', { json_schema: { type: 'object', required: ['a'] } });
-    expect(await judge.promptReasons(out({ forbidden_patterns: ['.'] }), 'x', 'o')).toEqual({ reasons: [], undecided: false });
-    expect(await judge.promptReasons(request, 'x', 'o')).toEqual({ reasons: ['it is not JSON'], undecided: false });
-    expect(await judge.promptReasons(request, '{"a":1}', 'o')).toEqual({ reasons: [], undecided: false });
-    expect((await judge.promptReasons(request, '{}', 'o')).reasons[0]).toMatch(/\ba\b/);
+    expect(await judge.listPromptReasons(out({ forbidden_patterns: ['.'] }), 'x', 'o')).toEqual({
+      reasons: [],
+      undecided: false,
+    });
+    expect(await judge.listPromptReasons(request, 'x', 'o')).toEqual({ reasons: ['it is not JSON'], undecided: false });
+    expect(await judge.listPromptReasons(request, '{"a":1}', 'o')).toEqual({ reasons: [], undecided: false });
+    expect((await judge.listPromptReasons(request, '{}', 'o')).reasons[0]).toMatch(/\ba\b/);
   });
 
   it('is judged for its owner, within the limits', async () => {
@@ -73,7 +76,7 @@ describe('a prompt', () => {
       message: `The guardrail no-numbers refuses this prompt: ${reason}`,
       code: 'guardrail_timeout',
     });
-    expect(await unable.promptReasons(noNumbers, 'x', 'o')).toEqual({ reasons: [reason], undecided: true });
+    expect(await unable.listPromptReasons(noNumbers, 'x', 'o')).toEqual({ reasons: [reason], undecided: true });
     expect(await unable.judgeAnswer([out({ action: 'redact' })], 'x', { owner: 'o' })).toEqual({
       findings: [{ guardrail: 'out', action: 'redact', reasons: [reason] }],
       text: null,
@@ -171,17 +174,21 @@ describe('the ports', () => {
       (name: string) =>
       async (...args: unknown[]) =>
         asked.push([name, ...args]);
-    const noted = { findRefusal: note('refusalOf'), judgeAnswer: note('verdictOf'), answerFaults: note('answerFaults') } as never;
+    const noted = {
+      findRefusal: note('findRefusal'),
+      judgeAnswer: note('judgeAnswer'),
+      listOutputErrors: note('listOutputErrors'),
+    } as never;
     await createPromptCheck(noted)({} as never, 'text', 'o');
     const guards = createOutputGuards(noted);
     await guards.judge({} as never, 'text', { final: true, owner: 'o' });
-    expect(await guards.answerFaults({} as never, 'text', 'o')).toEqual([]);
-    await guards.answerFaults({ output_schema: { type: 'object' } } as never, '```json\n{}\n```', 'o');
+    expect(await guards.listOutputErrors({} as never, 'text', 'o')).toEqual([]);
+    await guards.listOutputErrors({ output_schema: { type: 'object' } } as never, '```json\n{}\n```', 'o');
     expect(guards.holdsBack({} as never)).toBe(false);
     expect(asked).toEqual([
-      ['refusalOf', [], 'text', 'o'],
-      ['verdictOf', [], 'text', { final: true, owner: 'o' }],
-      ['answerFaults', { type: 'object' }, '{}', 'o'],
+      ['findRefusal', [], 'text', 'o'],
+      ['judgeAnswer', [], 'text', { final: true, owner: 'o' }],
+      ['listOutputErrors', { type: 'object' }, '{}', 'o'],
     ]);
   });
 

@@ -22,7 +22,7 @@ interface FormatOrder {
  * honoured.
  */
 export async function parseOutputSchema(
-  { judge }: { judge: Pick<Judge, 'schemaFault'> },
+  { judge }: { judge: Pick<Judge, 'findSchemaError'> },
   { param, format, caller }: FormatOrder,
 ): Promise<Record<string, unknown> | undefined> {
   if (!format || format.type === 'text') return undefined;
@@ -33,7 +33,7 @@ export async function parseOutputSchema(
   if (!read.success) throw createRefusal(param, 'invalid_json_schema', read.error.issues[0]?.message ?? 'The schema is missing');
   if (read.data.type !== 'object')
     throw createRefusal(param, 'invalid_json_schema', 'The schema has to be of type object: put another value into a property');
-  const fault = await judge.schemaFault(read.data, caller.key);
+  const fault = await judge.findSchemaError(read.data, caller.key);
   if (fault) throw createRefusal(param, 'invalid_json_schema', fault);
   return read.data;
 }

@@ -133,7 +133,7 @@ interface ResponseFacts {
   model: string;
   /** The client has received the events up to this number. */
   after: number;
-  /** Returns the task and its whole text once the run has ended. `known` is the text, or null if it was too long to keep. */
+  /** Returns the task and its whole text once the run has ended. `whole_text` is the text, or null if it was too long to keep. */
   finish(whole_text: string | null): Promise<{ task: CompatTask; text: string; calls: ClientCall[] } | null>;
 }
 

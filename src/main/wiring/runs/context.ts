@@ -12,7 +12,7 @@ const PASSAGES = 20;
 
 type Ports = Pick<ContextPorts, 'recall' | 'lookUp'> &
   Pick<RememberPorts, 'remember'> &
-  Pick<ExchangePorts, 'judge' | 'answerFaults' | 'holdsBack'>;
+  Pick<ExchangePorts, 'judge' | 'listOutputErrors' | 'holdsBack'>;
 
 /** Creates the ports for the context of runs besides their prompt, and for the guardrails of their models' text. */
 export function contextPorts({

@@ -10,8 +10,8 @@ import { argumentFitter } from '../parsers.ts';
 
 type Tool = NonNullable<Awaited<ReturnType<Store['customTools']['find']>>>;
 
-export const evaluationTokens =
-  ({ store, mayStart }: Pick<SharedServices, 'store' | 'mayStart'>): GraderPorts['tokenOfEvaluation'] =>
+export const createEvaluationCheck =
+  ({ store, mayStart }: Pick<SharedServices, 'store' | 'mayStart'>): GraderPorts['authorizeEvaluation'] =>
   async (evaluation_id, { uses_token }) => {
     const work = await store.evaluations.leftToRun(evaluation_id);
     if (!work) throw notFound('evaluation', evaluation_id);

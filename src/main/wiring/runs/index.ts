@@ -29,7 +29,7 @@ import { argumentFitter, pageReader } from '../parsers.ts';
 import { getContextWindow, getRuntimeOptions } from '../runtime-options.ts';
 import { createTokenOpener } from '../tool-tokens.ts';
 import { contextPorts, knowingPorts } from './context.ts';
-import { evaluationTokens, graderCaller } from './graders.ts';
+import { createEvaluationCheck, graderCaller } from './graders.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
 import { createTidying } from './tidying.ts';
@@ -137,10 +137,10 @@ export async function createActivityPorts(
     ...createFirePorts(core, driver),
     dispatch: driver.dispatch,
     evaluations: store.evaluations,
-    tokenOfEvaluation: evaluationTokens(core),
+    authorizeEvaluation: createEvaluationCheck(core),
     public_url: core.setting.public_url,
     role_queues: core.setting.config.TEMPORAL_ROLE_QUEUES,
-    reasonsOf: core.judge.promptReasons,
+    listPromptReasons: core.judge.listPromptReasons,
     providerToPin: store.providerToPin,
     callGrader: graderCaller(core),
     ...contextPorts(core),

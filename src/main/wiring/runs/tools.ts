@@ -96,11 +96,11 @@ function withoutServers(missing: readonly Error[]): ModelFailure {
 }
 
 /** An agent's tools without those that run at the vendor. */
-export function withoutVendorTools({ tools, mcp_servers = [] }: Definition, { elsewhere }: ToolsAsked['runtime']) {
-  if (!elsewhere) return { tools, mcp_servers };
+export function withoutVendorTools({ tools, mcp_servers = [] }: Definition, { vendor_tools }: ToolsAsked['runtime']) {
+  if (!vendor_tools) return { tools, mcp_servers };
   return {
-    tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),
-    mcp_servers: mcp_servers.filter(({ id }) => !elsewhere.mcp_server_ids.includes(id)),
+    tools: tools.filter((tool) => tool.kind !== 'builtin' || !vendor_tools.builtins.includes(tool.name)),
+    mcp_servers: mcp_servers.filter(({ id }) => !vendor_tools.mcp_server_ids.includes(id)),
   };
 }
 

@@ -19,7 +19,7 @@ interface HeldWorkspace {
   release(call: OpenCall | null, signal: AbortSignal): Promise<void>;
 }
 
-interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
+interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'listIds'> {
   /** Makes the run's directory with its repository; `commit` if this call checked it out. Throws a sentence if that fails. */
   open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }>;
   hold(run: WorkspaceOwner): HeldWorkspace;
@@ -29,7 +29,7 @@ interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
 type Fill = (into: string) => Promise<void>;
 
 /** The storage of the workspaces of all workers. */
-interface Place extends Pick<Workspaces, 'remove' | 'kept'> {
+interface Place extends Pick<Workspaces, 'remove' | 'listIds'> {
   enter(task_id: string, fill: Fill | null, signal: AbortSignal): Promise<string>;
   leave(task_id: string, call: OpenCall | null, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -78,10 +78,10 @@ export async function runWorkspaces(core: Pick<SharedServices, 'setting' | 'stor
 
 /** Creates the storage in the home, which is one file system for all workers. */
 function inSharedHome(parent: string): Place {
-  const { openDirectory, remove, kept } = createWorkspaces(parent);
+  const { openDirectory, remove, listIds } = createWorkspaces(parent);
   return {
     remove,
-    kept,
+    listIds,
     enter: (task_id, fill) => openDirectory(task_id, fill ?? undefined),
     leave: async () => {},
     close: async () => {},
@@ -108,9 +108,9 @@ async function inObjectStore(
     },
     // A run can also end while the store is down; the reconciler removes the rest.
     remove: (task_id) => stored_workspaces.remove(task_id).catch(unlessDown(`The workspace of ${task_id} is not removed yet`)),
-    kept: () =>
+    listIds: () =>
       stored_workspaces
-        .kept()
+        .listIds()
         .catch(unlessDown('Workspaces are not compared with their runs'))
         .then((ids) => ids ?? []),
   };

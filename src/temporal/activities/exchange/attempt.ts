@@ -48,7 +48,7 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   /** Checks a text of the model against the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
   /** Returns the reasons why a final answer does not fit the run's output schema; empty if it fits, or if there is no schema. */
-  answerFaults(definition: Definition, text: string, owner: string): Promise<string[]>;
+  listOutputErrors(definition: Definition, text: string, owner: string): Promise<string[]>;
   /** True if texts must pass the guardrails before any part of them is shown. */
   holdsBack(definition: Definition): boolean;
 }

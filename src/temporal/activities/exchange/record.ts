@@ -123,7 +123,7 @@ async function buildEntry(
  * the run fails.
  */
 async function findRejection({ ports, run, definition, order }: ExchangeAttempt, text: string) {
-  const errors = await ports.answerFaults(definition, text, run.owner);
+  const errors = await ports.listOutputErrors(definition, text, run.owner);
   if (errors.length === 0) return null;
   const content = storable(order.repaired ? invalidAnswer(errors) : repairRequest(errors));
   const message: TranscriptMessage = {

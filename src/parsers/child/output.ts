@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { memoize } from './remembered.ts';
+import { memoize } from './memoize.ts';
 import { regExp } from './schema.ts';
 
 export interface OutputOrder {

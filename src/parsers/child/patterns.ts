@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import { memoize } from './remembered.ts';
+import { memoize } from './memoize.ts';
 
 /** A range of characters in a text; the end is exclusive. */
 export interface Span {

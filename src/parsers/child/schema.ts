@@ -1,8 +1,8 @@
 import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { memoize } from './memoize.ts';
 import { compilePattern } from './patterns.ts';
-import { memoize } from './remembered.ts';
 
 /**
  * Compiles patterns inside schemas so that they run in linear time too. A validator distinguishes patterns by their text:

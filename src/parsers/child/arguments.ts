@@ -1,7 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { memoize } from './memoize.ts';
 import { compilePattern } from './patterns.ts';
-import { memoize } from './remembered.ts';
 
 export interface ArgumentsOrder {
   schema: Record<string, unknown>;

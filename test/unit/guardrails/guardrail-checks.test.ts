@@ -5,9 +5,9 @@ import {
   checkRequest,
   type GuardrailConfig,
   listConfigFaults,
-} from '../../../src/parsers/room/breaches.ts';
-import { compilePattern, findMatches, redactSpans } from '../../../src/parsers/room/patterns.ts';
-import { findPersonalData } from '../../../src/parsers/room/pii.ts';
+} from '../../../src/parsers/child/guardrail-checks.ts';
+import { compilePattern, findMatches, redactSpans } from '../../../src/parsers/child/patterns.ts';
+import { findPersonalData } from '../../../src/parsers/child/pii.ts';
 
 describe('the objections to a text', () => {
   it.each<[string, GuardrailConfig, string, string[]]>([
