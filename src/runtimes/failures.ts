@@ -5,8 +5,16 @@ import { getReason, innermost, sentenceOfError } from '../domain/reason.ts';
 import type { Answered } from '../domain/usage.ts';
 
 const TOO_MANY = 429;
-const TIMEOUTS = [408, 409];
+const RECOVERABLE = [408, 409, TOO_MANY];
 const SERVER_ERRORS = 500;
+
+/**
+ * True if a provider that answered with this status may be asked again. An error within a stream has no status: the request itself
+ * was accepted. How often it is asked again: src/temporal/activities/retries.ts.
+ */
+export const isRecoverable = (status: number | undefined): boolean =>
+  status === undefined || RECOVERABLE.includes(status) || status >= SERVER_ERRORS;
+
 /** Node's messages for a connection that ended within a body. */
 const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature close/;
 
@@ -67,11 +75,9 @@ function modelRefusal({ status, message, headers, code: vendor_code }: APIError,
           : vendor_code === 'context_length_exceeded'
             ? 'context_window_full'
             : 'model_error';
-  // An error within a stream has no status: the request itself was accepted.
-  const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
   return new ModelFailure(`The model's endpoint answered: ${message}${advice[code] ? `; ${advice[code]}` : ''}`, {
     code,
-    recoverable,
+    recoverable: isRecoverable(status),
     retry_after_ms: parseRetryAfter(headers),
     status,
   });

@@ -188,6 +188,8 @@ describe('a failure states the cause and whether to retry', () => {
     ['an unknown model', () => fails(404), 'unknown_model', false],
     ['a bad request', () => fails(400), 'model_error', false],
     ['an overloaded endpoint', () => fails(529), 'model_error', true],
+    ['a request that took too long', () => fails(408), 'model_error', true],
+    ['a conflict', () => fails(409), 'model_error', true],
     ['an error inside a stream', () => sends('data: {"error":{"message":"overloaded"}}\n\n'), 'model_error', true],
     [
       'calls without end',

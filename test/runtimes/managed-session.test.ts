@@ -166,6 +166,11 @@ describe('a session that goes wrong', () => {
     expect(await failure(exchange())).toMatchObject({ code: 'model_unauthorized', recoverable: false });
   });
 
+  it.each([408, 409, 503])('an answer of %i may be retried', async (status) => {
+    vendor.refuse({ status });
+    expect(await failure(exchange())).toMatchObject({ code: 'model_error', recoverable: true });
+  });
+
   it('an error that the vendor retries is not a failure', async () => {
     const error = { type: 'model_overloaded_error', message: 'busy', retry_status: { type: 'retrying' } };
     vendor.script([{ type: 'session.error', error }, ...agentSays('After all.'), ends]);

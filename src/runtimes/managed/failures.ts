@@ -1,7 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import { ModelFailure } from '../../domain/model-failure.ts';
 import { getReason } from '../../domain/reason.ts';
-import { ADVICE, findRefusedFailure, parseRetryAfter } from '../failures.ts';
+import { ADVICE, findRefusedFailure, isRecoverable, parseRetryAfter } from '../failures.ts';
 
 const CODES: Record<number, string> = {
   401: 'model_unauthorized',
@@ -23,12 +23,11 @@ export function toVendorFailure(error: unknown): unknown {
     });
   if (error instanceof APIError) {
     const { status, message, headers } = error as APIError;
-    const recoverable = status === undefined || status === 429 || status === 408 || status === 409 || status >= 500;
     const code = message.includes('prompt is too long') ? 'context_window_full' : (CODES[status ?? 0] ?? 'model_error');
     const advice = ADVICE[code] ? `; ${ADVICE[code]}` : '';
     return new ModelFailure(`The provider answered: ${message}${advice}`, {
       code,
-      recoverable,
+      recoverable: isRecoverable(status),
       retry_after_ms: parseRetryAfter(headers),
       status,
     });

@@ -272,7 +272,7 @@ async function noteUnreachable(
   const is_outage = findOutage(error) !== null;
   const { final, delay_ms } = is_outage
     ? { final: false, delay_ms: HELD_MS }
-    : retryDelay({ recoverable: true, errors: call.errors });
+    : retryDelay({ recoverable: true }, { errors: call.errors });
   const { log } = createTaskEvents(call.task_id, ports.now);
   const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
   const released = { reached: error.reached, is_outage, events: final ? [] : [retried] };

@@ -76,8 +76,8 @@ async function noteFailure(
   failure: ModelFailure,
   signal: AbortSignal,
 ): Promise<ApplicationFailure> {
-  const { message, code, recoverable, retry_after_ms, answer } = failure;
-  const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms, most_ms: ports.longest_wait_ms });
+  const { message, code, answer } = failure;
+  const { final, delay_ms } = retryDelay(failure, { errors: run.errors, most_ms: ports.longest_wait_ms });
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
   const { log, usage } = createTaskEvents(run.task_id, ports.now);
   const attempt_usage = answer ? toUsage(answer, { asked: definition.model, prices }) : NO_USAGE;
