@@ -10,7 +10,7 @@ import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
 import { bashTool } from '../../src/tools/builtin/bash.ts';
-import { createBuiltinTools } from '../../src/tools/builtin/index.ts';
+import { builtinSpecs, createBuiltinTools } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
 import { testParsers } from '../support/parsers.ts';
 import { callOf } from './support.ts';
@@ -27,7 +27,6 @@ const none = new AbortController().signal;
 const asked = (name: string, args: object) =>
   callOf(name, args, { run: { ...callOf(name).run, workspace: async () => workspace } });
 const use = (name: string, args: object, signal = none) => tools.call(asked(name, args), signal);
-const NAMES = ['bash', 'read', 'write', 'edit', 'glob', 'grep', 'web_fetch', 'web_search'];
 
 const PAGE = `<html><head><title>T</title><style>x{}</style><script>evil()</script></head><body><nav>menu</nav>
 <h1>Heading</h1><p>Some <b>readable</b> text, <a href="https://example.org/a">a link</a>.</p></body></html>`;
@@ -61,7 +60,7 @@ beforeAll(async () => {
       searchMemory: async () => [],
       searchKnowledge: async () => ({ items: [], warnings: [] }),
     },
-    NAMES,
+    builtinSpecs().map(({ name }) => name),
   );
 });
 afterAll(async () => {
