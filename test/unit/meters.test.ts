@@ -31,6 +31,21 @@ it('gives separate series to a limited number of names, since users choose them'
   expect([...series.keys()].filter((key) => key.length >= 200)).toEqual([]);
 });
 
+it('counts each figure of an answer under its own kind, and adds up answers of one model', async () => {
+  const meters = createMeters();
+  const first = { total_in: 1_009, total_out: 211, cache_read: 307, cache_write: 53 };
+  const second = { total_in: 2_003, total_out: 401, cache_read: 701, cache_write: 97 };
+  meters.modelAnswered({ model: 'm', usage: first, cost: 3 });
+  meters.modelAnswered({ model: 'm', usage: second, cost: 5 });
+  meters.modelAnswered({ model: 'mm', usage: { total_in: 17, total_out: 19, cache_read: 23, cache_write: 29 }, cost: 31 });
+  const { sum } = parsedMetrics(await meters.text());
+  const countTokens = (model: string) =>
+    ['input', 'output', 'cache_read', 'cache_write'].map((kind) => sum('perdura_model_tokens_total', { model, kind }));
+  expect(countTokens('m')).toEqual([3_012, 612, 1_008, 150]);
+  expect(countTokens('mm')).toEqual([17, 19, 23, 29]);
+  expect(['m', 'mm'].map((model) => sum('perdura_model_cost_dollars_total', { model }))).toEqual([8, 31]);
+});
+
 it('distinguishes a call that was stopped from one that failed', async () => {
   const ended: string[] = [];
   const note = (outcome: string) => void ended.push(outcome);

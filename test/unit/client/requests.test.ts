@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createClient, PerduraConnectionError, PerduraError } from '../../../src/client/index.ts';
 
 interface Sent {
@@ -76,6 +76,48 @@ describe('a request that is not repeated', () => {
       errors,
       retry_after_seconds: null,
     });
+  });
+});
+
+describe('a request that the service asks to repeat later', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['a limit', 429, '2', 2_000],
+    ['an outage', 503, '2', 2_000],
+    ['the longest wait', 429, '60', 60_000],
+  ])('waits as long as it was told: %s', async (_, status, retry_after, wait_ms) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { client, sent } = clientOf(problem(status, { code: 'later' }, retry_after), accepted);
+    const started = client.runs.start('w', 'Go.');
+    await vi.advanceTimersByTimeAsync(wait_ms - 1);
+    expect(sent).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await started).toEqual(ACCEPTED);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('leaves a longer wait to its caller', async () => {
+    const { client, sent } = clientOf(problem(429, { code: 'later' }, '61'), accepted);
+    await expect(client.runs.start('w', 'Go.')).rejects.toMatchObject({ status: 429, retry_after_seconds: 61 });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('pauses longer after each failure if it was not told how long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const down = problem(503, { code: 'down' });
+    const { client, sent } = clientOf(down, down, down, down, down);
+    const failed = expect(client.tasks.get('t')).rejects.toMatchObject({ status: 503 });
+    const counts: number[] = [];
+    // Each pause is between half of the longest and the longest: 500 ms, then twice as much.
+    for (const longest_ms of [500, 1_000, 2_000, 4_000]) {
+      await vi.advanceTimersByTimeAsync(longest_ms / 2 - 1);
+      counts.push(sent.length);
+      await vi.advanceTimersToNextTimerAsync();
+      counts.push(sent.length);
+    }
+    await failed;
+    expect(counts).toEqual([1, 2, 2, 3, 3, 4, 4, 5]);
   });
 });
 

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { auditTrail } from '../../src/api/service/audit-trail.ts';
+import type { NewAuditEntry } from '../../src/store/people/audit.ts';
+
+const ENDPOINT = { operation: 'update_skill', access: 'write', audited: true, path: '/api/skills/{id}' };
+const REQUEST = {
+  caller: { key: 'local:alice', login: 'alice' },
+  params: { id: 's-1' },
+  url: '/api/skills/s-1?x=private',
+  id: 'r-1',
+  ip: '127.0.0.1',
+};
+
+/** The entries that an answered request leaves in the database, and the lines that it leaves in the log. */
+async function recordedOf(answer: { status: number; endpoint?: object; request?: object }) {
+  const entries: NewAuditEntry[] = [];
+  const lines: string[] = [];
+  const trail = auditTrail({
+    store: { add: async (batch) => void entries.push(...batch) },
+    stream: { write: (line) => void lines.push(line) },
+    log: () => {},
+  });
+  const { status, endpoint = {}, request = {} } = answer;
+  await trail.record({ ...ENDPOINT, ...endpoint } as never, { ...REQUEST, ...request } as never, { status, made_id: null });
+  return { entries, lines };
+}
+
+/** Answers after which nobody can say that the person did not try; and those of a service that did not look at the request. */
+const RECORDED = [
+  200, 201, 202, 204, 302, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 423, 428, 500, 501, 502, 504,
+];
+const LEFT_OUT = [429, 503];
+
+describe('the audit has an attempt, whatever its answer', () => {
+  it.each(RECORDED)('%i', async (status) => {
+    const { entries, lines } = await recordedOf({ status });
+    expect(entries).toMatchObject([
+      { principal: 'local:alice', operation: 'update_skill', resource_type: 'skills', resource_id: 's-1', status },
+    ]);
+    expect(lines.map((line) => JSON.parse(line).audit)).toEqual(entries);
+    expect(lines.join()).not.toContain('private');
+  });
+
+  it.each(LEFT_OUT)('but not %i, of which there may be any number', async (status) => {
+    expect(await recordedOf({ status })).toEqual({ entries: [], lines: [] });
+  });
+
+  it('but not of somebody who is nobody, nor of what only reads', async () => {
+    const none = { entries: [], lines: [] };
+    expect(await recordedOf({ status: 403, request: { caller: undefined } })).toEqual(none);
+    expect(await recordedOf({ status: 403, endpoint: { access: null } })).toEqual(none);
+    expect(await recordedOf({ status: 403, endpoint: { audited: false } })).toEqual(none);
+    const audited = (body: { write: boolean }) => body.write;
+    expect(await recordedOf({ status: 403, endpoint: { audited }, request: { body: { write: false } } })).toEqual(none);
+    expect((await recordedOf({ status: 403, endpoint: { audited }, request: { body: { write: true } } })).entries).toHaveLength(
+      1,
+    );
+  });
+});
