@@ -204,6 +204,8 @@ const Variables = z.object({
   ENGINE_RETENTION_DAYS: z.coerce.number().min(0.05).max(3_650).default(1),
 });
 
+export const SETTING_NAMES = Object.keys(Variables.shape) as readonly (keyof typeof Variables.shape)[];
+
 const Environment = Variables.refine(
   ({ AUDIT_WEBHOOK_URL, AUDIT_WEBHOOK_SECRET }) => !AUDIT_WEBHOOK_URL || AUDIT_WEBHOOK_SECRET,
   {

@@ -19,9 +19,17 @@ export async function openWorker(
   if (config.S3_BUCKET) await takeHome(config, resources);
   const driver = openRunControl(core, connection, true);
   const { ports, unwatch } = await createActivityPorts(core, driver);
+  const settings = { ...getWorkerSettings(config), connection, version: core.setting.version, tracing: core.tracing };
+  resources.hold(unwatch, (end) => end());
+  if (hasRole(config, 'runs')) await keepEngine(core, driver, resources);
+  else await untilPrepared(core, driver);
+  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
+}
+
+/** Returns what the environment sets of a worker. */
+export function getWorkerSettings(config: Config) {
   const roles = selectRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
-  const settings = {
-    connection,
+  return {
     namespace: config.TEMPORAL_NAMESPACE,
     task_queue: config.TEMPORAL_TASK_QUEUE,
     roles,
@@ -29,16 +37,17 @@ export async function openWorker(
     max_activities: countSlots(config.WORKER_MAX_ACTIVITIES, roles.length),
     cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
-    version: core.setting.version,
     build_id: config.WORKER_BUILD_ID ?? null,
     call_stacks: config.WORKER_CALL_STACKS,
-    tracing: core.tracing,
   };
-  resources.hold(unwatch, (end) => end());
-  if (hasRole(config, 'runs')) await keepEngine(core, driver, resources);
-  else await untilPrepared(core, driver);
-  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
+
+/** Returns what the environment sets of the care for the engine. */
+export const getHousekeepingSettings = (config: Config) => ({
+  task_queue: config.TEMPORAL_TASK_QUEUE,
+  every_seconds: config.RECONCILE_SECONDS,
+  retention_days: config.ENGINE_RETENTION_DAYS,
+});
 
 /** Prepares the engine, and prepares it again whenever it has lost a part. */
 async function keepEngine(
@@ -46,12 +55,7 @@ async function keepEngine(
   { client, epoch }: RunControl,
   resources: Resources,
 ): Promise<void> {
-  const housekeeping = {
-    client,
-    task_queue: config.TEMPORAL_TASK_QUEUE,
-    every_seconds: config.RECONCILE_SECONDS,
-    retention_days: config.ENGINE_RETENTION_DAYS,
-  };
+  const housekeeping = { ...getHousekeepingSettings(config), client };
   await prepareEngine(housekeeping);
   // Before this worker takes any work of a record that was restored.
   await epoch.beat(0);

@@ -11,7 +11,8 @@ afterAll(() => here.stop());
 
 const sql = (text: string, ...values: unknown[]) => here.core.database.pool.query(text, values);
 
-const LIVES = { forever: null, long: '2100-01-01T00:00:00Z', expired: '2020-01-01T00:00:00Z' };
+const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+const LIVES = { forever: null, alive: inMinutes(10), expired: inMinutes(-1) };
 const PLACES = ['global', 'agent', 'session of the run', 'session of another workflow'] as const;
 
 /** A pending run of alice, and its agent. */

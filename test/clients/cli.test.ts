@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { type Answer, asks, fails, hangs, says } from '../support/model-server.ts';
 import { baseEnv } from '../support/processes.ts';
 
 const CLI = resolve(import.meta.dirname, '../../src/main/cli.ts');
@@ -76,6 +76,28 @@ it('runs a workflow by its title and prints nothing but the answer', async () =>
     errors: expect.stringContaining('no workflow with the title "Nobody"'),
   });
 }, 60_000);
+
+it.each<[string, number, Answer, string]>([
+  ['completed', 0, says('Done.'), ''],
+  ['failed', 1, fails(401), '401 scripted failure'],
+  ['halted', 1, hangs('Half'), ''],
+])(
+  'follows a run that ends as %s, and exits with %i',
+  async (status, code, answer, error) => {
+    const id = await here.workflow();
+    here.model.script(answer);
+    const following = perdura(['run', id, 'Go.', '--follow']);
+    if (status === 'halted') {
+      const listRunning = () => here.alice.get(`/api/tasks?workflow_id=${id}&status=running`);
+      const task_id = await vi.waitUntil(async () => ((await listRunning()).body as unknown as { id: string }[])[0]?.id, 30_000);
+      await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
+    }
+    expect(await following).toMatchObject({ code, errors: expect.stringContaining(error) });
+    const [task] = (await here.alice.get(`/api/tasks?workflow_id=${id}`)).body as unknown as { status: string }[];
+    expect(task?.status).toBe(status);
+  },
+  60_000,
+);
 
 it('approves the call that waits, while another terminal follows the run to its end', async () => {
   const id = await here.workflow({ tools: ['def pay(amount: int) -> int:\n    return amount\n'] });

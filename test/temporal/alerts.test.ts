@@ -110,6 +110,31 @@ describe('an alert', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it.each([
+    ['a minute ago', -60_000, false],
+    ['until in a minute', 60_000, true],
+  ])('that was muted %s sends what this says, when it fires and when it is resolved', async (_, offset_ms, muted) => {
+    const workflow_id = await here.workflow();
+    const muted_until = new Date(Date.now() + offset_ms).toISOString();
+    const values = { measure: 'failure_rate', threshold: 60, min_runs: 1 };
+    const { id } = await create(workflow_id, { ...values, muted_until });
+    // This one sends in any case, so a message that is missing is not merely late.
+    const other = await create(workflow_id, { ...values, name: 'Watch too' });
+    await ran(workflow_id, fails(401));
+    await minute();
+    await ran(workflow_id, says('Fine.'));
+    await minute();
+    await received(muted ? 2 : 4);
+    const sent = receiver.received.map((message) => verified(message) as { type: string; data: { alert_id: string } });
+    const typesOf = (alert_id: string) => sent.filter(({ data }) => data.alert_id === alert_id).map(({ type }) => type);
+    expect(typesOf(other.id).sort()).toEqual(['alert.fired', 'alert.resolved']);
+    expect(typesOf(id).sort()).toEqual(muted ? [] : ['alert.fired', 'alert.resolved']);
+    expect(await eventsOf(id)).toMatchObject([
+      { state: 'ok', muted },
+      { state: 'firing', muted },
+    ]);
+  });
+
   it('keeps the newest 200 events', async () => {
     const workflow_id = await here.workflow();
     const { id } = await create(workflow_id, { measure: 'failure_rate', threshold: 1, min_runs: 1, webhook_url: null });

@@ -81,6 +81,37 @@ describe('memory in a run', () => {
     expect(await logsOf(id, 'memory_stored')).toEqual([]);
   });
 
+  it('is used until it expires, and by nobody a minute later, in whichever way it is read', async () => {
+    const id = await here.workflow({ agent: { builtin_tools: ['search_memory'] } });
+    const agent_id = await agentOf(id);
+    const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+    const keep = (key: string, minutes: number) =>
+      created('/api/memories', { agent_id, scope: 'agent', key, value: `The gate is ${key}`, ttl: inMinutes(minutes) });
+    // A write removes what has expired already, so the memories that still live come first.
+    await keep('green', 2);
+    await keep('great', 2_000);
+    await keep('grey', 2);
+    const gone_id = await keep('red', 2);
+    await here.core.database.pool.query(`UPDATE memories SET ttl = now() - interval '1 minute' WHERE id = $1`, [gone_id]);
+
+    const alive = ['great', 'green', 'grey'];
+    const keysOf = (memories: unknown) => (memories as { key: string }[]).map(({ key }) => key).sort();
+    expect(keysOf(await here.alice.ok(here.alice.get(`/api/memories?agent_id=${agent_id}`)))).toEqual(alive);
+    expect(keysOf(await here.alice.ok(here.alice.get(`/api/memories/stm/${agent_id}`)))).toEqual(alive);
+    expect(keysOf(await here.alice.ok(here.alice.post('/api/memories/search', { agent_id, query: 'gate' })))).toEqual(alive);
+    expect((await here.alice.get(`/api/memories/${gone_id}`)).status).toBe(404);
+
+    here.model.script(asks({ name: 'search_memory', args: { query: 'gate' } }), says('ok'));
+    await here.ended(await here.prompt(id, 'Which gate?'));
+    const { messages } = lastRequest();
+    const texts = [messages[1]?.content, messages.at(-1)?.content];
+    for (const text of texts) {
+      for (const key of alive) expect(text).toContain(`The gate is ${key}`);
+      expect(text).not.toContain('The gate is red');
+    }
+    expect((await logsOf(id, 'memory_loaded')).map((log) => (log as unknown as { keys: string[] }).keys.sort())).toEqual([alive]);
+  });
+
   it('is written by the tool and found by the next run', async () => {
     const id = await here.workflow({ agent: { builtin_tools: ['store_memory', 'search_memory'] } });
     here.model.script(

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileEvaluations } from '../../src/temporal/client/evaluations.ts';
-import { answering, evaluating } from '../support/evaluations.ts';
+import { answering, evaluating, promptOf } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { type Answer, asks, fails, hangs, says } from '../support/model-server.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
@@ -102,6 +102,50 @@ describe('an evaluation', () => {
         baseline_task_id: byPrompt(before.results).Spain?.task_id,
       },
     ]);
+  });
+
+  it('compares each pair of outcomes with the last evaluation that completed, not with one before it', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const OUTCOMES = ['passed', 'failed', 'error'];
+    const pairs = OUTCOMES.flatMap((before) => OUTCOMES.map((now) => ({ before, now, prompt: `${before} and then ${now}` })));
+    const dataset = await evals.dataset(Object.fromEntries(pairs.map(({ prompt }) => [prompt, 'yes'])));
+    const ANSWERS: Record<string, Answer> = { passed: says('yes'), failed: says('no'), error: fails(401) };
+    const evaluate = (choose: (pair: (typeof pairs)[number]) => string, body: object = {}) => {
+      here.model.always((response, request) => {
+        const pair = pairs.find(({ prompt }) => promptOf(request) === prompt)!;
+        return ANSWERS[choose(pair)]!(response, request);
+      });
+      return evals.begin(dataset, { workflow_id, parallel: 3, ...body });
+    };
+    const invert = (outcome: string) => (outcome === 'passed' ? 'failed' : 'passed');
+    const first = await evals.ended(await evaluate(({ before }) => invert(before)));
+    const second = await evals.ended(await evaluate(({ before }) => before));
+    // A halted evaluation never becomes a baseline, even if it is the newest one.
+    const halted_path = await evals.begin(dataset, { workflow_id, parallel: 1 });
+    await here.alice.ok(here.alice.post(`${halted_path}/halt`), 202);
+    await evals.ended(halted_path);
+    const { evaluation, results } = await evals.ended(await evaluate(({ now }) => now));
+    expect(second.evaluation).toMatchObject({ baseline_id: first.evaluation.id, passed: 3, failed: 3, errors: 3 });
+    expect(evaluation).toMatchObject({ baseline_id: second.evaluation.id, passed: 3, failed: 3, errors: 3 });
+    const listRegressions = (regressed: Record<string, any>[]) =>
+      Object.fromEntries(
+        regressed.map(({ prompt, status, task_id, baseline_task_id }) => [prompt, [status, task_id, baseline_task_id]]),
+      );
+    const taskOf = (ended: Record<string, any>[], prompt: string) => byPrompt(ended)[prompt]?.task_id as string;
+    expect(listRegressions(evaluation.regressions)).toEqual(
+      Object.fromEntries(
+        ['failed', 'error'].map((now) => {
+          const prompt = `passed and then ${now}`;
+          return [prompt, [now, taskOf(results, prompt), taskOf(second.results, prompt)]];
+        }),
+      ),
+    );
+    // Against a baseline that the order names, the others are the regressions.
+    const named = await evals.ended(await evaluate(({ now }) => now, { baseline_id: first.evaluation.id }));
+    const passed_first = pairs.filter(({ before, now }) => before !== 'passed' && now !== 'passed');
+    expect(Object.keys(listRegressions(named.evaluation.regressions)).sort()).toEqual(
+      passed_first.map(({ prompt }) => prompt).sort(),
+    );
   });
 
   it('evaluates an earlier version of the workflow by its hash', async () => {

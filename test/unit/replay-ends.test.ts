@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
+import { createJudge } from '../../src/guardrails/judge.ts';
 import { createOutputGuards } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { BUDGET_HALT } from '../../src/temporal/names.ts';
@@ -9,6 +10,9 @@ import { testParsers } from '../support/parsers.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../temporal/bundles');
 const parsers = testParsers();
+// A replay compares what guardrails decide, not how long a busy machine takes.
+const PATIENT_MS = 300_000;
+const judge = createJudge(parsers.parsers, { deadline_ms: PATIENT_MS, patience_ms: PATIENT_MS });
 afterAll(() => parsers.close());
 
 type End = RunBundle['end'];
@@ -17,7 +21,7 @@ type End = RunBundle['end'];
 async function differenceOf(name: string, change: (end: End) => Partial<End>) {
   const bundle = JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as RunBundle;
   Object.assign(bundle.end, change(bundle.end));
-  return (await replay(bundle, createOutputGuards(parsers.judge))).difference;
+  return (await replay(bundle, createOutputGuards(judge))).difference;
 }
 
 const CHANGES: Record<string, (end: End) => Partial<End>> = {

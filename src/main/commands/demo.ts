@@ -47,7 +47,7 @@ async function findOrCreateWorkflow(call: Call, agent: Json): Promise<Json> {
   return usable ?? call('POST', '/api/workflows', { agent_id: agent.id, title: SAMPLE.workflow, output_format: 'markdown' });
 }
 
-async function prepareProvider(
+export async function prepareProvider(
   call: Call,
   { OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL }: Config,
   demo_model_url: string,

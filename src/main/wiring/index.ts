@@ -63,12 +63,12 @@ import { openEgress } from './egress.ts';
 import { createChatGuard, createPromptCheck } from './guardrails.ts';
 import { createKnowledgeService, openKnowledge } from './knowledge.ts';
 import { createLaterStarts } from './later-starts.ts';
-import { getApiLimits } from './limits.ts';
+import { getApiSettings } from './limits.ts';
 import { openMcpPackages } from './mcp-packages.ts';
 import { createMcpProbe } from './mcp-probe.ts';
 import { createMcpSignIns } from './mcp-sign-ins.ts';
 import { createModelLists } from './model-lists.ts';
-import { argumentFitter } from './parsers.ts';
+import { argumentFitter, getParserSettings } from './parsers.ts';
 import { createFirePorts } from './runs/index.ts';
 import { createSecretScope, listInstallationSecrets } from './secret-scope.ts';
 import { createStepRequestBuilder } from './step-requests.ts';
@@ -80,8 +80,9 @@ const STARTS_AT_ONCE = 6;
 
 /** Opens the parser pool of this process; its processes start when they are first needed. */
 export function openParsers(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
-  const parsers = resources.hold(createParserPool({ processes: config.PARSER_PROCESSES }), (it) => it.close());
-  return { parsers, judge: createJudge(parsers, { deadline_ms: config.JUDGE_SECONDS * 1_000, patience_ms: PATIENCE_MS }) };
+  const settings = getParserSettings(config);
+  const parsers = resources.hold(createParserPool(settings.pool), (it) => it.close());
+  return { parsers, judge: createJudge(parsers, { ...settings.judge, patience_ms: PATIENCE_MS }) };
 }
 
 export async function openSharedServices(
@@ -276,21 +277,15 @@ export async function openApi(
   };
   const app = await buildApp(services, {
     version: setting.version,
-    shared_write: config.SHARED_WRITE,
-    cors_origins: config.CORS_ORIGINS,
-    trust_proxy: config.TRUST_PROXY,
+    ...getApiSettings(config),
     answers_to: setting.answers_to,
-    rate_limit: config.RATE_LIMIT_PER_MINUTE,
-    metrics_token: config.METRICS_TOKEN ?? null,
     authorization: {
       issuer: (config.IDENTITY_PROVIDERS.includes('oidc') && config.OIDC_ISSUER) || null,
       public_url: setting.public_url,
     },
-    log_level: config.LOG_LEVEL,
     log_to,
     tracing: core.tracing,
     dashboards,
-    limits: getApiLimits(config),
   });
   app.addHook('onListen', async () => {
     for (const address of app.addresses()) if (typeof address === 'object') core.egress.own_ports.add(address.port);

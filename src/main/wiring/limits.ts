@@ -1,7 +1,7 @@
 import type { ApiLimits } from '../../api/app.ts';
 import type { Config } from '../config.ts';
 
-export const getApiLimits = (config: Config): ApiLimits => ({
+const getApiLimits = (config: Config): ApiLimits => ({
   guardrail: {
     patterns: config.GUARDRAIL_PATTERNS,
     pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,
@@ -18,4 +18,15 @@ export const getApiLimits = (config: Config): ApiLimits => ({
   sign_in_failures: config.SIGN_IN_FAILURES_PER_MINUTE,
   request_seconds: config.REQUEST_SECONDS,
   reply_stall_seconds: config.REPLY_STALL_SECONDS,
+});
+
+/** Returns what the environment sets of the API. */
+export const getApiSettings = (config: Config) => ({
+  shared_write: config.SHARED_WRITE,
+  cors_origins: config.CORS_ORIGINS,
+  trust_proxy: config.TRUST_PROXY,
+  rate_limit: config.RATE_LIMIT_PER_MINUTE,
+  metrics_token: config.METRICS_TOKEN ?? null,
+  log_level: config.LOG_LEVEL,
+  limits: getApiLimits(config),
 });

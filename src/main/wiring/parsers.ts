@@ -9,6 +9,12 @@ import { ToolUnreachable } from '../../tools/source.ts';
 import type { Config } from '../config.ts';
 import type { SharedServices } from '../core.ts';
 
+/** Returns what the environment sets of the parser pool and the judge of guardrails. */
+export const getParserSettings = ({ PARSER_PROCESSES: processes, JUDGE_SECONDS }: Config) => ({
+  pool: { processes },
+  judge: { deadline_ms: JUDGE_SECONDS * 1_000 },
+});
+
 /** Parses pages that tools fetch. */
 export const pageReader = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): ReadPage => {
   const deadline_ms = setting.config.READ_SECONDS * 1_000;

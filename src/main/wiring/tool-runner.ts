@@ -13,11 +13,8 @@ export async function openToolRunner(config: Config, surroundings: Surroundings)
   try {
     return await startToolRunner({
       ...surroundings,
+      ...getToolRunnerSettings(config),
       python: await toolsPython(config),
-      preload: config.TOOLRUNNER_PRELOAD,
-      isolation: config.TOOL_ISOLATION,
-      workspaces: toWorkspacesPath(config),
-      host_paths: { allow: config.MCP_PATHS, closed: [config.PERDURA_HOME] },
     });
   } catch (error) {
     if (!(error instanceof NoInterpreter) || config.TOOLRUNNER_PYTHON) throw error;
@@ -25,6 +22,14 @@ export async function openToolRunner(config: Config, surroundings: Surroundings)
     return runnerWithoutPython(error);
   }
 }
+
+/** Returns what the environment sets of the tool runner. */
+export const getToolRunnerSettings = (config: Config) => ({
+  preload: config.TOOLRUNNER_PRELOAD,
+  isolation: config.TOOL_ISOLATION,
+  workspaces: toWorkspacesPath(config),
+  host_paths: { allow: config.MCP_PATHS, closed: [config.PERDURA_HOME] },
+});
 
 /**
  * Returns the interpreter of custom tools: the configured one, otherwise the environment made by `perdura tools install`,

@@ -1,6 +1,6 @@
 import type { Tracing } from '../../observe/tracing.ts';
 import { currentTask } from '../../temporal/worker/log-place.ts';
-import { isTraced } from '../config.ts';
+import { type Config, isTraced } from '../config.ts';
 import type { InstallationSettings } from '../installation-settings.ts';
 import type { LogIds, ProcessLog } from '../log.ts';
 import type { Resources } from '../resources.ts';
@@ -18,6 +18,13 @@ interface TracedInstallation {
   write: ProcessLog;
 }
 
+/** Returns what the environment sets of traces; the SDK itself reads the other standard variables. */
+export const getTraceSettings = (config: Config) => ({
+  protocol: config.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? config.OTEL_EXPORTER_OTLP_PROTOCOL,
+  propagators_set: config.OTEL_PROPAGATORS !== undefined,
+  content: config.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
+});
+
 /** Starts traces. OpenTelemetry's packages are loaded only if its variables turn traces on. */
 export async function startTracing(
   { setting: { config, version }, secrets, write }: TracedInstallation,
@@ -28,9 +35,7 @@ export async function startTracing(
   const tracing = openTracing({
     version,
     service: 'perdura',
-    protocol: config.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? config.OTEL_EXPORTER_OTLP_PROTOCOL,
-    propagators_set: config.OTEL_PROPAGATORS !== undefined,
-    content: config.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
+    ...getTraceSettings(config),
     redact: (text) => secrets.redact.text(text),
     log: (message) => write(secrets.redact.text(message)),
   });

@@ -86,7 +86,7 @@ describe('a request that the service asks to repeat later', () => {
     ['a limit', 429, '2', 2_000],
     ['an outage', 503, '2', 2_000],
     ['the longest wait', 429, '60', 60_000],
-  ])('waits as long as it was told: %s', async (_, status, retry_after, wait_ms) => {
+  ])('waits as long as the answer demands: %s', async (_, status, retry_after, wait_ms) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, sent } = clientOf(problem(status, { code: 'later' }, retry_after), accepted);
     const started = client.runs.start('w', 'Go.');
@@ -103,7 +103,7 @@ describe('a request that the service asks to repeat later', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('pauses longer after each failure if it was not told how long', async () => {
+  it('pauses longer after each failure if no answer names a time', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const down = problem(503, { code: 'down' });
     const { client, sent } = clientOf(down, down, down, down, down);

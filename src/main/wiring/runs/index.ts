@@ -24,6 +24,7 @@ import { selectRoles } from '../../../temporal/worker/worker.ts';
 import { createAgentToolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';
 import { type RunContext, type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
 import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-limits.ts';
+import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
 import { argumentFitter, pageReader } from '../parsers.ts';
 import { getContextWindow, getRuntimeOptions } from '../runtime-options.ts';
@@ -47,6 +48,12 @@ const reportRequests = (runtime: ModelRuntime, onAsked: () => void): ModelRuntim
 });
 
 const now = () => new Date().toISOString();
+
+/** Returns how long runs wait for models and clients. */
+export const getWaits = (config: Config) => ({
+  longest_wait_ms: config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
+  client_wait_ms: config.CLIENT_TOOL_SECONDS * 1_000,
+});
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` closes what they hold open. */
 export async function createActivityPorts(
@@ -92,8 +99,7 @@ export async function createActivityPorts(
     admit: (provider) => admit(core, provider),
     listTools: runTools(core, tools),
     publisher: measurePublishers(deltaPublishers(), meters),
-    longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
-    client_wait_ms: setting.config.CLIENT_TOOL_SECONDS * 1_000,
+    ...getWaits(setting.config),
     async perform(opened_call, args, signal) {
       const { call_id, name, ...call } = opened_call;
       const pinned_definition = await definition(call.definition_hash);
@@ -190,7 +196,7 @@ const questionPorts = (
     onChange: bus.subscribe,
     show: ({ task_id, call_id }, is_asking) => engine.asking(task_id, { call_id, is_asking }),
     enter: questionPlaces(countSlots(config.WORKER_MAX_ACTIVITIES, roles.length)),
-    wait_ms: config.CLIENT_TOOL_SECONDS * 1_000,
+    wait_ms: getWaits(config).client_wait_ms,
     now,
   };
 };

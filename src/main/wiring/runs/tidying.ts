@@ -43,7 +43,7 @@ export function createTidying({
 }
 
 /** The sweeps that the operator wants, each over what is older than its days. */
-function listAgedSweeps({ ended, audit }: Store['retention'], config: Config, aged_to: Date): Record<string, Sweep> {
+export function listAgedSweeps({ ended, audit }: Store['retention'], config: Config, aged_to: Date): Record<string, Sweep> {
   const before = (days: number) => new Date(aged_to.getTime() - days * DAY_MS);
   return {
     ...(config.RETENTION_DAYS > 0 ? ended(before(config.RETENTION_DAYS)) : {}),

@@ -6,6 +6,7 @@ import { type CheckoutOrder, checkouts } from '../../../tools/checkout.ts';
 import { createS3Store, parseS3Settings, type S3Settings } from '../../../tools/snapshots/object-store.ts';
 import { openStoredWorkspaces } from '../../../tools/snapshots/stored-workspaces.ts';
 import { createWorkspaces, toWorkspacesPath, type Workspaces } from '../../../tools/workspaces.ts';
+import type { Config } from '../../config.ts';
 import type { SharedServices } from '../../core.ts';
 
 /** A run's workspace during one call. */
@@ -116,14 +117,19 @@ async function inObjectStore(
   };
 }
 
+/** Returns what the environment sets of checkouts. */
+export const getCheckoutSettings = (config: Config) => ({
+  path: config.PATH,
+  ca_file: config.REPO_CA_FILE,
+  max_files: config.REPO_MAX_FILES,
+  max_bytes: config.REPO_MAX_MB * 1024 ** 2,
+});
+
 /** Checks out the repository of a run, and returns its commit. */
 function createCheckout({ store, egress, setting: { config } }: Pick<SharedServices, 'setting' | 'store' | 'egress'>) {
   const checkout = checkouts({
     rules: egress.configuration.rules,
-    path: config.PATH,
-    ca_file: config.REPO_CA_FILE,
-    max_files: config.REPO_MAX_FILES,
-    max_bytes: config.REPO_MAX_MB * 1024 ** 2,
+    ...getCheckoutSettings(config),
   });
 
   async function buildOrder(
