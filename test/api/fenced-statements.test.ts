@@ -59,7 +59,7 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
     here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: eventsFor(call) } as never),
   park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: eventsFor(call) }),
   ask: (call) => here.core.store.ledger.ask(call, { question: question as never, events: eventsFor(call) }),
-  release: (call) => here.core.store.ledger.release(call, { reached: false, events: eventsFor(call) }),
+  release: (call) => here.core.store.ledger.release(call, { reached: false, is_outage: false, events: eventsFor(call) }),
 };
 const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
   add: (call) => here.core.store.workspaceLayers.add(call, { chunks: ['chunk'], bytes: 1 }),
@@ -186,7 +186,7 @@ describe('an attempt that was taken for lost', () => {
   it('may have run: a call that its successor could not make is not recorded as never made', async () => {
     const { runs, ledger } = here.core.store;
     const { later } = await callTwice();
-    expect(await ledger.release(later, { reached: false, events: eventsFor(later) })).toBe(true);
+    expect(await ledger.release(later, { reached: false, is_outage: false, events: eventsFor(later) })).toBe(true);
     await runs.settle(later.task_id, { status: 'halted', error: null, error_code: null, events: [] });
     expect(await kept(later.task_id)).toContain(OUTCOME_UNKNOWN);
   });

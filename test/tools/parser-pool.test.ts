@@ -21,7 +21,7 @@ const unique = {
 function isOwnParser(pid: string): boolean {
   try {
     const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1];
-    return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('room/process.ts');
+    return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('child/process.ts');
   } catch {
     return false;
   }

@@ -158,7 +158,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
      * Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run.
      * `is_outage`: the installation lacked something, which does not count as an error of the source.
      */
-    release: (call: OpenCall, { reached, is_outage = false, events }: ReleasedCall) =>
+    release: (call: OpenCall, { reached, is_outage, events }: ReleasedCall) =>
       write(sql.releaseCall({ ...toSeenParameters(call, events), reached, counted: is_outage ? 0 : 1 }), call, events),
 
     /** Emits events of a call in progress. */
@@ -180,7 +180,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
 
 interface ReleasedCall {
   reached: boolean;
-  is_outage?: boolean;
+  is_outage: boolean;
   events: NewEvent[];
 }
 

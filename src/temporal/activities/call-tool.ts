@@ -122,9 +122,9 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
   const start_events = started.status === 'planned' ? [buildStartEvent(ports, started)] : [];
   try {
     const outcome = await toolOutcome(ports, started, signal);
-    const result = {
+    const result: Result = {
       ...outcome,
-      kind: 'result' as const,
+      kind: 'result',
       duration_ms: Math.round(performance.now() - start),
       pending_events: start_events,
     };
