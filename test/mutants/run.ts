@@ -13,7 +13,7 @@ expression of its rooms, and repeats its test files under load.
 
   npm run mutants -- --base HEAD~3          what differs from another commit
   npm run mutants -- --all                  every planted fault and every room
-  npm run mutants -- --only egress          planted faults whose id begins so; may be given several times
+  npm run mutants -- --only secrets         planted faults whose id begins so; may be given several times
   npm run mutants -- --sample 60 --seed 7   a random sample of all planted faults; also with --list
   npm run mutants -- --list                 every planted fault and its harm
   npm run mutants -- --rooms [domain]       every file of all rooms, or of those named (${roomNames.join(', ')}); also a file

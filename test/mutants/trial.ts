@@ -58,7 +58,6 @@ async function linkModules(from: string, to: string): Promise<void> {
 
 interface Laboratory {
   run(order: Order): Promise<FileResult[]>;
-  /** The next run opens it again. */
   close(): Promise<void>;
 }
 
@@ -98,10 +97,7 @@ export function openLaboratory(directory: string, args: readonly string[] = []):
   };
 }
 
-/** A laboratory makes the databases of its tests from the migrations that it finds when it opens. */
-const isMigration = (file: string) => file.startsWith('prisma/migrations/');
-
-function benchOf(directory: string, { run, close }: Laboratory): Bench {
+function benchOf(directory: string, { run }: Laboratory): Bench {
   /** Its text is back, but what was made of it is still the fault's. */
   let restored: string[] = [];
   return {
@@ -110,15 +106,14 @@ function benchOf(directory: string, { run, close }: Laboratory): Bench {
       const path = join(directory, file);
       const source = await readFile(path, 'utf8').catch(() => '');
       const changed = planted(source, mutant);
-      if (changed === null) return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${file}` };
+      if (changed === null)
+        return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${mutant.symbol ?? file}` };
       await writeFile(path, changed);
-      if (isMigration(file)) await close();
       try {
         return judged(await run({ tests, changed: [...restored, file] }), failing);
       } finally {
         await writeFile(path, source);
         restored = [file];
-        if (isMigration(file)) await close();
       }
     },
     async failingAlready(tests) {

@@ -17,7 +17,7 @@ interface AskingCall {
   reportRefusal(sentence: string): void;
 }
 
-export interface Questions {
+interface Questions {
   /** Runs the work of a call. While it runs, the server may ask questions for this call. */
   during<T>(call: AskingCall, work: () => Promise<T>): Promise<T>;
   /** True if the server has ever asked a question. */
