@@ -9,11 +9,12 @@ import { withServiceKeys } from '../../src/identity/service-keys.ts';
 
 /** A code host that knows one token. */
 async function codeHost() {
-  const state = { asked: 0, down: false };
+  const state: { asked: number; down: boolean; blocked: number | null } = { asked: 0, down: false, blocked: null };
   const server = createServer(async ({ url, headers }, response) => {
     state.asked += 1;
-    await wait(20);
-    if (state.down) response.writeHead(502).end();
+    await wait(state.blocked ? 0 : 20);
+    if (state.blocked) response.writeHead(state.blocked).end('{"id": 583231, "login": "octocat"}');
+    else if (state.down) response.writeHead(502).end();
     else if (url === '/user' && headers.authorization === 'Bearer good') response.end('{"id": 583231, "login": "octocat"}');
     else response.writeHead(401).end();
   }).listen(0, '127.0.0.1');
@@ -31,6 +32,36 @@ describe('an identity', () => {
     await using host = await codeHost();
     expect(await host.check('good')).toEqual({ provider: 'github', subject: '583231', login: 'octocat' });
     expect(await host.check('bad')).toBeNull();
+  });
+
+  it('is unknown to the code host after any refusal of the token, and only then', async () => {
+    await using host = await codeHost();
+    for (let status = 300; status < 600; status += 1) {
+      // `fetch` itself fails at 407, which is for proxies.
+      if (status === 407) continue;
+      host.state.blocked = status;
+      const seen = await host.check('good').catch(({ message }: Error) => message);
+      const refused = status === 401 || status === 403;
+      expect(seen, String(status)).toBe(refused ? null : `The identity provider github answered ${status}`);
+    }
+  });
+
+  it.each([401, 403])('ends when its token is blocked with %i, five minutes later at most', async (status) => {
+    await using host = await codeHost();
+    let now = 0;
+    const identify = createCachedIdentity([host.check], { now: () => now });
+    expect((await identify('good'))?.login).toBe('octocat');
+    host.state.blocked = status;
+    now = 5 * 60_000 - 1;
+    expect((await identify('good'))?.login).toBe('octocat');
+    now = 5 * 60_000;
+    expect(await identify('good')).toBeNull();
+    expect(await identify('unseen')).toBeNull();
+    host.state.blocked = null;
+    now += 30_000 - 1;
+    expect(await identify('good')).toBeNull();
+    now += 1;
+    expect((await identify('good'))?.login).toBe('octocat');
   });
 
   it('is asked for once by many requests at a time, and remembered: longer when valid than when not', async () => {

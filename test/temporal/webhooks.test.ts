@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
@@ -76,6 +77,33 @@ it('tries again what was refused and keeps every attempt, under one webhook-id',
     { attempt: 2, response_status: 200, error: null },
   ]);
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
+it('has the engine retry for as long, and at such intervals, as the docs promise', async () => {
+  here.model.script(says('done'));
+  receiver.answers(503);
+  const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
+  const { id } = await settled(task_id);
+  const { events } = await here.driver.client.workflow.getHandle(`webhook-${id}`).fetchHistory();
+  const scheduled = events!.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+  const s = (time: unknown) => Number((time as { seconds?: unknown } | null)?.seconds);
+  expect(
+    scheduled.map(({ activityType, scheduleToCloseTimeout, retryPolicy: retry }) => ({
+      name: activityType?.name,
+      hours: s(scheduleToCloseTimeout) / 3_600,
+      first_s: s(retry!.initialInterval),
+      factor: retry!.backoffCoefficient,
+      longest_s: s(retry!.maximumInterval),
+      most_attempts: retry!.maximumAttempts,
+    })),
+  ).toEqual([{ name: 'deliver', hours: 24, first_s: 5, factor: 2, longest_s: 3_600, most_attempts: 0 }]);
+  const docs = await Promise.all(
+    ['webhooks', 'runbooks', 'operations'].map((page) => readFile(`${import.meta.dirname}/../../docs/${page}.md`, 'utf8')),
+  );
+  const [webhooks, runbooks, operations] = docs.map((text) => text.replace(/\s+/g, ' '));
+  expect(webhooks).toContain('first after 5 s, then at doubling intervals of up to an hour, for 24 hours');
+  expect(runbooks).toContain('Perdura tries again for 24 hours, then gives up');
+  expect(operations).toContain('the same retries for 24 hours as other webhooks');
 });
 
 it('gives up on a receiver that is gone for good, and follows none that leads elsewhere', async () => {

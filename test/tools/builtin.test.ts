@@ -46,7 +46,9 @@ beforeAll(async () => {
     if (pathname === '/redirect') return response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end();
     if (pathname === '/image') return response.writeHead(200, { 'content-type': 'image/png' }).end('x');
     if (pathname === '/long') return response.writeHead(200, { 'content-type': 'text/plain' }).end('0123456789'.repeat(6_000));
-    return response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE);
+    const status = Number(/^\/status\/(\d+)$/.exec(pathname)?.[1] ?? 200);
+    if (searchParams.has('empty')) return response.writeHead(status, { 'content-type': 'text/plain' }).end();
+    return response.writeHead(status, { 'content-type': 'text/html' }).end(PAGE);
   }).listen(0, '127.0.0.1');
   await once(web, 'listening');
   web_url = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
@@ -181,6 +183,35 @@ describe('the web', () => {
     expect(failed).toBe(false);
     expect(content).toMatch(/HEADING[\s\S]*Some readable text, a link \[https:\/\/example.org\/a\]/);
     expect(content).not.toMatch(/evil|menu/);
+  });
+
+  it.each([200, 203, 206, 299])('is fetched if the server answers %i', async (status) => {
+    const { content, failed } = await use('web_fetch', { url: `${web_url}/status/${status}` });
+    expect({ content, failed }).toEqual({ content: expect.stringMatching(/^T?\s*HEADING/), failed: false });
+    const empty = await use('web_fetch', { url: `${web_url}/status/${status}?empty` });
+    expect(empty).toEqual({ content: '(empty)', failed: false });
+  });
+
+  it.each([
+    [300, 'Multiple Choices'],
+    [400, 'Bad Request'],
+    [401, 'Unauthorized'],
+    [403, 'Forbidden'],
+    [404, 'Not Found'],
+    [408, 'Request Timeout'],
+    [410, 'Gone'],
+    [429, 'Too Many Requests'],
+    [500, 'Internal Server Error'],
+    [502, 'Bad Gateway'],
+    [503, 'Service Unavailable'],
+    [504, 'Gateway Timeout'],
+    [599, 'unknown'],
+  ])('fails with the status and the text of the page if the server answers %i', async (status, words) => {
+    const { content, failed } = await use('web_fetch', { url: `${web_url}/status/${status}` });
+    expect(failed).toBe(true);
+    expect(content).toMatch(new RegExp(`^The server answered ${status} ${words}\\n[\\s\\S]*Some readable text`));
+    const empty = await use('web_fetch', { url: `${web_url}/status/${status}?empty` });
+    expect(empty).toEqual({ content: `The server answered ${status} ${words}`, failed: true });
   });
 
   it('comes in parts where it is long', async () => {
