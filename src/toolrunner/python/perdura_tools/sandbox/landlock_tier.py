@@ -54,7 +54,6 @@ class LandlockTier:
             os.chown(self._home, self._user.uid, self._setting.gid)
 
     def confine(self) -> None:
-        limits.prefer_as_oom_victim()
         os.chdir(self._home)
         if self._switches_user:
             namespaces.become(self._user.uid, self._setting.gid)
@@ -62,6 +61,7 @@ class LandlockTier:
         else:
             die_with_parent()
         prctl(PR_SET_DUMPABLE, 1)
+        limits.prefer_as_oom_victim()
         no_new_privileges()
         limits.apply(self._setting.limits, self._allowance)
 

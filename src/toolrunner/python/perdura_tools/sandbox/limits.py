@@ -51,7 +51,7 @@ def _lower(kind: int, value: int) -> None:
 
 
 def prefer_as_oom_victim() -> None:
-    """Makes the kernel kill a tool first when the machine runs out of memory."""
+    """Makes the kernel kill a tool first when the machine runs out of memory. The process must be dumpable: others cannot write here."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")

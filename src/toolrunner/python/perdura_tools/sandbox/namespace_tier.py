@@ -52,9 +52,9 @@ class NamespaceTier:
 
     def confine(self) -> None:
         """Confines the tool process before the job is known."""
-        limits.prefer_as_oom_victim()
         namespaces.private_world(self._setting.limits.tmp_mb, self._kept)
         namespaces.own_user_namespace()
+        limits.prefer_as_oom_victim()
         drop_capabilities()
         limits.apply(self._setting.limits)
         seccomp.install(self._filter)
