@@ -92,6 +92,74 @@ describe('chat completions', () => {
   });
 });
 
+describe('times', () => {
+  /** Every time in an answer, wherever it is. */
+  function listTimes(value: unknown): unknown[] {
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([name, inner]) => (/^created$|_at$/.test(name) ? [inner] : listTimes(inner)));
+  }
+  const sql = (text: string, ...values: unknown[]) => here.core.database.pool.query(text, values);
+  // Beginning, start and end differ, and a rounded second would be another one.
+  const [CREATED, STARTED, ENDED] = ['2024-02-29T11:59:59.999Z', '2024-03-01T01:02:03.004Z', '2024-03-02T05:06:07.008Z'];
+  const SECONDS = 1_709_207_999;
+  const collect = async (stream: AsyncIterable<unknown>) => {
+    const times: unknown[] = [];
+    for await (const part of stream) times.push(...listTimes(part));
+    return times;
+  };
+
+  it('of a run are seconds, and those at which it was created', async () => {
+    const model = await here.workflow();
+    here.model.script(says('One.'), says('Two.'));
+    const completion = await alice.chat.completions.create({ model, messages: user('x') });
+    const response = await alice.responses.create({ model, input: 'y' });
+    for (const answer of [completion, response]) {
+      const { created_at } = await here.alice.ok(here.alice.get(`/api/tasks/${answer.id.replace(/^(chatcmpl-|resp_)/, '')}`));
+      expect(listTimes(answer)).toEqual([Math.floor(Date.parse(created_at) / 1_000)]);
+    }
+    await sql(
+      'UPDATE tasks SET created_at = $1, started_at = $2, completed_at = $3 WHERE workflow_id = $4',
+      CREATED,
+      STARTED,
+      ENDED,
+      model,
+    );
+    expect(listTimes(await alice.chat.completions.retrieve(completion.id))).toEqual([SECONDS]);
+    expect(listTimes(await alice.responses.retrieve(response.id))).toEqual([SECONDS]);
+    const streamed = await collect(await alice.responses.retrieve(response.id, { stream: true }));
+    expect(streamed).toEqual([SECONDS, SECONDS, SECONDS]);
+  });
+
+  it('of streamed completions are seconds, one time in each chunk', async () => {
+    const model = await here.workflow();
+    here.model.script(says('One two three'));
+    const before = Math.floor(Date.now() / 1_000);
+    const times = await collect(await alice.chat.completions.create({ model, messages: user('x'), stream: true }));
+    expect(times.length).toBeGreaterThan(2);
+    expect(new Set(times).size).toBe(1);
+    expect(times[0]).toBeGreaterThanOrEqual(before);
+    expect(times[0]).toBeLessThanOrEqual(Math.floor(Date.now() / 1_000));
+  });
+
+  it('of models and conversations are seconds, and those at which each was created', async () => {
+    const id = await here.workflow();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${id}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    await sql('UPDATE agents SET created_at = $1, updated_at = $2 WHERE id = $3', CREATED, ENDED, agent_id);
+    await sql('UPDATE workflows SET created_at = $1, updated_at = $2 WHERE id = $3', STARTED, ENDED, id);
+    const expected = { [name]: SECONDS, [id]: Math.floor(Date.parse(STARTED!) / 1_000) };
+    const models = (await alice.models.list()).data;
+    for (const [model, created] of Object.entries(expected)) {
+      expect(listTimes(await alice.models.retrieve(model))).toEqual([created]);
+      expect(models.find((listed) => listed.id === model)?.created).toBe(created);
+    }
+    const { id: conversation } = await alice.conversations.create({});
+    await sql('UPDATE conversations SET created_at = $1 WHERE id = $2', CREATED, conversation.replace('conv_', ''));
+    expect(listTimes(await alice.conversations.retrieve(conversation))).toEqual([SECONDS]);
+    expect(listTimes(await alice.conversations.update(conversation, { metadata: { topic: 'a' } }))).toEqual([SECONDS]);
+  });
+});
+
 describe('responses', () => {
   it('are created, streamed, and resumed by id', async () => {
     const model = await here.workflow();

@@ -137,6 +137,54 @@ describe('usage', () => {
   });
 });
 
+describe('a period', () => {
+  /** The runs and calls of each hour of one morning; alice's numbers and bob's all differ. */
+  const MORNING = [
+    ['09', 3, 101],
+    ['10', 5, 103],
+    ['11', 7, 107],
+    ['12', 13, 109],
+  ] as const;
+  beforeAll(async () => {
+    for (const [hour, alices, bobs] of MORNING)
+      for (const [owner, count] of [
+        ['local:alice', alices],
+        ['local:bob', bobs],
+      ] as const) {
+        const of_hour = `'2025-03-05T${hour}:00:00Z', '${owner}'`;
+        await sql(`INSERT INTO usage_runs (hour, owner, workflow_id, agent_id, model, provider_id, trigger, runs, completed, failed, halted,
+            total_in, total_out, cache_read, cache_write, premium_requests, cost)
+          VALUES (${of_hour}, gen_random_uuid(), gen_random_uuid(), 'm', 'p', 'prompt', ${count}, ${count}, 0, 0, 0, 0, 0, 0, 0, 0)`);
+        for (const kind of ['tool', 'model'])
+          await sql(`INSERT INTO usage_calls (hour, owner, kind, name, duration_class, calls, failed, total_in, total_out, cost)
+            VALUES (${of_hour}, '${kind}', 'counted', 100, ${count}, 0, 0, 0, 0)`);
+      }
+  });
+
+  it.each([
+    ['at half past', '10:30:00Z', '12:00:00Z', '10', 5 + 7],
+    ['on the hour', '10:00:00Z', '12:00:00Z', '10', 5 + 7],
+    ['just before the hour', '09:59:59.999Z', '12:00:00Z', '09', 3 + 5 + 7],
+    ['just before the next hour', '10:59:59.999Z', '12:00:00Z', '10', 5 + 7],
+    ['at half past, and ends so', '10:30:00Z', '11:30:00Z', '10', 5 + 7],
+    ['on the hour, and ends just after another', '11:00:00Z', '12:00:00.001Z', '11', 7 + 13],
+    ['and ends within one hour', '11:29:00Z', '11:31:00Z', '11', 7],
+    ['at half past, in a zone that is half an hour off', '15:45:00+05:30', '17:30:00+05:30', '10', 5 + 7],
+  ])('that begins %s has its first hour, and none before', async (_, from, to, first, expected) => {
+    const period = `from=${encodeURIComponent(`2025-03-05T${from}`)}&to=${encodeURIComponent(`2025-03-05T${to}`)}`;
+    for (const [path, field] of [
+      ['/api/usage?', 'runs'],
+      ['/api/usage?by=trigger&interval=hour&', 'runs'],
+      ['/api/usage/tools?', 'calls'],
+      ['/api/usage/models?', 'calls'],
+    ] as const) {
+      const report = await world.alice.ok(world.alice.get(`${path}${period}`));
+      const sum = (report.rows as Record<string, number>[]).reduce((total, row) => total + row[field]!, 0);
+      expect({ path, sum, from: report.from }).toEqual({ path, sum: expected, from: `2025-03-05T${first}:00:00.000Z` });
+    }
+  });
+});
+
 describe('usage of calls', () => {
   it('of tools has their number, their failures and their durations', async () => {
     const rows = await read(world.alice, '/api/usage/tools');

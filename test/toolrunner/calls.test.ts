@@ -109,6 +109,18 @@ describe.each(Object.entries(TIERS))('a call in the tier %s', (tier, options) =>
     expect(late).toMatchObject({ result: '{"error":"timed out"}', error: 'timed out', stdout: 'before\n' });
   });
 
+  it('is measured by the clock: no shorter than the tool saw, no longer than the caller waited', async () => {
+    const source =
+      'import time\ndef tool():\n began = time.monotonic()\n time.sleep(0.2)\n return (time.monotonic() - began) * 1000';
+    const began = performance.now();
+    const { result, duration_ms } = await bench.call(source);
+    const waited_ms = performance.now() - began;
+    const seen_ms = (JSON.parse(result) as { result: number }).result;
+    expect(seen_ms).toBeGreaterThanOrEqual(200);
+    expect(duration_ms).toBeGreaterThanOrEqual(Math.floor(seen_ms));
+    expect(duration_ms).toBeLessThanOrEqual(Math.ceil(waited_ms));
+  });
+
   it('refuses a result beyond 1 MiB', async () => {
     expect((await bench.call('def tool(): return "x" * 1_048_577')).error).toBe('the result is larger than 1048576 bytes');
     expect((await bench.call('def tool(): return "x" * 10_000_000')).error).toBe('the result is larger than 1048576 bytes');
