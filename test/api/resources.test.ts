@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MEMORY_SCOPES } from '../../src/contracts/memories.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
@@ -229,6 +230,30 @@ describe('memories', () => {
     await alice.ok(alice.del(`/api/workflows/${workflow_id}`));
     await alice.ok(alice.del(`/api/agents/${agent_id}`));
     expect((await alice.get(`/api/memories/${memory.id}`)).status).toBe(404);
+  });
+
+  it('finds within a scope the memories of that scope alone, and of every scope without one', async () => {
+    const { memories } = here.core.store;
+    const [agent_id, other_agent] = [await agent(), await agent()];
+    const [workflow_id, other_workflow] = [await workflow(agent_id), await workflow(agent_id)];
+    // Only administrators write global memories through the API.
+    const remember = (values: { agent_id: string; scope: string; key: string; workflow_id?: string }) =>
+      memories.create({ value: 'a heron stood here', created_by: 'local:alice', ...values });
+    for (const scope of MEMORY_SCOPES)
+      for (const number of [1, 2])
+        await remember({ agent_id, scope, key: `${scope} ${number}`, ...(scope === 'session' && { workflow_id }) });
+    await remember({ agent_id, scope: 'session', key: 'session of another workflow', workflow_id: other_workflow });
+    await remember({ agent_id: other_agent, scope: 'agent', key: 'agent of another' });
+    const search = async (more: object) => {
+      const found = await here.alice.ok(
+        here.alice.post('/api/memories/search', { agent_id, workflow_id, query: 'heron', ...more }),
+      );
+      return found.map(({ key }: { key: string }) => key).sort();
+    };
+    const keysOf = (scope: string) => [`${scope} 1`, `${scope} 2`];
+    for (const scope of MEMORY_SCOPES) expect(await search({ scope })).toEqual(keysOf(scope));
+    expect(await search({})).toEqual(MEMORY_SCOPES.flatMap(keysOf).sort());
+    for (const { id } of await memories.newest({ agent_id, viewer: 'local:alice', limit: 20 })) await memories.remove(id);
   });
 
   it('refuses an agent that does not exist', async () => {

@@ -1,14 +1,15 @@
 import { afterEach, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { clientOf } from '../support/client.ts';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 let lines: string[];
 let tokens = 0;
 afterEach(() => here.stop());
 
-async function start(TRUST_PROXY: string): Promise<void> {
+async function start(TRUST_PROXY: string, more: Record<string, string> = {}): Promise<void> {
   lines = [];
-  const env = { SIGN_IN_FAILURES_PER_MINUTE: '2', LOG_LEVEL: 'info', TRUST_PROXY };
+  const env = { SIGN_IN_FAILURES_PER_MINUTE: '2', LOG_LEVEL: 'info', TRUST_PROXY, ...more };
   here = await startTestInstallation({ worker: false, env, log: (line) => lines.push(line) });
 }
 
@@ -36,3 +37,25 @@ it.each(['1', '127.0.0.1'])('with TRUST_PROXY=%s each client has the address tha
   expect(await failFor('198.51.100.9, 203.0.113.1')).toBe(429);
   expect(loggedAddresses()).toEqual(new Set(['203.0.113.1', '203.0.113.2']));
 });
+
+const FIRST = '203.0.113.1';
+const SECOND = '203.0.113.2';
+const PER_MINUTE = 5;
+
+it.each(['', '127.0.0.1'])(
+  'with TRUST_PROXY=%j each caller has a rate limit of their own, whatever address they share or change',
+  async (trusted) => {
+    await start(trusted, { RATE_LIMIT_PER_MINUTE: String(PER_MINUTE) });
+    const send = async (token: string, address: string) =>
+      clientOf(here.url, token)
+        .get('/api/me', { 'x-forwarded-for': address })
+        .then(({ status }) => status);
+    const statuses = [];
+    for (let n = 1; n < PER_MINUTE; n += 1) statuses.push(await send(ALICE, FIRST));
+    // Alice's last request comes from another address; Bob sends all of his from the one that she used before.
+    for (const token of [ALICE, BOB, BOB, BOB, BOB, BOB]) statuses.push(await send(token, token === ALICE ? SECOND : FIRST));
+    expect(statuses).toEqual(Array(2 * PER_MINUTE).fill(200));
+    const beyond = [await send(ALICE, FIRST), await send(ALICE, SECOND), await send(BOB, FIRST), await send(BOB, SECOND)];
+    expect(beyond).toEqual([429, 429, 429, 429]);
+  },
+);

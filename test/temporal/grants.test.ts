@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '../support/client.ts';
 import {
   backwards,
   HOLDERS,
@@ -90,6 +91,40 @@ describe.each(HOLDERS)('a secret of a $kind', ({ kind, make }) => {
     if (kind !== 'workflow') expect(await held.use(world.alice, token.value)).toBe('secret_not_granted');
     await world.alice.ok(world.alice.put(`/api/tokens/${token.id}`, { shared: true }));
     expect(await held.use(world.bob, token.value)).toBe('secret_not_granted');
+  });
+});
+
+describe('the secret of a knowledge source', () => {
+  const ASKED = 'where do the otters sleep';
+  /** Every way that searches a source, or tries to: each returns whether the secret was sent to it. */
+  const WAYS: Record<string, (as: Client, id: string) => Promise<unknown>> = {
+    test: (as, id) => as.post(`/api/knowledge-sources/${id}/test`),
+    query: (as, id) => as.ok(as.post('/api/knowledge-items/query', { query: ASKED, source_ids: [id] })),
+    async run(as, id) {
+      const provider = { name: unique('provider '), provider_type: 'openai_compatible', base_url: world.model.url };
+      const { id: provider_id } = await as.ok(as.post('/api/providers', { ...provider, default_model: 's' }), 201);
+      const agent = { name: unique('agent '), provider_id, knowledge_source_ids: [id] };
+      const { id: agent_id } = await as.ok(as.post('/api/agents', agent), 201);
+      const { id: workflow_id } = await as.ok(as.post('/api/workflows', { agent_id }), 201);
+      const { task_id } = await as.ok(as.post(`/api/workflows/${workflow_id}/prompt`, { prompt: ASKED }), 201);
+      await as.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+    },
+  };
+
+  it.each(Object.entries(WAYS))('is sent for its owner, and for others only while it is shared: %s', async (_way, search) => {
+    const token = await tokenOf();
+    const { id } = await HOLDERS.find(({ kind }) => kind === 'knowledge_source')!.make(world, world.alice, token.name);
+    const isSentFor = async (as: Client) => {
+      world.target.seen.length = 0;
+      await search(as, id);
+      return world.target.got(token.value, '/a/');
+    };
+    expect(await isSentFor(world.alice)).toBe(true);
+    expect(await isSentFor(world.bob)).toBe(false);
+    await world.alice.ok(world.alice.put(`/api/tokens/${token.id}`, { shared: true }));
+    expect(await isSentFor(world.bob)).toBe(true);
+    await world.alice.ok(world.alice.put(`/api/tokens/${token.id}`, { shared: false }));
+    expect([await isSentFor(world.bob), await isSentFor(world.root), await isSentFor(world.alice)]).toEqual([false, false, true]);
   });
 });
 

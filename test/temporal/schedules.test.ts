@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LIVE_STATUSES } from '../../src/domain/statuses.ts';
 import type { IdentityCheck } from '../../src/identity/cached-identity.ts';
 import { reconcileSchedules } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -117,6 +118,43 @@ it('skips a run while the previous one is running, and records it; interrupt end
   const second = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
   expect((await here.ended(first.task_id)).status).toBe('halted');
   expect((await here.ended(second.task_id)).status).toBe('completed');
+});
+
+/** How a run of a schedule comes to each status. */
+const REACHES: Record<(typeof LIVE_STATUSES)[number], (workflow_id: string) => Promise<unknown>> = {
+  async pending(workflow_id) {
+    here.model.script(hangs('keeps the lane'));
+    const holder = await here.prompt(workflow_id);
+    await until('the lane', async () => (await statusOf(holder)) === 'running');
+  },
+  running: async () => here.model.script(hangs('thinking')),
+  waiting: (workflow_id) =>
+    here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { budget: { max_tokens: 1, on_exhausted: 'wait' } })),
+};
+const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status;
+
+it.each(LIVE_STATUSES)('with `skip` starts nothing while its last run is %s, and runs again after its end', async (status) => {
+  const workflow_id = await here.workflow();
+  await REACHES[status](workflow_id);
+  // While the lane is taken, only another policy starts a run that waits for it.
+  const { id } = await create({ overlap_policy: status === 'pending' ? 'enqueue' : 'skip' }, workflow_id);
+  const { task_id } = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
+  await until(status, async () => (await statusOf(task_id)) === status);
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { overlap_policy: 'skip' }));
+  expect(await here.alice.post(`${PATH}/${id}/trigger`)).toMatchObject({ status: 409, body: { code: 'trigger_skipped' } });
+  await engineSchedule(id).trigger();
+  const skipped = await until('the fire', async () => {
+    const settled = (await runs(id)).filter(({ outcome }) => outcome === 'skipped');
+    return settled.length === 2 && settled;
+  });
+  for (const run of skipped) expect(run).toMatchObject({ task_id: null, detail: expect.stringContaining(task_id) });
+  expect(await statusOf(task_id)).toBe(status);
+  await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { budget: null }));
+  await here.alice.ok(here.alice.post(`/api/workflows/${workflow_id}/halt`));
+  await here.alice.post(`/api/tasks/${task_id}/stop`);
+  await here.ended(task_id);
+  const again = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
+  expect(await here.ended(again.task_id)).toMatchObject({ status: 'completed' });
 });
 
 it('records a fire as failed when the identity provider refuses the token that the default runtime needs', async () => {

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -170,7 +170,11 @@ describe('a server that remembers', () => {
 });
 
 /** An MCP server over HTTP that notes by which session each call came. */
-async function sessionServer(sessions: (string | undefined)[], ended: string[] = []) {
+async function sessionServer(
+  sessions: (string | undefined)[],
+  ended: string[] = [],
+  breakCall: ((response: ServerResponse) => void) | null = null,
+) {
   const server = createHttpServer(async (request, response) => {
     const session = request.headers['mcp-session-id'] as string | undefined;
     if (request.method === 'DELETE') ended.push(session ?? '');
@@ -181,6 +185,7 @@ async function sessionServer(sessions: (string | undefined)[], ended: string[] =
     const serverInfo = { name: 'sessions', version: '1' };
     if (method === 'initialize') response.setHeader('mcp-session-id', randomUUID());
     if (method === 'tools/call') sessions.push(session);
+    if (method === 'tools/call' && breakCall) return breakCall(response);
     const replies: Record<string, object> = {
       initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo },
       'tools/list': { tools },
@@ -308,6 +313,55 @@ describe('what a server is given', () => {
       signal(),
     );
     expect(answer).toMatchObject({ success: false, tools: [], error: expect.stringContaining('ALLOW_STDIO_MCP') });
+  });
+});
+
+describe('a call over HTTP', () => {
+  /** How a connection can break once the server has the call, and what it then knows about the call. */
+  const BREAKS: Record<string, (response: ServerResponse) => void> = {
+    'is reset': (response) => void (response.socket as Socket).resetAndDestroy(),
+    'is closed': (response) => void response.socket?.destroy(),
+    'ends within the head of the answer': (response) => void response.socket?.end('HTTP/1.1 200 OK\r\ncontent-ty'),
+    'ends within the answer': (response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"jsonrpc": "2.0",', () => response.socket?.destroy());
+    },
+    'is answered by a proxy that lost the server': (response) => void response.writeHead(502).end('Bad gateway'),
+    'is answered by a proxy that gave up': (response) => void response.writeHead(504).end('Gateway timeout'),
+  };
+  const EFFECTS = ['read', 'idempotent', 'write'] as const;
+  const CASES = Object.keys(BREAKS).flatMap((name) => EFFECTS.map((effect) => [name, effect] as const));
+
+  it.each(CASES)('whose connection %s is sent once; only a caller who may repeat it is asked to: %s', async (name, effect) => {
+    const received: string[] = [];
+    const answering = await sessionServer([], [], (response) => {
+      received.push(effect);
+      BREAKS[name]!(response);
+    });
+    const url = `http://127.0.0.1:${(answering.address() as AddressInfo).port}/mcp`;
+    const server = serverOf({ id: randomUUID(), name: 'breaks', transport_type: 'http', connection_config: { url } });
+    const spec = { name: 'remember', description: '', parameters: {}, effect };
+    const tools = createMcpTools(bench.ports, server, [{ server_id: server.id, tool: 'remember', spec }]);
+    const outcome = await tools.call(callOf('remember'), signal()).catch((error: Error) => error);
+    if (effect === 'write') {
+      expect(outcome).toMatchObject({ failed: true, content: expect.stringMatching(/was lost while the tool ran.*not known/) });
+    } else {
+      expect(outcome).toBeInstanceOf(ToolUnreachable);
+      expect(outcome).toMatchObject({ reached: true });
+    }
+    expect(received).toEqual([effect]);
+    answering.closeAllConnections();
+    answering.close();
+  });
+
+  it.each(EFFECTS)('that was never sent is left to be repeated: %s', async (effect) => {
+    const url = `http://127.0.0.1:${await freePort()}/mcp`;
+    const server = serverOf({ id: randomUUID(), name: 'closed', transport_type: 'http', connection_config: { url } });
+    const spec = { name: 'remember', description: '', parameters: {}, effect };
+    const tools = createMcpTools(bench.ports, server, [{ server_id: server.id, tool: 'remember', spec }]);
+    const outcome = await tools.call(callOf('remember'), signal()).catch((error: Error) => error);
+    expect(outcome).toBeInstanceOf(ToolUnreachable);
+    expect(outcome).not.toMatchObject({ reached: true });
   });
 });
 
