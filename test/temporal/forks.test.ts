@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
 import { startWorkerProcess } from '../support/processes.ts';
@@ -200,6 +201,75 @@ describe('a fork', () => {
     expect(await callsOf(id, 1)).toMatchObject([{ answered_by: 'recorded', approval: true, result: '{"result": "paid 1"}' }]);
     expect(await calls()).toEqual(['paid']);
   });
+});
+
+describe('the record of a run', () => {
+  const datasetCallsOf = async (task_id: string) => {
+    const { id } = await here.alice.ok(here.alice.post('/api/datasets', { name: `dataset ${++made}` }), 201);
+    return (await here.alice.ok(here.alice.post(`/api/datasets/${id}/items`, { task_id }), 201)).calls as { content: string }[];
+  };
+
+  const ANSWERS = { recorded: 'refused', stub: 'stub' } as const;
+  const MODES = ['recorded', 'stub'] as const;
+  const PAIRS = MODES.flatMap((first) => MODES.map((second) => [first, second] as const));
+
+  it.each(PAIRS)(
+    'holds what its tools returned, not what a fork under `%s` answered instead: its fork under `%s`',
+    async (first, second) => {
+      const { task_id, w, write } = await source();
+      const known = { name: w, args: { word: 'two' } };
+      const unknown = { name: w, args: { word: 'never called' } };
+      here.model.script(asks(unknown, known), says('Fork done.'));
+      const child = await forked(task_id, { from_step: 1, effects: first });
+      await here.ended(child);
+      expect(await callsOf(child, 1)).toMatchObject([{ answered_by: ANSWERS[first] }, { answered_by: 'recorded' }]);
+      here.model.script(asks(known, unknown), says('Grandchild done.'));
+      const grandchild = await forked(child, { from_step: 1, effects: second });
+      await here.ended(grandchild);
+      expect(await callsOf(grandchild, 1)).toMatchObject([
+        { answered_by: 'recorded', result: '{"result": "two 2"}' },
+        { answered_by: ANSWERS[second], result: expect.stringContaining(second === 'stub' ? 'Stub' : 'Not called') },
+      ]);
+      expect((await datasetCallsOf(child)).map(({ content }) => content)).toEqual(['{"result": "two 2"}']);
+      expect(await write.calls()).toEqual(['one', 'two']);
+    },
+  );
+
+  it.each(MODES)(
+    'holds no outcome that is not known: a fork under `%s` of a run that was halted during a call',
+    async (effects) => {
+      const quick = counting('write');
+      const slow = 'import time\nEFFECT = "write"\ndef slow(word: str) -> str:\n    time.sleep(600)\n    return word\n';
+      const workflow_id = await here.workflow({ tools: [quick.source, slow] });
+      const [slow_name, quick_name] = (await here.alice.ok(here.alice.get('/api/custom-tools?limit=2'))).map(
+        ({ name }: { name: string }) => name,
+      );
+      const [done, open] = [
+        { name: quick_name, args: { word: 'paid' } },
+        { name: slow_name, args: { word: 'sent' } },
+      ];
+      here.model.script(asks(done, open));
+      const task_id = await here.prompt(workflow_id);
+      await until('one result and one call in progress', async () => {
+        const calls = (await stepsOf(task_id))[0]?.tool_calls ?? [];
+        return calls[0]?.result && calls[1]?.attempts === 1;
+      });
+      await here.alice.ok(here.alice.post(`/api/workflows/${workflow_id}/halt`));
+      expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
+      expect(await callsOf(task_id, 1)).toMatchObject([
+        { result: '{"result": "paid 1"}' },
+        { status: 'done', result: OUTCOME_UNKNOWN },
+      ]);
+      here.model.script(asks(open, done), says('Done.'));
+      const id = await forked(task_id, { from_step: 1, effects });
+      expect(await here.ended(id)).toMatchObject({ status: 'completed' });
+      expect(await callsOf(id, 1)).toMatchObject([
+        { answered_by: ANSWERS[effects] },
+        { answered_by: 'recorded', result: '{"result": "paid 1"}' },
+      ]);
+      expect((await datasetCallsOf(task_id)).map(({ content }) => content)).toEqual(['{"result": "paid 1"}']);
+    },
+  );
 });
 
 describe('a fork is refused', () => {

@@ -162,6 +162,34 @@ it('continues when the workflow’s budget is raised', async () => {
   expect((await here.ended(task_id)).status).toBe('completed');
 });
 
+const LIMITS = { max_tokens: 50_021, max_cost_usd: 53 };
+const ON_EXHAUSTED = ['wait', 'halt'] as const;
+const OVERSPENT = Object.keys(LIMITS).flatMap((limit) => ON_EXHAUSTED.map((on_exhausted) => [limit, on_exhausted] as const));
+
+it.each(OVERSPENT)('counts the cost of a summary before the call that follows it: %s, %s', async (limit, on_exhausted) => {
+  const budget = { [limit]: LIMITS[limit as keyof typeof LIMITS], on_exhausted };
+  here.model.always((response, request) => {
+    const usage = { prompt_tokens: 61_027, completion_tokens: 103, total_tokens: 61_130 };
+    if (isSummary(request)) return says('NOTES: pages.', { usage })(response, request);
+    return asks({ name: request.tools![0]!.function.name })(response, request);
+  });
+  const price_table = { '*': { input: 1_000, output: 1_000 } };
+  const agent = { provider_id: await provider({ context_window: 2_500, price_table }) };
+  const workflow = { max_turns: 20, budget };
+  const id = await here.workflow({ tools: [LONG], agent, workflow });
+  const first = here.model.requests.length;
+  const task_id = await here.prompt(id, 'Read the pages.');
+  await (on_exhausted === 'wait' ? waiting(task_id) : here.ended(task_id));
+  const requests = here.model.requests.slice(first);
+  // The summary was the last that the model was asked for.
+  expect(requests.map(isSummary)).toEqual([...Array(requests.length - 1).fill(false), true]);
+  const { status, error_code, usage } = await taskOf(task_id);
+  expect([status, error_code]).toEqual(on_exhausted === 'wait' ? ['waiting', null] : ['halted', 'budget_exhausted']);
+  expect(usage).toMatchObject({ total_in: 61_027 + 10 * (requests.length - 1), total_out: 103 + 5 * (requests.length - 1) });
+  await here.alice.post(`/api/workflows/${id}/halt`);
+  await here.ended(task_id);
+});
+
 it('halts a run that has cost too much, keeping what it has said', async () => {
   here.model.always(callsTool(3));
   const price_table = { '*': { input: 100_000, output: 0 } };
