@@ -234,7 +234,7 @@ const UNCONDITIONAL: Record<string, string> = {
   'DELETE /v1/conversations/{id}': 'OpenAI’s interface has no conditions',
   'DELETE /v1/conversations/{id}/items/{item_id}': 'OpenAI’s interface has no conditions',
   'DELETE /api/attachments/{id}': 'an attachment never changes',
-  'DELETE /api/keys/{id}': 'whoever deletes a key means its present secret as well',
+  'DELETE /api/keys/{id}': 'a key that was rotated meanwhile is deleted as well',
   'DELETE /api/agents/{agent_id}/chat/sessions/{session_id}': 'each message changes it',
   'PUT /api/mcps/{id}/tools': 'GET asks the server for its tools; the allow-list is a field of the server’s record',
   'PUT /api/custom-tools/{id}/env-mapping': 'the mapping is replaced as a whole',

@@ -43,7 +43,7 @@ const SECOND = '203.0.113.2';
 const PER_MINUTE = 5;
 
 it.each(['', '127.0.0.1'])(
-  'with TRUST_PROXY=%j each caller has a rate limit of their own, whatever address they share or change',
+  'with TRUST_PROXY=%j each caller has a separate rate limit, whatever address they share or change',
   async (trusted) => {
     await start(trusted, { RATE_LIMIT_PER_MINUTE: String(PER_MINUTE) });
     const send = async (token: string, address: string) =>
