@@ -90,7 +90,7 @@ export function listDueTimes(
 ): number[] {
   const least = 'cron' in cadence ? UNIT_MS.minutes : toIntervalMs(cadence);
   // The searched span grows, because it is unknown how far back the latest due times reach.
-  for (let span = least * limit; ; span *= 8) {
+  for (let span = least * limit; ; span *= 2) {
     const due_times = listNextDue(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
     if (due_times.length >= limit || until - span <= after) return due_times.slice(-limit);
   }

@@ -183,6 +183,28 @@ describe('an attempt that was taken for lost', () => {
     expect(await tasks.find(current.task_id)).toMatchObject({ status: 'halted' });
   });
 
+  it('begins no step over a gap in the record, over a call without a result, or after a halt', async () => {
+    const { runs, ledger } = here.core.store;
+    const { pool } = here.core.database;
+    const { current } = await twice();
+    const { task_id } = current;
+    const beginAt = async (step: number, denied: string[] = []) => {
+      const run = (await runs.open(task_id, step))!;
+      return runs.begin(run, { step, turns: 1, denied, messages: [], events: eventsFor(run) });
+    };
+    expect(await beginAt(2), 'the first step has not ended').toBeNull();
+    expect(await runs.record(current, recordOf(current, [planned]))).toBe(true);
+    expect(await beginAt(2), 'a call has no result').toBeNull();
+    const call = (await ledger.start((await ledger.open(task_id, '1-1'))!, eventsFor(current)))!;
+    expect(await beginAt(2), 'a call is in progress').toBeNull();
+    await ledger.end(call, { ...ending, events: eventsFor(call) });
+    expect(await beginAt(3), 'there is no second step').toBeNull();
+    await pool.query('UPDATE tasks SET halt_requested = true WHERE id = $1', [task_id]);
+    expect(await beginAt(2), 'it is to be halted').toBeNull();
+    await pool.query('UPDATE tasks SET halt_requested = false WHERE id = $1', [task_id]);
+    expect(await beginAt(2)).not.toBeNull();
+  });
+
   it('may have run: a call that its successor could not make is not recorded as never made', async () => {
     const { runs, ledger } = here.core.store;
     const { later } = await callTwice();

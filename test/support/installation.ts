@@ -127,22 +127,25 @@ export async function startTestInstallation({
   const answers = watchAnswers(app.server);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const alice = clientOf(url, ALICE);
+  let stopped: Promise<void> | undefined;
   return {
     ...{ url, setting, core, driver, model, alice, answers },
     bob: clientOf(url, BOB),
     anonymous: clientOf(url, null),
     ...helpers(alice, model),
-    async stop() {
-      const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
-      const foreign_events = await findForeignEvents(database.url);
-      await resources.close();
-      if (!env.TEMPORAL_TASK_QUEUE) await leaveEngine(config).catch(() => {});
-      const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
-      const wrong = [...missing, ...misdescribed(description, answers.bodies)];
-      if (foreign_events.length > 0) throw new Error(`src/contracts/events.ts does not describe:\n${foreign_events.join('\n')}`);
-      if (wrong.length > 0) throw new Error(`/openapi.json does not describe what was answered:\n${wrong.join('\n')}`);
-    },
+    stop: () => (stopped ??= stop()),
   };
+
+  async function stop(): Promise<void> {
+    const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
+    const foreign_events = await findForeignEvents(database.url);
+    await resources.close();
+    if (!env.TEMPORAL_TASK_QUEUE) await leaveEngine(config).catch(() => {});
+    const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
+    const wrong = [...missing, ...misdescribed(description, answers.bodies)];
+    if (foreign_events.length > 0) throw new Error(`src/contracts/events.ts does not describe:\n${foreign_events.join('\n')}`);
+    if (wrong.length > 0) throw new Error(`/openapi.json does not describe what was answered:\n${wrong.join('\n')}`);
+  }
 }
 
 const LEAVING_MS = 5_000;

@@ -80,6 +80,11 @@ it('shows an event that it does not know with its detail and its fields', () => 
   expect(applyEvents(emptyRun, [later]).blocks).toEqual([note]);
 });
 
+it('leaves out a type of event that it does not know', () => {
+  const later = { ...log('error', { detail: 'why' }), type: 'of_later' } as unknown as RunEvent;
+  expect(applyEvents(emptyRun, [later])).toEqual(emptyRun);
+});
+
 it.each(['model_call', 'tool_result', 'run_started', 'completed'] as const)('does not show %s as a note', (event) => {
   expect(applyEvents(emptyRun, [log(event)]).blocks).toEqual([]);
 });

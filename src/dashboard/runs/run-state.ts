@@ -89,7 +89,7 @@ function applyEvent(run: LiveRun, event: RunEvent): void {
     run.turn = data.current_turn;
     if (isTerminal(data.status)) run.doing = [];
   } else if (type === 'message') applyMessage(run, data);
-  else {
+  else if (type === 'log') {
     // The installation was restored: the whole run follows.
     if (data.event === 'stream_reset') Object.assign(run, emptyRun, { blocks: [], logs: [] });
     run.doing = doingAfter(run.doing, event);

@@ -21,7 +21,8 @@ function formatEventText({ type, data }: RunEvent): string | null {
       return `status: ${data.status}`;
     case 'usage':
       return `usage: ${data.total_in} in, ${data.total_out} out`;
-    case 'message_delta':
+    // A service of a later version may send other types.
+    default:
       return null;
   }
 }

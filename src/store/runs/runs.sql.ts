@@ -21,6 +21,11 @@ export const buildMessageRows = (
   FROM jsonb_to_recordset(${json}::jsonb) AS m
     (step int, position int, role text, kind text, content text, tool_calls jsonb, call_id text, extra jsonb)`;
 
+/** True if the step before :step has ended, or there is none. */
+const FOLLOWS = `(:step = 1 OR EXISTS (SELECT 1 FROM task_steps p WHERE p.task_id = :task_id AND p.step = :step - 1 AND p.ended_at IS NOT NULL))`;
+/** The calls of the step before :step that have no result. */
+const UNENDED = `tool_calls c WHERE c.task_id = :task_id AND c.step = :step - 1 AND c.status NOT IN ('done', 'denied')`;
+
 export const openRun = statement(
   'open_run',
   ['task_id', 'step'],
@@ -28,9 +33,7 @@ export const openRun = statement(
       t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
-      :step = 1 OR EXISTS (SELECT 1 FROM task_steps p WHERE p.task_id = t.id AND p.step = :step - 1 AND p.ended_at IS NOT NULL) AS follows,
-      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step - 1 AND c.status NOT IN ('done', 'denied')
-        ORDER BY c.position) AS unended,
+      ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
       EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
           'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
@@ -49,13 +52,16 @@ export const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out
 /**
  * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
  * because its number is outdated. The check holds the row's lock, so the earlier one cannot write after the later one has started.
+ * The record that the attempt has read may be replaced by an older one meanwhile, and a halt may arrive: then it returns no row, and
+ * the next attempt reads again.
  */
 export const beginAttempt = statement(
   'begin_attempt',
   ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
   `WITH fresh AS (
       SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
-        AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))),
+        AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))
+        AND ${FOLLOWS} AND NOT EXISTS (SELECT 1 FROM ${UNENDED} AND c.call_id <> ALL (:denied::text[]))),
     lane AS (
       UPDATE workflows SET status = 'running', current_turn = :turns
       WHERE id = :workflow_id AND active_task_id = :task_id AND status <> 'inactive' AND (status <> 'running' OR current_turn <> :turns)
@@ -63,7 +69,7 @@ export const beginAttempt = statement(
     run AS (
       UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = :turns, steps = :step,
         turn_limit_reached = turn_limit_reached OR cardinality(:denied::text[]) > 0
-      WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
+      WHERE id = :task_id AND status IN (${LIVE}) AND NOT halt_requested AND EXISTS (SELECT 1 FROM fresh) AND ${hasRun('lane')} RETURNING 1),
     step AS (
       INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
       ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1

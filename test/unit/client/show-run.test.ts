@@ -10,7 +10,8 @@ it.each([
   [{ type: 'message', data: { role: 'tool', content: `${'x'.repeat(300)}` } }, `12:00:00  tool: ${'x'.repeat(200)}…`],
   [{ type: 'status', data: { status: 'completed', current_turn: 1, task_id: 't' } }, '12:00:00  status: completed'],
   [{ type: 'message_delta', data: { delta: 'Tw' } }, null],
+  [{ type: 'of_later', data: { text: 'Tw' } }, null],
   [{ type: 'log', data: { event: 'tool_result', detail: '\u001b[2J\u009bhidden\u0007' } }, '12:00:00  tool_result: [2Jhidden'],
 ])('%j is one line that cannot steer a terminal', (event, line) => {
-  expect(formatEvent({ ...event, timestamp } as Parameters<typeof formatEvent>[0])).toBe(line);
+  expect(formatEvent({ ...event, timestamp } as unknown as Parameters<typeof formatEvent>[0])).toBe(line);
 });
