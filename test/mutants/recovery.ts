@@ -40,7 +40,7 @@ export default [
   {
     id: 'recovery/missing-steps',
     file: 'src/store/runs/runs.sql.ts',
-    symbol: 'openRun',
+    symbol: 'FOLLOWS',
     text: ':step = 1 OR EXISTS',
     replacement: ':step >= 1 OR EXISTS',
     harm: 'After a restore a run is completed with steps missing.',
