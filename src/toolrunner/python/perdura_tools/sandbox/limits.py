@@ -53,8 +53,9 @@ def _lower(kind: int, value: int) -> None:
 def prefer_as_oom_victim() -> None:
     """Makes the kernel kill a tool first when the machine runs out of memory. The process must be dumpable: others cannot write here."""
     try:
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-            file.write("1000")
+        # Bytes: a codec would be loaded from a folder that this user may not be allowed to read.
+        with open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+            file.write(b"1000")
     except OSError:
         return
 
