@@ -52,7 +52,7 @@ export async function readCoverage(folder: string): Promise<Coverage> {
   }
   const branches = [...times.values()];
   for (const { file } of branches) loaded.add(file);
-  return { branches, unloaded: listSources().filter((file) => !loaded.has(file)) };
+  return { branches, unloaded: listSources().filter((file) => !loaded.has(file) && hasCode(file)) };
 }
 
 /** What was measured of each source file, and of each file of the dashboard's bundle, by its URL. */
@@ -75,6 +75,12 @@ function findFile(url: string): string | null {
   if (protocol === 'http:' && /^\/dashboard\/assets\/.*\.js$/.test(pathname)) return join(BUNDLE, pathname);
   const file = protocol === 'file:' ? fileURLToPath(url) : '';
   return file.startsWith(join(ROOT, 'src/')) && !file.includes('/generated/') ? file : null;
+}
+
+/** False if nothing is left of a file when its types are gone. */
+function hasCode(file: string): boolean {
+  const source = readFileSync(join(ROOT, file), 'utf8');
+  return file.endsWith('.tsx') || parseAst(stripTypeScriptTypes(source)).body.length > 0;
 }
 
 async function listBranches(url: URL, script: ScriptCov): Promise<Branch[]> {

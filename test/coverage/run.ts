@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { type Branch, readCoverage } from './branches.ts';
+import { type Branch, type Coverage, readCoverage } from './branches.ts';
 import { writeExecutions } from './executions.ts';
 import { COVERAGE_FOLDER } from './folder.ts';
 import { UNCOVERED } from './uncovered.ts';
@@ -33,7 +33,7 @@ async function measure(): Promise<boolean> {
   try {
     if (!read) runTests(folder);
     noteExecutions(folder);
-    return report((await readCoverage(folder)).branches);
+    return report(await readCoverage(folder));
   } finally {
     if (!read && !keep) rmSync(folder, { recursive: true, force: true });
   }
@@ -69,7 +69,7 @@ function noteExecutions(folder: string): void {
   );
 }
 
-function report(branches: readonly Branch[]): boolean {
+function report({ branches, unloaded }: Coverage): boolean {
   const missed = branches.filter(({ times }) => times === 0);
   const isListed = ({ file, text }: Branch) => UNCOVERED.some((known) => known.file === file && text.includes(known.text));
   const unlisted = missed.filter((branch) => !isListed(branch));
@@ -80,7 +80,8 @@ function report(branches: readonly Branch[]): boolean {
     console.log(formatRow(room, some));
   console.log(formatRow('all', branches));
   console.log(`${missed.length} not taken, ${missed.length - unlisted.length} of them for a reason`);
-  return unlisted.length === 0;
+  for (const file of unloaded) console.log(`${file} was never loaded`);
+  return unlisted.length === 0 && unloaded.length === 0;
 }
 
 function formatRow(name: string, branches: readonly Branch[]): string {
