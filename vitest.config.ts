@@ -4,8 +4,8 @@ import { REST } from './test/rest.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 const LONG = ['test/accidents/**/*.test.ts', 'test/long/**/*.test.ts'];
 const rest = Object.keys(REST).map((name) => `test/${name}.test.ts`);
-const ENDS = 'test/support/ends-with-run.ts';
-const globalSetup = [ENDS, 'test/support/global-setup.ts'];
+const ENDS = 'test/support/harness/ends-with-run.ts';
+const globalSetup = [ENDS, 'test/support/harness/global-setup.ts'];
 
 export default defineConfig({
   test: {
@@ -14,7 +14,7 @@ export default defineConfig({
     // Modules are loaded once for all files of a process, by Node as when the product runs.
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    setupFiles: ['test/coverage/collect.ts', 'test/support/leaves-no-trace.ts'],
+    setupFiles: ['test/coverage/collect.ts', 'test/support/harness/leaves-no-trace.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // The default of one second is too short on a busy machine.

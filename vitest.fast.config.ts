@@ -12,8 +12,8 @@ export default defineConfig({
     isolate: false,
     // Node reads the types away by itself, as it does when the product runs.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    globalSetup: ['test/support/ends-with-run.ts'],
-    setupFiles: ['test/support/leaves-no-trace.ts'],
+    globalSetup: ['test/support/harness/ends-with-run.ts'],
+    setupFiles: ['test/support/harness/leaves-no-trace.ts'],
     execArgv: ['--disable-warning=ExperimentalWarning'],
   },
 });

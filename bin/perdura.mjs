@@ -23,7 +23,7 @@ const DASHBOARD_CONFIG = join(ROOT, 'src/dashboard/vite.config.ts');
 const LOCKFILE = join(ROOT, 'package-lock.json');
 const SCRIPTS = {
   build: 'bin/build.mjs',
-  test: 'test/support/run-tests.ts',
+  test: 'test/support/harness/run-tests.ts',
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
   'bench:event-load': 'bench/event-load.ts',

@@ -1,7 +1,7 @@
 import { afterEach, inject, it } from 'vitest';
 import { startTestInstallation } from '../support/installation.ts';
-import { holdsRuns } from '../support/out-of-room.ts';
-import { databaseOn, mountSmallDisk, NO_DISK } from '../support/small-disk.ts';
+import { holdsRuns } from '../support/machine/out-of-room.ts';
+import { databaseOn, mountSmallDisk, NO_DISK } from '../support/machine/small-disk.ts';
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { evaluating, promptOf } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
+import { evaluating, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

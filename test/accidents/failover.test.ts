@@ -6,11 +6,11 @@ import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { rebuilt } from '../support/client.ts';
+import { type PostgresPair, startPostgresPair } from '../support/database/postgres-pair.ts';
+import { folderOfRun } from '../support/harness/run-mark.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { paidIn, paying } from '../support/paying.ts';
-import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts';
-import { folderOfRun } from '../support/run-mark.ts';
+import { says } from '../support/peers/model-server.ts';
+import { paidIn, paying } from '../support/runs/paying.ts';
 import { until } from '../support/until.ts';
 
 /** The installation and its worker live on while the database under them becomes an older one. */

@@ -5,8 +5,8 @@ import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations, requireOwnSchema } from '../../src/store/database/migrations.ts';
-import { testDatabase, unmigratedDatabase } from '../support/database.ts';
-import { perdura } from '../support/processes.ts';
+import { testDatabase, unmigratedDatabase } from '../support/database/database.ts';
+import { perdura } from '../support/machine/processes.ts';
 import { until } from '../support/until.ts';
 
 const endings: (() => Promise<unknown>)[] = [];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { LARGE_POISONS } from '../support/poison-model.ts';
-import { failsWith, type PoisonScene, startPoisonScene } from '../support/poison-scene.ts';
+import { LARGE_POISONS } from '../support/peers/poison-model.ts';
+import { failsWith, type PoisonScene, startPoisonScene } from '../support/runs/poison-scene.ts';
 
 let scene: PoisonScene;
 beforeAll(async () => {

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startMember } from '../chaos/fleet.ts';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
-import { envOf, startWorkerProcess } from '../support/processes.ts';
-import { recordHistory } from '../support/recorded-history.ts';
-import { reaches, resultsOf, toolOf } from '../support/run-facts.ts';
+import { envOf, startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
+import { recordHistory } from '../support/runs/recorded-history.ts';
+import { reaches, resultsOf, toolOf } from '../support/runs/run-facts.ts';
 import { until } from '../support/until.ts';
 
 /** Longer than a busy machine needs to start a worker and to notice that another one is lost. */

@@ -8,7 +8,7 @@ import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { type ChaosServers, startChaosServers } from '../chaos/servers.ts';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 
 const AWAY_MS = 6_000;
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { isAlive, npmStarts, workflowTitles } from '../support/npm-start.ts';
+import { isAlive, npmStarts, workflowTitles } from '../support/machine/npm-start.ts';
 import { until } from '../support/until.ts';
 
 const SAMPLE = 'Sample: count words';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rebuilt } from '../support/client.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
-import { answers, drips, events, finished, frame, POISONS } from '../support/poison-model.ts';
-import { failsWith, type PoisonScene, startPoisonScene } from '../support/poison-scene.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { answers, drips, events, finished, frame, POISONS } from '../support/peers/poison-model.ts';
+import { failsWith, type PoisonScene, startPoisonScene } from '../support/runs/poison-scene.ts';
 import { startPoisonServer } from '../tools/servers/poison.mjs';
 import { SERVERS } from '../tools/support.ts';
 

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { type Child, childOf } from '../support/processes.ts';
+import { type Child, childOf } from '../support/machine/processes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

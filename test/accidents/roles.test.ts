@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES } from '../../src/temporal/names.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
 import {
   callsOf,
   closeRoles,
@@ -13,7 +12,8 @@ import {
   saidOfWorkers,
   start,
   workflowOf,
-} from '../support/role-workers.ts';
+} from '../support/machine/role-workers.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 beforeAll(openRoles);

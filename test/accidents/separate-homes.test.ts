@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { startObjectStore, type TestObjectStore } from '../support/object-store.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { startGitServer } from '../support/peers/git-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { startObjectStore, type TestObjectStore } from '../support/peers/object-store.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { installationBehindProxy } from '../support/behind-proxy.ts';
-import { startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
-import { redisIsInstalled, redisServer } from '../support/redis.ts';
+import { installationBehindProxy } from '../support/peers/behind-proxy.ts';
+import { startDroppingProxy, throughProxy } from '../support/peers/dropping-proxy.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
+import { redisIsInstalled, redisServer } from '../support/peers/redis.ts';
+import { PATIENCE_MS, startWatchedRun, WATCHED_TEXT, WHOLE } from '../support/runs/watched-run.ts';
 import { until } from '../support/until.ts';
-import { PATIENCE_MS, startWatchedRun, WATCHED_TEXT, WHOLE } from '../support/watched-run.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

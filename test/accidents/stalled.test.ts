@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DOORS, LONG, metric } from '../support/doors.ts';
+import { unread } from '../support/browser/unread.ts';
+import { DOORS, LONG, metric } from '../support/contract/doors.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { unread } from '../support/unread.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const STALL_MS = 3_000;

@@ -1,11 +1,11 @@
 import { afterEach, expect, inject, it } from 'vitest';
 import { rebuilt } from '../support/client.ts';
-import { testDatabase } from '../support/database.ts';
-import { type DroppingProxy, outerAddress, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
+import { testDatabase } from '../support/database/database.ts';
 import { helpers, startTestInstallation } from '../support/installation.ts';
-import { type Answer, asks, says } from '../support/model-server.ts';
-import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
-import { redisIsInstalled, redisServer } from '../support/redis.ts';
+import { startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
+import { type DroppingProxy, outerAddress, startDroppingProxy, throughProxy } from '../support/peers/dropping-proxy.ts';
+import { type Answer, asks, says } from '../support/peers/model-server.ts';
+import { redisIsInstalled, redisServer } from '../support/peers/redis.ts';
 
 /** The goal is 5 s. The rest is for a busy machine. */
 const LONGEST_STALL_MS = 10_000;

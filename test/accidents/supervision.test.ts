@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { testBench } from '../support/embedded-homes.ts';
-import { supervisedPostgres } from '../support/supervised-postgres.ts';
+import { supervisedPostgres } from '../support/database/supervised-postgres.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
 
 const bench = testBench();
 afterEach(() => bench.clear());

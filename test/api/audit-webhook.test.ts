@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/contracts/audit.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
-import { daysAgo } from '../support/aged.ts';
 import type { Client } from '../support/client.ts';
+import { daysAgo } from '../support/database/aged.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Child, freePort, startApiProcess } from '../support/processes.ts';
-import { type Received, startReceiver } from '../support/receiver.ts';
+import { type Child, freePort, startApiProcess } from '../support/machine/processes.ts';
+import { type Received, startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 'a').toString('base64')}`;

@@ -3,10 +3,10 @@ import { auditTrail } from '../../src/api/service/audit-trail.ts';
 import { formatRequestLine } from '../../src/main/log.ts';
 import type { NewAuditEntry } from '../../src/store/people/audit.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
-import { daysAgo } from '../support/aged.ts';
 import { clientOf } from '../support/client.ts';
+import { daysAgo } from '../support/database/aged.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

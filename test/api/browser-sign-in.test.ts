@@ -9,8 +9,8 @@ import { openApi, openSharedServices } from '../../src/main/wiring/index.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startIssuer, type TestIssuer, visitor } from '../support/issuer.ts';
-import { says } from '../support/model-server.ts';
+import { startIssuer, type TestIssuer, visitor } from '../support/peers/issuer.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let issuer: TestIssuer;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { startApiProcess } from '../support/processes.ts';
+import { startApiProcess } from '../support/machine/processes.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

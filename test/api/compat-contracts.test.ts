@@ -1,8 +1,8 @@
 import { APIError, type OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { breaksOff, fails, says } from '../support/model-server.ts';
-import { openaiAt } from '../support/openai.ts';
+import { breaksOff, fails, says } from '../support/peers/model-server.ts';
+import { openaiAt } from '../support/peers/openai.ts';
 
 /** What a program reads that was written for OpenAI's API, by OpenAI's own client. */
 let here: TestInstallation;

@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
-import { openaiAt, refusal } from '../support/openai.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
+import { openaiAt, refusal } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;

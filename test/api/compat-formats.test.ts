@@ -3,8 +3,8 @@ import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { openaiAt, refusal } from '../support/openai.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { openaiAt, refusal } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let openai: OpenAI;

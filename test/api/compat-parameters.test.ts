@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, says } from '../support/model-server.ts';
-import { refusal } from '../support/openai.ts';
+import { fails, says } from '../support/peers/model-server.ts';
+import { refusal } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;

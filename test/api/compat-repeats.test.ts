@@ -13,8 +13,8 @@ import {
 } from '../../src/contracts/compat.ts';
 import { framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
-import { openaiAt } from '../support/openai.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
+import { openaiAt } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let openai: OpenAI;

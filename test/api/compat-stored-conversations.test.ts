@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PNG } from '../support/attachments.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
-import { openaiAt, refusal } from '../support/openai.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { openaiAt, refusal } from '../support/peers/openai.ts';
+import { PNG } from '../support/runs/attachments.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

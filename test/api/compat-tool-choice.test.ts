@@ -1,12 +1,12 @@
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { messageAnswer, startCompatibleVendor } from '../support/compatible-vendor.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, type ModelRequest, says } from '../support/model-server.ts';
-import { openaiAt, refusal } from '../support/openai.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
+import { asks, fails, hangs, type ModelRequest, says } from '../support/peers/model-server.ts';
+import { openaiAt, refusal } from '../support/peers/openai.ts';
+import * as vendors from '../support/peers/vendor-rules.ts';
 import { until } from '../support/until.ts';
-import * as vendors from '../support/vendor-rules.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;

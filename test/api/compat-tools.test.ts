@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { metricsOf } from '../support/contract/metrics.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { metricsOf } from '../support/metrics.ts';
-import { asks, says } from '../support/model-server.ts';
-import { openaiAt, refusal } from '../support/openai.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { openaiAt, refusal } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let alice: OpenAI;

@@ -1,5 +1,5 @@
 import type { TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import type { Row } from './interface-rows.ts';
 
 export const UNKNOWN = '01900000-0000-7000-8000-000000000000';

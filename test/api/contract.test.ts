@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { undescribed } from '../support/contract/statuses.ts';
+import { schemaReference } from '../support/database/schema-places.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { schemaReference } from '../support/schema-places.ts';
-import { undescribed } from '../support/statuses.ts';
 import { collectionOf, UNKNOWN, type World, worldOf } from './contract-world.ts';
 import { INTERFACE, type Row, SETTLED } from './interface-rows.ts';
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 import type { Reply } from '../support/client.ts';
-import { describedBodies } from '../support/described-bodies.ts';
-import { declaredEndpoints } from '../support/endpoints.ts';
+import { describedBodies } from '../support/contract/described-bodies.ts';
+import { declaredEndpoints } from '../support/contract/endpoints.ts';
+import { schemaReference } from '../support/database/schema-places.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { schemaReference } from '../support/schema-places.ts';
 import { UNKNOWN, type World, worldOf } from './contract-world.ts';
 
 interface Operation {

@@ -7,9 +7,9 @@ import { createStore, type Store } from '../../src/store/index.ts';
 import { eventStore } from '../../src/store/runs/events.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
-import { agedRecords, daysAgo } from '../support/aged.ts';
-import { openTestDatabase } from '../support/database.ts';
-import { limitedRole } from '../support/limited-role.ts';
+import { agedRecords, daysAgo } from '../support/database/aged.ts';
+import { openTestDatabase } from '../support/database/database.ts';
+import { limitedRole } from '../support/database/limited-role.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 24 * 3_600_000;

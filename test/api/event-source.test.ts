@@ -1,9 +1,9 @@
 import { EventSource } from 'eventsource';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventOf, rebuilt, type StreamedEvent } from '../support/client.ts';
-import { type DroppingProxy, startDroppingProxy } from '../support/dropping-proxy.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { type DroppingProxy, startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { says } from '../support/peers/model-server.ts';
 
 /** What a program reads that follows streams with an `EventSource`, as browsers have it. */
 let here: TestInstallation;

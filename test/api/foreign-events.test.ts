@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { agedRecords } from '../support/aged.ts';
+import { agedRecords } from '../support/database/aged.ts';
 import { startTestInstallation } from '../support/installation.ts';
 
 it.each([

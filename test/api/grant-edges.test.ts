@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
-import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/secret-world.ts';
+import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/contract/secret-world.ts';
 
 let world: SecretWorld;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { tokensOfRun } from '../../src/store/secrets/tokens.sql.ts';
 import { rotateKeys } from '../../src/store/upkeep/rotation.ts';
 import type { Client } from '../support/client.ts';
-import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/secret-world.ts';
+import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/contract/secret-world.ts';
 
 let world: SecretWorld;
 beforeAll(async () => {

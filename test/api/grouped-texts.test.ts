@@ -10,7 +10,7 @@ import { eventStore } from '../../src/store/runs/events.ts';
 import { createTextWriter } from '../../src/store/runs/grouped-texts.ts';
 import { appendText } from '../../src/store/runs/runs.sql.ts';
 import { type OpenRun, runStore } from '../../src/store/runs/runs.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { type TestDatabase, testDatabase } from '../support/database/database.ts';
 import { until } from '../support/until.ts';
 
 const AGENT = '0197a0c4-0000-7000-8000-000000000002';

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
-import { docxOf, pdfOf } from '../support/documents.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { docxOf, pdfOf } from '../support/runs/documents.ts';
 
 let here: TestInstallation;
 let embeddings: Awaited<ReturnType<typeof startDemoModel>>;

@@ -6,7 +6,7 @@ import type { NewTask } from '../../src/store/runs/new-task.ts';
 import { runStore } from '../../src/store/runs/runs.ts';
 import { type CreatedTask, taskStore } from '../../src/store/runs/tasks.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
-import { openTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database/database.ts';
 
 let database: Database;
 beforeAll(async () => {

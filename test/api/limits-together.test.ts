@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
+import { type SecretWorld, startSecretWorld } from '../support/contract/secret-world.ts';
 import { ALICE, BOB } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { type SecretWorld, startSecretWorld } from '../support/secret-world.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let world: SecretWorld;

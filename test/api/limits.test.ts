@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const ENV = {

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getBackend } from '../../src/vendor/pg-internals.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { allStatements } from '../support/statements.ts';
+import { type TestDatabase, testDatabase } from '../support/database/database.ts';
+import { allStatements } from '../support/database/statements.ts';
 import { until } from '../support/until.ts';
 
 const WORKFLOW = '0197a0c4-0000-7000-8000-000000000001';

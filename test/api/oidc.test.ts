@@ -10,8 +10,8 @@ import { oidcIdentity } from '../../src/identity/oidc.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createIdentityChecks } from '../../src/main/setting.ts';
 import { clientOf } from '../support/client.ts';
+import { ODD_VALUES } from '../support/contract/odd-values.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { ODD_VALUES } from '../support/odd-values.ts';
 
 const key = await generateKeyPair('ES256');
 const other = await generateKeyPair('ES256');

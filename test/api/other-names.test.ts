@@ -4,9 +4,9 @@ import { getSpellings } from '../../src/contracts/common.ts';
 import type { Endpoint } from '../../src/contracts/endpoint.ts';
 import { GUARDRAIL_TYPES } from '../../src/contracts/guardrails.ts';
 import { WORKFLOW_STATUSES } from '../../src/contracts/workflows.ts';
-import { declaredEndpoints } from '../support/endpoints.ts';
+import { declaredEndpoints } from '../support/contract/endpoints.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 import { type World, worldOf } from './contract-world.ts';
 

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import { type World, worldOf } from './contract-world.ts';
 
 let here: TestInstallation;

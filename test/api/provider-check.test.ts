@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Certificates, makeCertificates } from '../support/certificates.ts';
-import { type CompatibleVendor, startCompatibleVendor } from '../support/compatible-vendor.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import * as vendors from '../support/vendor-rules.ts';
+import { type Certificates, makeCertificates } from '../support/peers/certificates.ts';
+import { type CompatibleVendor, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
+import * as vendors from '../support/peers/vendor-rules.ts';
 
 let here: TestInstallation;
 let certificates: Certificates;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { KEYLESS_MODEL, type KeylessServer, startKeylessServer } from '../support/keyless-server.ts';
+import { KEYLESS_MODEL, type KeylessServer, startKeylessServer } from '../support/peers/keyless-server.ts';
 
 let here: TestInstallation;
 let server: KeylessServer;

@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../src/store/database/database.t
 import { createStore, type Store } from '../../src/store/index.ts';
 import { eventStore } from '../../src/store/runs/events.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { type TestDatabase, testDatabase } from '../support/database/database.ts';
 
 const WEEKS = 30;
 const TASKS = 12_000;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELTA_CHARACTERS } from '../../src/domain/pieces.ts';
+import { unread } from '../support/browser/unread.ts';
 import { eventOf, framesIn, rebuilt } from '../support/client.ts';
-import { DOORS, LONG, metric as metricOf } from '../support/doors.ts';
+import { DOORS, LONG, metric as metricOf } from '../support/contract/doors.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { unread } from '../support/unread.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

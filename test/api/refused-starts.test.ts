@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { perdura } from '../support/processes.ts';
+import { perdura } from '../support/machine/processes.ts';
 import { someOf } from '../support/some-of.ts';
 
 const key = () => randomBytes(32).toString('base64');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/store/database/database.ts';
-import { agedRecords, daysAgo } from '../support/aged.ts';
-import { openTestDatabase } from '../support/database.ts';
-import { allStatements } from '../support/statements.ts';
+import { agedRecords, daysAgo } from '../support/database/aged.ts';
+import { openTestDatabase } from '../support/database/database.ts';
+import { allStatements } from '../support/database/statements.ts';
 
 let database: Database;
 let filled: Set<string>;

@@ -8,8 +8,8 @@ import { holdSource } from '../../src/store/runs/forks.sql.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { takeTurn } from '../../src/store/upkeep/retention.sql.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
-import { agedRecords, daysAgo } from '../support/aged.ts';
-import { openTestDatabase, tablesOf } from '../support/database.ts';
+import { agedRecords, daysAgo } from '../support/database/aged.ts';
+import { openTestDatabase, tablesOf } from '../support/database/database.ts';
 import { until } from '../support/until.ts';
 
 let database: Database;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { databasesInUse, freeNames } from '../support/harness/second-attempts.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { databasesInUse, freeNames } from '../support/second-attempts.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

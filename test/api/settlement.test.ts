@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database/database.ts';
 import { type RunStore, runStore } from '../../src/store/runs/runs.ts';
 import { finishActivity } from '../../src/temporal/activities/finish.ts';
 import { settler } from '../../src/temporal/start/settle.ts';
-import { openTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database/database.ts';
 import { until } from '../support/until.ts';
 
 type Settlement = Parameters<RunStore['settle']>[1];

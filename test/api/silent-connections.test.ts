@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { afterEach, expect, inject, it } from 'vitest';
 import { findOutage } from '../../src/domain/outages.ts';
 import { type Database, openDatabase } from '../../src/store/database/database.ts';
-import { testDatabase } from '../support/database.ts';
-import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
+import { testDatabase } from '../support/database/database.ts';
+import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/peers/dropping-proxy.ts';
 import { until } from '../support/until.ts';
 
 const endings: (() => Promise<unknown>)[] = [];

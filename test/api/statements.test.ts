@@ -12,8 +12,8 @@ import { setTaskBudget } from '../../src/store/runs/pauses.sql.ts';
 import { pendingWebhooks } from '../../src/store/runs/webhooks.sql.ts';
 import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { functionsForTools } from '../../src/store/upkeep/tools-role.ts';
-import { openTestDatabase } from '../support/database.ts';
-import { allStatements } from '../support/statements.ts';
+import { openTestDatabase } from '../support/database/database.ts';
+import { allStatements } from '../support/database/statements.ts';
 
 let database: Database;
 

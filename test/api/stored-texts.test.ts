@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/store/database/database.ts';
 import { STORED_TEXTS } from '../../src/store/people/quotas.sql.ts';
-import { openTestDatabase, tablesOf } from '../support/database.ts';
+import { openTestDatabase, tablesOf } from '../support/database/database.ts';
 
 let database: Database;
 beforeAll(async () => {

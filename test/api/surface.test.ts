@@ -4,9 +4,9 @@ import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostRule } from '../../src/domain/hosts.ts';
+import { type RawReply, rawRequest } from '../support/contract/raw-request.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { type RawReply, rawRequest } from '../support/raw-request.ts';
+import { says } from '../support/peers/model-server.ts';
 import { UNKNOWN, worldOf } from './contract-world.ts';
 
 const CORS = 'https://pages.example';

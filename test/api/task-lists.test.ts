@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TASK_SORTS } from '../../src/contracts/task-lists.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

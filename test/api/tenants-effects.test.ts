@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isTerminal } from '../../src/domain/statuses.ts';
-import { type Answer, asks, says } from '../support/model-server.ts';
+import { type Answer, asks, says } from '../support/peers/model-server.ts';
 import type { Operation } from '../support/tenants/api.ts';
 import { type Matrix, startMatrix } from '../support/tenants/attempts.ts';
 import { settled } from '../support/tenants/awaiting.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { holdsSecret, type Matrix, startMatrix } from '../support/tenants/attempts.ts';
 import { settled } from '../support/tenants/awaiting.ts';
 import { type MadeTenant, PRIVATE, TAG, TOKEN, toolSource } from '../support/tenants/world.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
-import { evaluating } from '../support/evaluations.ts';
-import { asks, fails, says } from '../support/model-server.ts';
-import { type SecretWorld, startSecretWorld } from '../support/secret-world.ts';
+import { type SecretWorld, startSecretWorld } from '../support/contract/secret-world.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 const PRICES = { '*': { input: 2, output: 10 } };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { framesIn } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startVendorServer, type VendorServer } from '../support/vendor-server.ts';
+import { startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
 
 let vendor: VendorServer;
 let here: TestInstallation;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { versionsAt } from '../support/versions.ts';
+import { says } from '../support/peers/model-server.ts';
+import { versionsAt } from '../support/runs/versions.ts';
 
 let here: TestInstallation;
 let at: ReturnType<typeof versionsAt>;

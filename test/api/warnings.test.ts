@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reply } from '../support/client.ts';
-import { describedBodies, type Schema } from '../support/described-bodies.ts';
+import { describedBodies, type Schema } from '../support/contract/described-bodies.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type World, worldOf } from './contract-world.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ToolCallRecord } from '../../src/contracts/tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { type Child, envOf, perdura, startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { type Child, envOf, perdura, startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const NO_PYTHON = { PATH: '/nonexistent' };
 const REASON = 'There is no usable Python interpreter at "python3": install Python 3.9 or newer, or set TOOLRUNNER_PYTHON';

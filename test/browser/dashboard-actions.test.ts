@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
-import { darken, signInAsAlice } from '../support/dashboard.ts';
-import { startDroppingProxy } from '../support/dropping-proxy.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { darken, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
 import { everything } from '../tools/support.ts';
 
 let here: TestInstallation;

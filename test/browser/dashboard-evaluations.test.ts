@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it, long } from '../support/browser.ts';
-import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
-import { answering, evaluating } from '../support/evaluations.ts';
+import { describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
+import { answering, evaluating } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
 let evals: ReturnType<typeof evaluating>;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it, long } from '../support/browser.ts';
-import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
-import { startForgingMcpServer } from '../support/forging-mcp-server.ts';
+import { describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type OAuthMcpServer, startOAuthMcpServer } from '../support/oauth-mcp-server.ts';
+import { startForgingMcpServer } from '../support/peers/forging-mcp-server.ts';
+import { type OAuthMcpServer, startOAuthMcpServer } from '../support/peers/oauth-mcp-server.ts';
 
 let here: TestInstallation;
 let remote: OAuthMcpServer;

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { clientOf } from '../support/client.ts';
-import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
-import { startHttpMcpServer } from '../support/http-mcp-server.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const FORM = {
   type: 'object' as const,

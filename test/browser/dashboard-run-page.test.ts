@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it, long } from '../support/browser.ts';
-import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
+import { describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { faultsOf, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

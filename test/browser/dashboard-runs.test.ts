@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
-import { startDroppingProxy } from '../support/dropping-proxy.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, breaksOff, hangs, says } from '../support/model-server.ts';
-import { parkBehind } from '../support/park-behind.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { startWorkerProcess } from '../support/machine/processes.ts';
+import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { asks, breaksOff, hangs, says } from '../support/peers/model-server.ts';
+import { parkBehind } from '../support/runs/park-behind.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { NAVIGATION } from '../../src/dashboard/shell/navigation.ts';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { makeOneOfEach } from '../support/browser/screens.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { makeOneOfEach } from '../support/screens.ts';
+import { says } from '../support/peers/model-server.ts';
 import { everyCase, someOf } from '../support/some-of.ts';
 
 let here: TestInstallation;

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
-import { faultsOf } from '../support/dashboard.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { faultsOf } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startIssuer, type TestIssuer } from '../support/issuer.ts';
-import { says } from '../support/model-server.ts';
+import { startIssuer, type TestIssuer } from '../support/peers/issuer.ts';
+import { says } from '../support/peers/model-server.ts';
 
 let issuer: TestIssuer;
 let here: TestInstallation;

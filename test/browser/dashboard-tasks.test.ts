@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, says } from '../support/model-server.ts';
+import { fails, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, says } from '../support/model-server.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 

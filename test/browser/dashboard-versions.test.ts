@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
-import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { darken, signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 let office: string;

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { collectionOf, type World, worldOf } from '../api/contract-world.ts';
-import { describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { someOf } from '../support/some-of.ts';
 
 /** What people read: figures, times and refusals, on the pages that show them. */

@@ -3,12 +3,12 @@ import { afterEach, expect } from 'vitest';
 import { SAMPLE } from '../../src/contracts/sample.ts';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { prepareSample } from '../../src/main/wiring/prepare-sample.ts';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
-import { clicksOn, darken } from '../support/dashboard.ts';
-import { startDroppingProxy } from '../support/dropping-proxy.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
+import { clicksOn, darken } from '../support/browser/dashboard.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { KEYLESS_MODEL, startKeylessServer } from '../support/keyless-server.ts';
-import { asks, says } from '../support/model-server.ts';
+import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { KEYLESS_MODEL, startKeylessServer } from '../support/peers/keyless-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const open: { stop(): Promise<void> }[] = [];
 let shown: Page | undefined;

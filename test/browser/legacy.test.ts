@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { axe, describeInBrowser, it, long } from '../support/browser.ts';
+import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says, sends } from '../support/model-server.ts';
-import { parkBehind } from '../support/park-behind.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, hangs, says, sends } from '../support/peers/model-server.ts';
+import { parkBehind } from '../support/runs/park-behind.ts';
 import { until } from '../support/until.ts';
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';

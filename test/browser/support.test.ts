@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it as plain } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { findChromium } from '../support/chromium.ts';
+import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
+import { findChromium } from '../support/harness/chromium.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;

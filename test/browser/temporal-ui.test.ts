@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
-import { describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
-import { testBench } from '../support/embedded-homes.ts';
-import { temporalForTests } from '../support/embedded-temporal.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
+import { temporalForTests } from '../support/harness/embedded-temporal.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 
 const bench = testBench();
 let temporal: Temporal;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { freePort, perdura } from '../support/processes.ts';
+import { freePort, perdura } from '../support/machine/processes.ts';
 import { signalled } from './processes.ts';
 
 /** A process that is restarted whenever it dies, as by a supervisor. */

@@ -1,8 +1,8 @@
 import type { Resources } from '../../src/main/resources.ts';
-import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
-import { type LimitedRole, limitedRole } from '../support/limited-role.ts';
-import { redisIsInstalled } from '../support/redis.ts';
-import { databaseOn, mountSmallDisk, NO_DISK, type SmallDisk } from '../support/small-disk.ts';
+import { type LimitedRole, limitedRole } from '../support/database/limited-role.ts';
+import { databaseOn, mountSmallDisk, NO_DISK, type SmallDisk } from '../support/machine/small-disk.ts';
+import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/peers/dropping-proxy.ts';
+import { redisIsInstalled } from '../support/peers/redis.ts';
 import type { Random } from './random.ts';
 import type { ChaosServers } from './servers.ts';
 

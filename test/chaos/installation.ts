@@ -3,7 +3,7 @@ import { localToken } from '../../src/embedded/local-identity.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import type { Resources } from '../../src/main/resources.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
-import { baseEnv } from '../support/processes.ts';
+import { baseEnv } from '../support/machine/processes.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { chaosDatabase, chaosDisk, type Harm, prepareHarm } from './harm.ts';
 import { type ChaosServers, startChaosServers } from './servers.ts';

@@ -8,8 +8,8 @@ import {
   type ModelServer,
   says,
   startModelServer,
-} from '../support/model-server.ts';
-import { POISONS } from '../support/poison-model.ts';
+} from '../support/peers/model-server.ts';
+import { POISONS } from '../support/peers/poison-model.ts';
 import { type Kind, type Plan, planIn } from './plan.ts';
 import type { Random } from './random.ts';
 

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { folderOfRun } from '../support/run-mark.ts';
+import { folderOfRun } from '../support/harness/run-mark.ts';
 import { chaos } from './chaos.ts';
 
 const { values } = parseArgs({

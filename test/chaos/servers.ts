@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
-import { refuseDeadlocks } from '../support/deadlocks.ts';
-import { temporalForTests } from '../support/embedded-temporal.ts';
-import { redisIsInstalled, redisServer } from '../support/redis.ts';
+import { refuseDeadlocks } from '../support/harness/deadlocks.ts';
+import { temporalForTests } from '../support/harness/embedded-temporal.ts';
+import { redisIsInstalled, redisServer } from '../support/peers/redis.ts';
 import { until } from '../support/until.ts';
 import { livingProcesses, signalled, treeOf } from './processes.ts';
 

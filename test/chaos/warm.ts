@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { baseEnv } from '../support/processes.ts';
+import { baseEnv } from '../support/machine/processes.ts';
 
 const LOADED = [
   ...['worker', 'api'].map((command) => new URL(`../../src/main/commands/${command}.ts`, import.meta.url).href),

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findHelm, HOW_TO_GET_HELM } from '../support/helm.ts';
+import { findHelm, HOW_TO_GET_HELM } from '../support/machine/helm.ts';
 import { LOCATION, writeKeda, writeKubernetes } from './schemas.ts';
 
 /** `npm run chart`: does Kubernetes, of each version, accept what the chart renders? Needs Helm, kubeconform and Go. */

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, asks, fails, hangs, says } from '../support/model-server.ts';
-import { baseEnv } from '../support/processes.ts';
+import { baseEnv } from '../support/machine/processes.ts';
+import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
 
 const CLI = resolve(import.meta.dirname, '../../src/main/cli.ts');
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { overALostConnection, TRICKY } from '../support/broken-stream.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { baseEnv } from '../support/processes.ts';
-import { testPython } from '../support/python-venv.ts';
+import { baseEnv } from '../support/machine/processes.ts';
+import { testPython } from '../support/machine/python-venv.ts';
+import { overALostConnection, TRICKY } from '../support/peers/broken-stream.ts';
 
 const SOURCE = resolve(import.meta.dirname, '../../clients/python');
 const PROGRAM = join(import.meta.dirname, 'python_program.py');

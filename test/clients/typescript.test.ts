@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { overALostConnection, TRICKY } from '../support/broken-stream.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { baseEnv } from '../support/processes.ts';
+import { baseEnv } from '../support/machine/processes.ts';
+import { overALostConnection, TRICKY } from '../support/peers/broken-stream.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COMPILER = {

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
-import { startGitServer } from '../support/git-server.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { startGitServer } from '../support/peers/git-server.ts';
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname;
 

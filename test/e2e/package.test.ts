@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientOf } from '../support/client.ts';
-import type { Ready } from '../support/npm-start.ts';
-import { type Child, childOf, freePort } from '../support/processes.ts';
-import { folderOfRun } from '../support/run-mark.ts';
+import { folderOfRun } from '../support/harness/run-mark.ts';
+import type { Ready } from '../support/machine/npm-start.ts';
+import { type Child, childOf, freePort } from '../support/machine/processes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);

@@ -4,10 +4,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { listeningSockets } from '../support/listening-sockets.ts';
-import { isAlive, npmStarts, type Ready, workflowTitles } from '../support/npm-start.ts';
-import { childOf } from '../support/processes.ts';
-import { rawRequest } from '../support/raw-request.ts';
+import { rawRequest } from '../support/contract/raw-request.ts';
+import { listeningSockets } from '../support/machine/listening-sockets.ts';
+import { isAlive, npmStarts, type Ready, workflowTitles } from '../support/machine/npm-start.ts';
+import { childOf } from '../support/machine/processes.ts';
 
 const SAMPLE = 'Sample: count words';
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import { KEPT, LEFT_OUT } from '../../src/embedded/backup-contents.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { testBench } from '../support/embedded-homes.ts';
-import { type Child, perdura } from '../support/processes.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
+import { type Child, perdura } from '../support/machine/processes.ts';
 import { until } from '../support/until.ts';
 
 const bench = testBench();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { testBench } from '../support/embedded-homes.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
 
 const bench = testBench();
 const BIN = fileURLToPath(new URL('../../bin', import.meta.url));
@@ -24,7 +24,10 @@ async function checkout(program = 'console.log(JSON.stringify(process.argv.slice
     JSON.stringify({ ...manifest, lockfileVersion: 3, packages: { '': manifest } }),
   );
   await writeFile(join(root, 'src/main/cli.ts'), `const typed: string = 'yes';\n${program}`);
-  await writeFile(join(root, 'test/support/run-tests.ts'), "console.log('tests', JSON.stringify(process.argv.slice(2)));");
+  await writeFile(
+    join(root, 'test/support/harness/run-tests.ts'),
+    "console.log('tests', JSON.stringify(process.argv.slice(2)));",
+  );
   return root;
 }
 

@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
-import { rawRequest } from '../support/raw-request.ts';
+import { rawRequest } from '../support/contract/raw-request.ts';
 
 let server: Awaited<ReturnType<typeof startDemoModel>>;
 let client: OpenAI;

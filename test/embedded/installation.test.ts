@@ -7,7 +7,7 @@ import { lockInstallation } from '../../src/embedded/installation-lock.ts';
 import { encryptionKey, localToken } from '../../src/embedded/local-identity.ts';
 import { findFreePort, loadPort, reservePort } from '../../src/embedded/ports.ts';
 import { endProcess, findMark } from '../../src/embedded/processes.ts';
-import { testBench } from '../support/embedded-homes.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
 
 const bench = testBench();
 afterEach(() => bench.clear());

@@ -9,7 +9,7 @@ import { isRoot } from '../../src/embedded/account.ts';
 import { savePort } from '../../src/embedded/ports.ts';
 import { type PostgresOptions, startPostgres } from '../../src/embedded/postgres.ts';
 import { findMark } from '../../src/embedded/processes.ts';
-import { startAndDie, testBench } from '../support/embedded-homes.ts';
+import { startAndDie, testBench } from '../support/harness/embedded-homes.ts';
 
 const bench = testBench();
 // Outside the range where other tests start to look for ports, so that a restarted server finds its port free.

@@ -10,7 +10,7 @@ import type { Manifest } from '../../src/embedded/backup-contents.ts';
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { restore } from '../../src/embedded/restore.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
-import { testBench } from '../support/embedded-homes.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
 
 const kept = testBench();
 const bench = testBench();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { testBench } from '../support/embedded-homes.ts';
-import { supervisedPostgres } from '../support/supervised-postgres.ts';
+import { supervisedPostgres } from '../support/database/supervised-postgres.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
 import { until } from '../support/until.ts';
 
 const bench = testBench();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { findTemporal } from '../../src/embedded/temporal.ts';
 import { ARCHIVE_SUMS, computeSha256, MODULE, MODULE_SUM, recordSum } from '../../src/embedded/temporal-pins.ts';
-import { testBench } from '../support/embedded-homes.ts';
+import { testBench } from '../support/harness/embedded-homes.ts';
 
 const bench = testBench();
 afterEach(() => bench.clear());

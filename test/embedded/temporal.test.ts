@@ -7,11 +7,11 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { endProcess, findCommand, findMark, isAlive } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
-import { startAndDie, testBench } from '../support/embedded-homes.ts';
-import { temporalForTests } from '../support/embedded-temporal.ts';
-import { listeningSockets } from '../support/listening-sockets.ts';
-import { freePort } from '../support/processes.ts';
-import { rawRequest } from '../support/raw-request.ts';
+import { rawRequest } from '../support/contract/raw-request.ts';
+import { startAndDie, testBench } from '../support/harness/embedded-homes.ts';
+import { temporalForTests } from '../support/harness/embedded-temporal.ts';
+import { listeningSockets } from '../support/machine/listening-sockets.ts';
+import { freePort } from '../support/machine/processes.ts';
 import { until } from '../support/until.ts';
 
 const bench = testBench();

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { onScene } from './scene.ts';
 
 const { values } = parseArgs({ options: { flood: { type: 'string', default: '1000' }, few: { type: 'string', default: '20' } } });

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { rebuilt } from '../support/client.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { onScene, type Scene } from './scene.ts';
 
 const { values } = parseArgs({

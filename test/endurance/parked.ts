@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 import { onScene, type Scene } from './scene.ts';
 

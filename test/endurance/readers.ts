@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { rebuilt } from '../support/client.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 import { onScene, type Scene } from './scene.ts';
 

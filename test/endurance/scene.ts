@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createResources, type Resources } from '../../src/main/resources.ts';
 import { type Installation, startInstallation } from '../chaos/installation.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { type ModelServer, startModelServer } from '../support/peers/model-server.ts';
 
 export interface Scene extends Installation {
   model: ModelServer;

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
 import { toRunId } from '../../src/temporal/names.ts';
 import { rebuilt } from '../support/client.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { onScene } from './scene.ts';
 
 const { values } = parseArgs({ options: { turns: { type: 'string', default: '1000' } } });

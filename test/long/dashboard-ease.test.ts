@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
+import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

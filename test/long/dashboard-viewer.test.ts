@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeInBrowser, it } from '../support/browser.ts';
+import { describeInBrowser, it } from '../support/browser/browser.ts';
+import { makeOneOfEach } from '../support/browser/screens.ts';
 import { BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { makeOneOfEach } from '../support/screens.ts';
 
 let here: TestInstallation;
 const screens = ['/', '/tasks', '/chat', '/usage', '/transfer', '/make', '/audit'];

@@ -7,15 +7,22 @@ import { createResources } from '../../src/main/resources.ts';
 import { openClientConnection } from '../../src/main/wiring/client-connection.ts';
 import { openApi, openRunControl } from '../../src/main/wiring/index.ts';
 import { toRunId } from '../../src/temporal/names.ts';
-import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type Client, clientOf, rebuilt } from '../support/client.ts';
-import { type FaultyPeer, grpcStatus, type PeerFault, redisError, s3Refusal, startFaultyPeer } from '../support/faulty-peer.ts';
-import { startGitServer } from '../support/git-server.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { startObjectStore } from '../support/object-store.ts';
-import { redisIsInstalled, redisServer } from '../support/redis.ts';
-import { mountSmallDisk, NO_DISK } from '../support/small-disk.ts';
+import { mountSmallDisk, NO_DISK } from '../support/machine/small-disk.ts';
+import { type Certificates, makeCertificates } from '../support/peers/certificates.ts';
+import {
+  type FaultyPeer,
+  grpcStatus,
+  type PeerFault,
+  redisError,
+  s3Refusal,
+  startFaultyPeer,
+} from '../support/peers/faulty-peer.ts';
+import { startGitServer } from '../support/peers/git-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { startObjectStore } from '../support/peers/object-store.ts';
+import { redisIsInstalled, redisServer } from '../support/peers/redis.ts';
 import { until } from '../support/until.ts';
 
 const LIMIT = { timeout: 150_000 };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createVitest, type TestModule } from 'vitest/node';
-import type { ChangedStatement } from '../support/database.ts';
+import type { ChangedStatement } from '../support/database/database.ts';
 import type { MutantTest } from './mutant.ts';
 
 /** Runs tests of the worktree it was started in, again and again, with servers that are started once. Asked and answered by messages. */

@@ -9,7 +9,7 @@ import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { readExecutions } from '../coverage/executions.ts';
 import type { Order } from '../mutants/laboratory.ts';
 import { openLaboratory } from '../mutants/trial.ts';
-import { allStatements } from '../support/statements.ts';
+import { allStatements } from '../support/database/statements.ts';
 import { applyChange, listChanges, type SqlChange } from './sql-changes.ts';
 import { EQUIVALENT } from './sql-equivalents.ts';
 

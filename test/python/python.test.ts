@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { testPython } from '../support/python-venv.ts';
+import { testPython } from '../support/machine/python-venv.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const CLIENT = fileURLToPath(new URL('openai_client.py', import.meta.url));
 

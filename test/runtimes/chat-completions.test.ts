@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calculateCost } from '../../src/domain/usage.ts';
-import { asks, breaksOff, fails, hangs, type ModelServer, says, sends, startModelServer } from '../support/model-server.ts';
+import { asks, breaksOff, fails, hangs, type ModelServer, says, sends, startModelServer } from '../support/peers/model-server.ts';
 import { chunks, failure, message, reply } from './support.ts';
 
 let server: ModelServer;

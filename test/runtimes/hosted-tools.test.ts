@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
-import { type CompatibleVendor, messageAnswer, startCompatibleVendor } from '../support/compatible-vendor.ts';
-import * as vendors from '../support/vendor-rules.ts';
+import { type CompatibleVendor, messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
+import * as vendors from '../support/peers/vendor-rules.ts';
 import { exchangeOf, failure, message, reply } from './support.ts';
 
 let vendor: CompatibleVendor;

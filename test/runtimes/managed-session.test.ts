@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
-import { agentAsks, agentSays, ends, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
+import { agentAsks, agentSays, ends, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
 import { caller, DIRECT, exchangeOf, failure, message, providerOf } from './support.ts';
 
 let vendor: VendorServer;

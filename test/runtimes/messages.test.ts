@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messagesRequest } from '../../src/runtimes/messages-request.ts';
-import { messageAnswer } from '../support/compatible-vendor.ts';
-import { type Answer, fails, type ModelServer, sends, startModelServer } from '../support/model-server.ts';
+import { messageAnswer } from '../support/peers/compatible-vendor.ts';
+import { type Answer, fails, type ModelServer, sends, startModelServer } from '../support/peers/model-server.ts';
 import { exchangeOf, failure, message, reply } from './support.ts';
 
 let server: ModelServer;

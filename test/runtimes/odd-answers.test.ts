@@ -8,14 +8,14 @@ import { redactor } from '../../src/domain/redaction.ts';
 import { exchangeBounds } from '../../src/runtimes/bounded.ts';
 import { modelLister } from '../../src/runtimes/model-lists.ts';
 import type { ModelReply } from '../../src/runtimes/runtime.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
 import {
   type CompatibleVendor,
   chatAnswer,
   messageAnswer,
   startCompatibleVendor,
   type VendorAnswer,
-} from '../support/compatible-vendor.ts';
-import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+} from '../support/peers/compatible-vendor.ts';
 import { exchangeOf, failure, reply } from './support.ts';
 
 const called = { name: 'look', arguments: '{"at": 1}' };

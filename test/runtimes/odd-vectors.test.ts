@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createEmbedder } from '../../src/runtimes/embeddings.ts';
-import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
 
 const ANSWER = {
   object: 'list',

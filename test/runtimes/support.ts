@@ -3,7 +3,7 @@ import { ModelFailure } from '../../src/domain/model-failure.ts';
 import type { TranscriptMessage } from '../../src/domain/transcript.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
-import type { Answer } from '../support/model-server.ts';
+import type { Answer } from '../support/peers/model-server.ts';
 
 export const message = (values: Partial<TranscriptMessage>): TranscriptMessage => ({
   ...{ step: 0, position: 0, role: 'user', kind: 'prompt', content: '', tool_calls: null, call_id: null, extra: null },

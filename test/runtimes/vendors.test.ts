@@ -6,8 +6,8 @@ import { calculateCost } from '../../src/domain/usage.ts';
 import { strictCallId } from '../../src/runtimes/chat-request.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
-import { type CompatibleVendor, chatAnswer, messageAnswer, startCompatibleVendor } from '../support/compatible-vendor.ts';
-import * as vendors from '../support/vendor-rules.ts';
+import { type CompatibleVendor, chatAnswer, messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
+import * as vendors from '../support/peers/vendor-rules.ts';
 import { caller, DIRECT, exchangeOf, failure, message, providerOf } from './support.ts';
 
 let vendor: CompatibleVendor;

@@ -16,10 +16,10 @@ import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
 import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
 import { type Client, clientOf } from './client.ts';
-import { testDatabase } from './database.ts';
-import { findForeignEvents } from './foreign-events.ts';
-import { type ModelServer, startModelServer } from './model-server.ts';
-import { type Answers, type Description, misdescribed, undescribed, watchAnswers } from './statuses.ts';
+import { findForeignEvents } from './contract/foreign-events.ts';
+import { type Answers, type Description, misdescribed, undescribed, watchAnswers } from './contract/statuses.ts';
+import { testDatabase } from './database/database.ts';
+import { type ModelServer, startModelServer } from './peers/model-server.ts';
 
 export const ALICE = 'token-of-alice';
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;

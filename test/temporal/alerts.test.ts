@@ -1,10 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MOST_ALERTS } from '../../src/contracts/alerts.ts';
-import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
-import { type Received, startReceiver } from '../support/receiver.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { type Received, startReceiver } from '../support/peers/receiver.ts';
+import { compareIn } from '../support/runs/comparison.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

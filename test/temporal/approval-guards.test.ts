@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { reaches } from '../support/run-facts.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { reaches } from '../support/runs/run-facts.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
 let here: TestInstallation;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sweep } from '../../src/temporal/repair/retention.ts';
-import { GIF, JPEG, PDF, PNG, WEBP } from '../support/attachments.ts';
-import { startCompatibleVendor } from '../support/compatible-vendor.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
+import * as vendors from '../support/peers/vendor-rules.ts';
+import { GIF, JPEG, PDF, PNG, WEBP } from '../support/runs/attachments.ts';
 import { until } from '../support/until.ts';
-import * as vendors from '../support/vendor-rules.ts';
 
 let here: TestInstallation;
 const workers: Child[] = [];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, says } from '../support/model-server.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
 import { SERVERS } from '../tools/support.ts';
 
 /** What models, keys, tools and servers do wrong, seen from a whole run. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type FaultyPeer, type PeerFault, s3Refusal, startFaultyPeer } from '../support/faulty-peer.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startObjectStore } from '../support/object-store.ts';
-import { envOf, perdura } from '../support/processes.ts';
+import { envOf, perdura } from '../support/machine/processes.ts';
+import { type FaultyPeer, type PeerFault, s3Refusal, startFaultyPeer } from '../support/peers/faulty-peer.ts';
+import { startObjectStore } from '../support/peers/object-store.ts';
 import { until } from '../support/until.ts';
 
 const endings: (() => unknown)[] = [];

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
 import { createOutputGuards } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
+import { testParsers } from '../support/contract/parsers.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
-import { testParsers } from '../support/parsers.ts';
-import { perdura } from '../support/processes.ts';
+import { perdura } from '../support/machine/processes.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const FOLDER = join(import.meta.dirname, 'bundles');

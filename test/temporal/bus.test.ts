@@ -5,8 +5,8 @@ import type { EventBus, Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
 import { buildClientConfig } from '../../src/store/database/database.ts';
-import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
-import { type Child, childOf, freePort } from '../support/processes.ts';
+import { type Child, childOf, freePort } from '../support/machine/processes.ts';
+import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/peers/dropping-proxy.ts';
 
 const WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 const log = () => {};

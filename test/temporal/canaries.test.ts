@@ -7,11 +7,11 @@ import { ProviderCreate } from '../../src/contracts/providers.ts';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { clientOf } from '../support/client.ts';
-import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { quote, startRefusingPostgres, startTeller, WAYS } from '../support/teller.ts';
-import { clientForTests } from '../support/temporal-client.ts';
-import { agentAsks, agentSays, startVendorServer } from '../support/vendor-server.ts';
+import { startGitServer } from '../support/peers/git-server.ts';
+import { quote, startRefusingPostgres, startTeller, WAYS } from '../support/peers/teller.ts';
+import { agentAsks, agentSays, startVendorServer } from '../support/peers/vendor-server.ts';
+import { clientForTests } from '../support/runs/temporal-client.ts';
 import { creating, PLACES, SECRET_FIELD } from './canary-places.ts';
 
 /** What is searched for stands in the middle of a value with characters that every encoding changes. */

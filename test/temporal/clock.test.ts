@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findNextDue } from '../../src/domain/cadence.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind } from '../support/left-behind.ts';
-import { type Answer, asks, hangs, says } from '../support/model-server.ts';
+import { leftBehind } from '../support/machine/left-behind.ts';
+import { type Answer, asks, hangs, says } from '../support/peers/model-server.ts';
 
 const DAY_MS = 86_400_000;
 const WAITS = `def waits() -> str:

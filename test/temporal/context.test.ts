@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { spentOnSteps } from '../support/spent.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { spentOnSteps } from '../support/runs/spent.ts';
 
 let here: TestInstallation;
 let embeddings: Awaited<ReturnType<typeof startDemoModel>>;

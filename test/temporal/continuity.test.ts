@@ -8,10 +8,10 @@ import { toRunId } from '../../src/temporal/names.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { carryOut } from '../../src/temporal/start/continuity.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { held, paidIn, paying } from '../support/paying.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
-import { type RecordCopy, recordCopy } from '../support/record-copy.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { says } from '../support/peers/model-server.ts';
+import { held, paidIn, paying } from '../support/runs/paying.ts';
+import { type RecordCopy, recordCopy } from '../support/runs/record-copy.ts';
 import { until } from '../support/until.ts';
 
 /** A database that is restored from an older copy while the engine continues: the record of a run is behind its execution. */

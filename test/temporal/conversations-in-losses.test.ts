@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
-import { openaiAt } from '../support/openai.ts';
-import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
+import { openaiAt } from '../support/peers/openai.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

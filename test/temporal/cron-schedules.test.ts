@@ -4,7 +4,7 @@ import { createFirePorts } from '../../src/main/wiring/runs/index.ts';
 import { fireActivity } from '../../src/temporal/activities/fire.ts';
 import { reconcileSchedules } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { testDatabase } from '../support/database.ts';
-import { throughProxy } from '../support/dropping-proxy.ts';
-import { type Fault, type FaultyPostgres, startFaultyPostgres } from '../support/faulty-postgres.ts';
+import { testDatabase } from '../support/database/database.ts';
+import { type Fault, type FaultyPostgres, startFaultyPostgres } from '../support/database/faulty-postgres.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { throughProxy } from '../support/peers/dropping-proxy.ts';
+import { says } from '../support/peers/model-server.ts';
 import { someOf } from '../support/some-of.ts';
 import { until } from '../support/until.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { freePort, perdura, startWorkerProcess } from '../support/processes.ts';
+import { freePort, perdura, startWorkerProcess } from '../support/machine/processes.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

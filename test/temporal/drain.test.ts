@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
-import { reaches, resultsOf, toolOf } from '../support/run-facts.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { reaches, resultsOf, toolOf } from '../support/runs/run-facts.ts';
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
-import { temporalForTests } from '../support/embedded-temporal.ts';
+import { temporalForTests } from '../support/harness/embedded-temporal.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let home: string;

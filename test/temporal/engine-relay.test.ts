@@ -10,10 +10,10 @@ import { createServer } from 'node:tls';
 import type { NativeConnection } from '@temporalio/worker';
 import { afterEach, expect, inject, it } from 'vitest';
 import { isOnThisMachine, openRelayedConnection, startRelay } from '../../src/temporal/client/engine-relay.ts';
-import { outerAddress, startDroppingProxy } from '../support/dropping-proxy.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { freePort, startWorkerProcess } from '../support/processes.ts';
+import { freePort, startWorkerProcess } from '../support/machine/processes.ts';
+import { outerAddress, startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { says } from '../support/peers/model-server.ts';
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {

@@ -16,11 +16,11 @@ import { serve } from '../../src/temporal/activities/fire.ts';
 import { engineMark } from '../../src/temporal/client/engine-mark.ts';
 import { prepareEngine } from '../../src/temporal/worker/housekeeping.ts';
 import type { StreamedEvent } from '../support/client.ts';
+import { limitedRole } from '../support/database/limited-role.ts';
+import { asOperator } from '../support/database/operator.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { limitedRole } from '../support/limited-role.ts';
-import { type Answer, hangs, says } from '../support/model-server.ts';
-import { asOperator } from '../support/operator.ts';
-import { perdura, startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { perdura, startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
+import { type Answer, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 /** Nothing runs by itself here, so nothing looks before a test does. */

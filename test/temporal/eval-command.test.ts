@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { answering, evaluating } from '../support/evaluations.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { perdura } from '../support/processes.ts';
+import { perdura } from '../support/machine/processes.ts';
+import { answering, evaluating } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
 let folder: string;

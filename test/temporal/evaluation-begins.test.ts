@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { beginItemActivity } from '../../src/temporal/activities/evaluate.ts';
-import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toEvaluationId, toRunId } from '../../src/temporal/names.ts';
-import { answering, evaluating, promptOf } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, fails, hangs, type ModelRequest, says } from '../support/model-server.ts';
+import { type Answer, fails, hangs, type ModelRequest, says } from '../support/peers/model-server.ts';
+import { answering, evaluating, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

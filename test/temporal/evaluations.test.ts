@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileEvaluations } from '../../src/temporal/client/evaluations.ts';
-import { answering, evaluating, promptOf } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, asks, fails, hangs, says } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
+import { answering, evaluating, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toScheduleId } from '../../src/temporal/names.ts';
 import * as workflows from '../../src/temporal/workflows/index.ts';
-import { evaluating } from '../support/evaluations.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 /** How many steps the worker carries out at once. */

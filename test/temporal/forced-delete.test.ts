@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
-import { clientForTests } from '../support/temporal-client.ts';
+import { asks, hangs } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
+import { clientForTests } from '../support/runs/temporal-client.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

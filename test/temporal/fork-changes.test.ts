@@ -3,9 +3,9 @@ import type { RunBundle } from '../../src/contracts/run-bundles.ts';
 import type { StepRequest } from '../../src/contracts/run-inspection.ts';
 import { createOutputGuards } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
+import { testParsers } from '../support/contract/parsers.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, type ModelServer, says, startModelServer } from '../support/model-server.ts';
-import { testParsers } from '../support/parsers.ts';
+import { asks, type ModelServer, says, startModelServer } from '../support/peers/model-server.ts';
 
 const parsers = testParsers();
 let here: TestInstallation;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findOutage } from '../../src/domain/outages.ts';
 import { egressRules } from '../../src/egress/rules.ts';
 import { checkouts } from '../../src/tools/checkout.ts';
-import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { mountSmallDisk, NO_DISK } from '../support/small-disk.ts';
+import { mountSmallDisk, NO_DISK } from '../support/machine/small-disk.ts';
+import { startGitServer } from '../support/peers/git-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const PATH = process.env.PATH!;
 const { signal } = new AbortController();

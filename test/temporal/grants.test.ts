@@ -8,7 +8,7 @@ import {
   startSecretWorld,
   startTarget,
   unique,
-} from '../support/secret-world.ts';
+} from '../support/contract/secret-world.ts';
 
 let world: SecretWorld;
 beforeAll(async () => {

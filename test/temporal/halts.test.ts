@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { livingProcesses } from '../chaos/processes.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, asks, breaksOff, fails, hangs, says } from '../support/model-server.ts';
+import { type Answer, asks, breaksOff, fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 

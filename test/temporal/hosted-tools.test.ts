@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CompatibleVendor, messageAnswer, startCompatibleVendor } from '../support/compatible-vendor.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import * as vendors from '../support/vendor-rules.ts';
+import { type CompatibleVendor, messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
+import * as vendors from '../support/peers/vendor-rules.ts';
 
 let here: TestInstallation;
 let vendor: CompatibleVendor;

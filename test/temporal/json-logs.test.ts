@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, says } from '../support/model-server.ts';
-import { type Child, envOf, perdura } from '../support/processes.ts';
+import { type Child, envOf, perdura } from '../support/machine/processes.ts';
+import { fails, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const PRODUCTION = { NODE_ENV: 'production', LOG_LEVEL: 'info' };

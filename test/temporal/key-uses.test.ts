@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createActivityPorts } from '../../src/main/wiring/runs/index.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

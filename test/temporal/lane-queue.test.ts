@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, hangs, says } from '../support/model-server.ts';
+import { type Answer, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

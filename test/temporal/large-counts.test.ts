@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MOST_COUNTED } from '../../src/domain/usage.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, says, sends } from '../support/model-server.ts';
+import { type Answer, says, sends } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { ProviderCreate } from '../../src/contracts/providers.ts';
 import { ScheduledAgentCreate } from '../../src/contracts/scheduled-agents.ts';
 import { WorkflowCreate } from '../../src/contracts/workflows.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

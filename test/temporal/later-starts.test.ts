@@ -3,10 +3,10 @@ import type { Identity } from '../../src/identity/cached-identity.ts';
 import { createFirePorts } from '../../src/main/wiring/runs/index.ts';
 import { serve } from '../../src/temporal/activities/fire.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { evaluating } from '../support/evaluations.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startIssuer, type TestIssuer, visitor } from '../support/issuer.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
+import { startIssuer, type TestIssuer, visitor } from '../support/peers/issuer.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 /** What was saved to run later runs for its owner, however the owner signed in. */

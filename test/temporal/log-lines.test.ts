@@ -11,8 +11,8 @@ import { models } from '../../src/contracts/models.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { OutageError } from '../../src/domain/outages.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs } from '../support/model-server.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, fails, hangs } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind, startRenewing } from '../support/left-behind.ts';
-import { asks, says } from '../support/model-server.ts';
+import { leftBehind, startRenewing } from '../support/machine/left-behind.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

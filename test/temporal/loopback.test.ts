@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { DEMO_MODEL, startDemoModel } from '../../src/embedded/demo-model.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 
 /** The setup of `npm start`: addresses that users configure may be loopback, EGRESS_ALLOW is empty, and the Temporal UI runs on the same machine. */

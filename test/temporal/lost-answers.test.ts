@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { AppError, conflict } from '../../src/domain/errors.ts';
-import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { labelsOf } from '../support/left-behind.ts';
-import { fails, says } from '../support/model-server.ts';
-import { held } from '../support/paying.ts';
+import { labelsOf } from '../support/machine/left-behind.ts';
+import { fails, says } from '../support/peers/model-server.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
+import { held } from '../support/runs/paying.ts';
 import { until } from '../support/until.ts';
 
 /** The engine receives a start, and the service does not get its answer in time. */

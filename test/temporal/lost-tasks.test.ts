@@ -4,12 +4,12 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
 import { afterEach, expect, inject, it } from 'vitest';
 import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
-import { startDroppingProxy } from '../support/dropping-proxy.ts';
-import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { labelsOf } from '../support/left-behind.ts';
-import { says } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { labelsOf } from '../support/machine/left-behind.ts';
+import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
+import { says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 const endings: (() => unknown)[] = [];

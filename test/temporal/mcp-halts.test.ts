@@ -3,9 +3,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startHttpMcpServer } from '../support/http-mcp-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks } from '../support/model-server.ts';
+import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
+import { asks } from '../support/peers/model-server.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
 let here: TestInstallation;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type ForgingMcpServer, startForgingMcpServer } from '../support/forging-mcp-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { consent, type OAuthMcpServer, startOAuthMcpServer } from '../support/oauth-mcp-server.ts';
+import { type ForgingMcpServer, startForgingMcpServer } from '../support/peers/forging-mcp-server.ts';
+import { consent, type OAuthMcpServer, startOAuthMcpServer } from '../support/peers/oauth-mcp-server.ts';
 
 let here: TestInstallation;
 let honest: OAuthMcpServer;

@@ -4,10 +4,10 @@ import { sealedSamples } from '../../src/store/database/installation.sql.ts';
 import type { Sealed } from '../../src/store/secrets/key-ring.ts';
 import { toRunId } from '../../src/temporal/names.ts';
 import { clientOf } from '../support/client.ts';
-import { fullFor } from '../support/full-table.ts';
+import { fullFor } from '../support/database/full-table.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { consent, type OAuthMcpServer, signIn, startOAuthMcpServer } from '../support/oauth-mcp-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { consent, type OAuthMcpServer, signIn, startOAuthMcpServer } from '../support/peers/oauth-mcp-server.ts';
 
 let here: TestInstallation;
 let remote: OAuthMcpServer;

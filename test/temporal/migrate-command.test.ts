@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, inject, it } from 'vitest';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/names.ts';
-import { testDatabase } from '../support/database.ts';
-import { perdura } from '../support/processes.ts';
+import { testDatabase } from '../support/database/database.ts';
+import { perdura } from '../support/machine/processes.ts';
 
 const attributes = SEARCH_ATTRIBUTES.map((name) => `the search attribute ${name}`).join(', ');
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { labelsOf, leftBehind } from '../support/left-behind.ts';
-import { asks, says } from '../support/model-server.ts';
+import { labelsOf, leftBehind } from '../support/machine/left-behind.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTaskEvents } from '../../src/events/task-events.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { paidIn, paying } from '../support/paying.ts';
-import { resultsOf } from '../support/run-facts.ts';
+import { says } from '../support/peers/model-server.ts';
+import { paidIn, paying } from '../support/runs/paying.ts';
+import { resultsOf } from '../support/runs/run-facts.ts';
 
 /** A worker that was taken for lost finds the call of its successor in progress and asks for the outcome, while the tool still runs. */
 let here: TestInstallation;

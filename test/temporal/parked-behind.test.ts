@@ -7,9 +7,9 @@ import { doctorChecks } from '../../src/main/doctor-checks.ts';
 import { createParkedRuns } from '../../src/temporal/repair/parked-runs.ts';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { held, paidIn, paying } from '../support/paying.ts';
-import { recordCopy } from '../support/record-copy.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { held, paidIn, paying } from '../support/runs/paying.ts';
+import { recordCopy } from '../support/runs/record-copy.ts';
 import { until } from '../support/until.ts';
 
 /** The record of one workflow is set back while its run is parked in the engine: nothing wakes the run, and no epoch begins. */

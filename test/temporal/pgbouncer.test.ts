@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { type TestDatabase, testDatabase } from '../support/database/database.ts';
+import { asOperator } from '../support/database/operator.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
-import { asOperator } from '../support/operator.ts';
-import { type PgBouncer, pgbouncerIsInstalled, startPgBouncer } from '../support/pgbouncer.ts';
-import { perdura } from '../support/processes.ts';
+import { perdura } from '../support/machine/processes.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
+import { type PgBouncer, pgbouncerIsInstalled, startPgBouncer } from '../support/peers/pgbouncer.ts';
 import { until } from '../support/until.ts';
 
 const missing = !pgbouncerIsInstalled();

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { folderOfRun } from '../support/harness/run-mark.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, says } from '../support/model-server.ts';
-import { type Child, childOf, envOf, freePort, perdura } from '../support/processes.ts';
-import { startReceiver } from '../support/receiver.ts';
-import { folderOfRun } from '../support/run-mark.ts';
+import { type Child, childOf, envOf, freePort, perdura } from '../support/machine/processes.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 import { SERVERS } from '../tools/support.ts';
 

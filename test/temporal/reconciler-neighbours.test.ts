@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
 import { toGraceSpan } from '../../src/temporal/repair/reconcile-tasks.ts';
-import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind } from '../support/left-behind.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { leftBehind } from '../support/machine/left-behind.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
+import { compareIn } from '../support/runs/comparison.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ForkSource, planFork } from '../../src/temporal/start/fork.ts';
-import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind } from '../support/left-behind.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { leftBehind } from '../support/machine/left-behind.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { compareIn } from '../support/runs/comparison.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {

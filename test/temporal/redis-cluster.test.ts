@@ -4,9 +4,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/events/bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
-import { type Child, childOf, freePort } from '../support/processes.ts';
-import { redisIsInstalled } from '../support/redis.ts';
-import { folderOfRun } from '../support/run-mark.ts';
+import { folderOfRun } from '../support/harness/run-mark.ts';
+import { type Child, childOf, freePort } from '../support/machine/processes.ts';
+import { redisIsInstalled } from '../support/peers/redis.ts';
 import { until } from '../support/until.ts';
 
 const WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';

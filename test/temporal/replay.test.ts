@@ -5,9 +5,9 @@ import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
 import { workflowBundle } from '../../src/temporal/worker/bundle.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind, startRenewing } from '../support/left-behind.ts';
-import { asks, fails, hangs, says } from '../support/model-server.ts';
-import { HISTORIES, recordHistory } from '../support/recorded-history.ts';
+import { leftBehind, startRenewing } from '../support/machine/left-behind.ts';
+import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
+import { HISTORIES, recordHistory } from '../support/runs/recorded-history.ts';
 
 const INTERCEPTORS = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors.js';
 

@@ -18,9 +18,9 @@ import { egressRules } from '../../src/egress/rules.ts';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
 import { checkouts } from '../../src/tools/checkout.ts';
 import { toWorkspacesPath } from '../../src/tools/workspaces.ts';
-import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
+import { startGitServer } from '../support/peers/git-server.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const SECRET = 'hunter2-canary-of-the-repository';
 const PATH = process.env.PATH!;

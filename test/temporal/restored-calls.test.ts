@@ -8,8 +8,8 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { held, paidIn, paying } from '../support/paying.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { held, paidIn, paying } from '../support/runs/paying.ts';
 import { until } from '../support/until.ts';
 import { SERVERS } from '../tools/support.ts';
 

@@ -11,11 +11,11 @@ import { createTidying } from '../../src/main/wiring/runs/tidying.ts';
 import { sweep } from '../../src/temporal/repair/retention.ts';
 import { planFork } from '../../src/temporal/start/fork.ts';
 import { prepareEngine } from '../../src/temporal/worker/housekeeping.ts';
-import { daysAgo } from '../support/aged.ts';
 import type { StreamedEvent } from '../support/client.ts';
+import { daysAgo } from '../support/database/aged.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind } from '../support/left-behind.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
+import { leftBehind } from '../support/machine/left-behind.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

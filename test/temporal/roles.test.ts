@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SECRET_HOLDERS, type SecretHolder } from '../../src/domain/destinations.ts';
 import { ROLES, toEvaluationId } from '../../src/temporal/names.ts';
-import { evaluating } from '../support/evaluations.ts';
+import { asOperator } from '../support/database/operator.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { asOperator } from '../support/operator.ts';
-import { envOf, perdura } from '../support/processes.ts';
+import { envOf, perdura } from '../support/machine/processes.ts';
 import {
   closeRoles,
   here,
@@ -23,7 +21,9 @@ import {
   takersOf,
   workers,
   workflowOf,
-} from '../support/role-workers.ts';
+} from '../support/machine/role-workers.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { evaluating } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
 
 beforeAll(openRoles);

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, expect, it } from 'vitest';
-import { testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database/database.ts';
+import { limitedRole } from '../support/database/limited-role.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { limitedRole } from '../support/limited-role.ts';
-import { asks, says } from '../support/model-server.ts';
-import { holdsRuns } from '../support/out-of-room.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { holdsRuns } from '../support/machine/out-of-room.ts';
+import { startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {

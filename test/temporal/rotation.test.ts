@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import command from '../../src/main/commands/rotate-keys.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { asks, says } from '../support/model-server.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, says } from '../support/peers/model-server.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
 it('a run outlives the key that its secrets were sealed with', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import type { TaskDetail, TaskStep } from '../../src/contracts/tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, hangs, type ModelRequest, says } from '../support/model-server.ts';
+import { asks, fails, hangs, type ModelRequest, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, breaksOff, fails, hangs, says, sends } from '../support/model-server.ts';
-import { spentOnSteps } from '../support/spent.ts';
+import { asks, breaksOff, fails, hangs, says, sends } from '../support/peers/model-server.ts';
+import { spentOnSteps } from '../support/runs/spent.ts';
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';
 

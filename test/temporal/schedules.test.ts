@@ -4,7 +4,7 @@ import { LIVE_STATUSES } from '../../src/domain/statuses.ts';
 import type { IdentityCheck } from '../../src/identity/cached-identity.ts';
 import { reconcileSchedules } from '../../src/temporal/repair/reconcile-schedules.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { hangs, says } from '../support/model-server.ts';
+import { hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 const known = new Set([ALICE]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, says } from '../support/model-server.ts';
-import { clientForTests } from '../support/temporal-client.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
+import { clientForTests } from '../support/runs/temporal-client.ts';
 
 const CANARIES = ['canary-provider-key-51c2', 'canary-tool-secret-8d7e', ALICE];
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { type Answer, asks, type ModelRequest, says } from '../support/model-server.ts';
-import { spentOnSteps } from '../support/spent.ts';
+import { type Answer, asks, type ModelRequest, says } from '../support/peers/model-server.ts';
+import { spentOnSteps } from '../support/runs/spent.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

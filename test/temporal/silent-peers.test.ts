@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
-import { installationBehindProxy } from '../support/behind-proxy.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { hangs } from '../support/model-server.ts';
-import { PATIENCE_MS, startWatchedRun, WATCHED_TEXT, WHOLE } from '../support/watched-run.ts';
+import { installationBehindProxy } from '../support/peers/behind-proxy.ts';
+import { hangs } from '../support/peers/model-server.ts';
+import { PATIENCE_MS, startWatchedRun, WATCHED_TEXT, WHOLE } from '../support/runs/watched-run.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
 import { countFittingSlots } from '../../src/temporal/worker/slots.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
+import { says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 /** PENDING_ACTIVITY_STATE_SCHEDULED: no worker has taken it. */

@@ -8,13 +8,13 @@ import { createServer, getCACertificates, setDefaultCACertificates, type TlsOpti
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { redisBus } from '../../src/events/redis-bus.ts';
 import { openConnection } from '../../src/store/database/reachable.ts';
-import { type Certificates, makeCertificates } from '../support/certificates.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { type TestDatabase, testDatabase } from '../support/database/database.ts';
+import { asOperator } from '../support/database/operator.ts';
 import { startTestInstallation } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { asOperator } from '../support/operator.ts';
-import { childOf, freePort, perdura } from '../support/processes.ts';
-import { redisIsInstalled } from '../support/redis.ts';
+import { childOf, freePort, perdura } from '../support/machine/processes.ts';
+import { type Certificates, makeCertificates } from '../support/peers/certificates.ts';
+import { says } from '../support/peers/model-server.ts';
+import { redisIsInstalled } from '../support/peers/redis.ts';
 import { until } from '../support/until.ts';
 
 let tls: Certificates;

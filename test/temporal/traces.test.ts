@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
 import { workflowBundle as workflowBundleOf } from '../../src/temporal/worker/bundle.ts';
 import type { Client } from '../support/client.ts';
-import { type Exported, startCollector } from '../support/collector.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, fails, says } from '../support/model-server.ts';
-import { type Child, startApiProcess, startWorkerProcess } from '../support/processes.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { type Child, startApiProcess, startWorkerProcess } from '../support/machine/processes.ts';
+import { type Exported, startCollector } from '../support/peers/collector.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 
 const PROMPT = 'a-prompt-that-stays-here';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createActivityPorts } from '../../src/main/wiring/runs/index.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { agentAsks, agentSays, startVendorServer, type VendorServer, works } from '../support/vendor-server.ts';
+import { agentAsks, agentSays, startVendorServer, type VendorServer, works } from '../support/peers/vendor-server.ts';
 
 let vendor: VendorServer;
 let here: TestInstallation;

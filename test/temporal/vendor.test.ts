@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startWorkerProcess } from '../support/processes.ts';
-import { reaches } from '../support/run-facts.ts';
-import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
+import { startWorkerProcess } from '../support/machine/processes.ts';
+import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/peers/vendor-server.ts';
+import { reaches } from '../support/runs/run-facts.ts';
 
 let vendor: VendorServer;
 let here: TestInstallation;

@@ -7,7 +7,7 @@ import { StackTracingWorker, WatchedWorker } from '../../src/temporal/worker/wat
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
 import { until } from '../support/until.ts';
 
-const WORKFLOWS = fileURLToPath(new URL('../support/spinning-workflows.ts', import.meta.url));
+const WORKFLOWS = fileURLToPath(new URL('../support/runs/spinning-workflows.ts', import.meta.url));
 
 /** What workflows have logged. */
 const logged: string[] = [];

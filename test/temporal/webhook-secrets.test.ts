@@ -7,8 +7,8 @@ import { keyRing } from '../../src/store/secrets/key-ring.ts';
 import { webhookSecretStore } from '../../src/store/secrets/webhook-secrets.ts';
 import { rotateKeys } from '../../src/store/upkeep/rotation.ts';
 import { startTestInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
-import { says } from '../support/model-server.ts';
-import { type Received, startReceiver } from '../support/receiver.ts';
+import { says } from '../support/peers/model-server.ts';
+import { type Received, startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

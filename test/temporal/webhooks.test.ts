@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
-import { fails, hangs, says } from '../support/model-server.ts';
-import { freePort } from '../support/processes.ts';
-import { type Received, startReceiver } from '../support/receiver.ts';
+import { freePort } from '../support/machine/processes.ts';
+import { fails, hangs, says } from '../support/peers/model-server.ts';
+import { type Received, startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { rebuilt, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
-import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/machine/processes.ts';
+import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lintOf, metricsOf } from '../support/contract/metrics.ts';
+import { rawRequest } from '../support/contract/raw-request.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { lintOf, metricsOf } from '../support/metrics.ts';
-import { asks, says } from '../support/model-server.ts';
-import { type Child, envOf, perdura } from '../support/processes.ts';
-import { rawRequest } from '../support/raw-request.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { type Child, envOf, perdura } from '../support/machine/processes.ts';
+import { asks, says } from '../support/peers/model-server.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
 import { until } from '../support/until.ts';
 import { SERVERS } from '../tools/support.ts';
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-const SCRIPT = fileURLToPath(new URL('../support/without-descriptors.ts', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../support/machine/without-descriptors.ts', import.meta.url));
 const RUN = 'ulimit -n 256 && exec "$0" --disable-warning=ExperimentalWarning "$1" "$2"';
 
 describe.each(['auto', 'process'])('a process without a descriptor left, with the isolation %s', (isolation) => {

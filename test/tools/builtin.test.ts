@@ -12,7 +12,7 @@ import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.t
 import { bashTool } from '../../src/tools/builtin/bash.ts';
 import { builtinSpecs, createBuiltinTools } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
-import { testParsers } from '../support/parsers.ts';
+import { testParsers } from '../support/contract/parsers.ts';
 import { callOf } from './support.ts';
 
 let root: string;

@@ -9,7 +9,7 @@ import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.t
 import { resolveTarget } from '../../src/tools/mcp/config.ts';
 import { connect } from '../../src/tools/mcp/connection.ts';
 import { clearPackages, createMcpPackages, listInstalledPackages } from '../../src/tools/mcp/packages/cache.ts';
-import { type PackageRegistry, startPackageRegistry } from '../support/package-registry.ts';
+import { type PackageRegistry, startPackageRegistry } from '../support/peers/package-registry.ts';
 import { STORM } from '../toolrunner/attacks/storm.ts';
 import { openToken, SERVERS, serverOf } from './support.ts';
 

@@ -13,7 +13,7 @@ import { probeMcp } from '../../src/tools/mcp/probe.ts';
 import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUnreachable } from '../../src/tools/source.ts';
-import { freePort } from '../support/processes.ts';
+import { freePort } from '../support/machine/processes.ts';
 import { callOf, everything, type McpBench, MODULES, nodeServer, openMcpBench, openToken, SERVERS, serverOf } from './support.ts';
 
 const PRINCIPAL = 'local:alice';

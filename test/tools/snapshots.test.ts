@@ -7,7 +7,7 @@ import { readConfig } from '../../src/main/config.ts';
 import { type Layer, restoreLayers, storeLayer } from '../../src/tools/snapshots/layer.ts';
 import { createS3Store, parseS3Settings } from '../../src/tools/snapshots/object-store.ts';
 import { findTreeChange, isEmpty, readTree, type Tree } from '../../src/tools/snapshots/tree.ts';
-import { startObjectStore, type TestObjectStore } from '../support/object-store.ts';
+import { startObjectStore, type TestObjectStore } from '../support/peers/object-store.ts';
 
 let store: TestObjectStore;
 let home: string;

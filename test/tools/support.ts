@@ -5,7 +5,7 @@ import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.t
 import type { SchemaFaults } from '../../src/tools/mcp/listing.ts';
 import { createMcpPool, type McpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
-import { testParsers } from '../support/parsers.ts';
+import { testParsers } from '../support/contract/parsers.ts';
 
 export const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 export const SERVERS = fileURLToPath(new URL('./servers', import.meta.url));

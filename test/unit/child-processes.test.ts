@@ -10,7 +10,7 @@ const SCRIPT = `
 `;
 
 it('a child that ends before it is ready leaves no timer behind, which would keep its parent alive', () => {
-  const module = new URL('../support/processes.ts', import.meta.url).href;
+  const module = new URL('../support/machine/processes.ts', import.meta.url).href;
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', SCRIPT];
   const printed = execFileSync(process.execPath, [...flags, module], { encoding: 'utf8' });
   expect(JSON.parse(printed)).toEqual(['it ended with 0:\n', false]);

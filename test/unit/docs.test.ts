@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatEventsPage } from '../../bin/events-page.ts';
-import { listSnippets } from '../support/snippets.ts';
+import { listSnippets } from '../support/contract/snippets.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'test/*.md'], { cwd: ROOT });

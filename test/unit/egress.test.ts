@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createGuardedFetch, isDenied } from '../../src/egress/guarded-fetch.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/peers/receiver.ts';
 
 const denial = async (work: Promise<unknown>) =>
   isDenied(

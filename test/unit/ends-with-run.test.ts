@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { isAlive } from '../support/npm-start.ts';
-import { childOf } from '../support/processes.ts';
+import { isAlive } from '../support/machine/npm-start.ts';
+import { childOf } from '../support/machine/processes.ts';
 import { until } from '../support/until.ts';
 
 /** A run like Vitest's: its tests are in a process that it starts, and one of their children is in a separate session. */
@@ -28,7 +28,7 @@ const RUN = `
 
 it.each(['SIGKILL', 'SIGINT', 'end'] as const)('no process or folder of a test outlives the run: %s', async (how) => {
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', RUN];
-  const modules = ['ends-with-run', 'run-mark'].map((name) => new URL(`../support/${name}.ts`, import.meta.url).href);
+  const modules = ['ends-with-run', 'run-mark'].map((name) => new URL(`../support/harness/${name}.ts`, import.meta.url).href);
   const process_of_run = spawn(process.execPath, [...flags, ...modules], { stdio: ['pipe', 'pipe', 'inherit'] });
   const run = childOf(process_of_run);
   await run.prints(/tests .*\n/);

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EVENT_TYPES, LOG_EVENTS, LogEntry, RunEvent } from '../../src/contracts/events.ts';
 import { createTaskEvents } from '../../src/events/task-events.ts';
-import { judgeEvent } from '../support/foreign-events.ts';
+import { judgeEvent } from '../support/contract/foreign-events.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const at = '2026-01-31T12:00:00.000Z';

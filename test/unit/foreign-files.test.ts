@@ -8,7 +8,7 @@ import { parseBundle } from '../../src/main/commands/import.ts';
 import { readDeclared } from '../../src/main/declared/read.ts';
 import { readDocument } from '../../src/parsers/child/documents.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
-import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
 
 // Files that people name: what is said of an odd one names the file, and holds no JavaScript.
 

@@ -17,7 +17,7 @@ import { createMcpTools } from '../../src/tools/mcp/tools.ts';
 import { createS3Store } from '../../src/tools/snapshots/object-store.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
 import { exchangeOf } from '../runtimes/support.ts';
-import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
 
 // Model answers, lists of models, vectors, search results and points of a vector database are tested elsewhere (odd-*, remote-hits).
 

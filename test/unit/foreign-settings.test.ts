@@ -8,7 +8,7 @@ import { FullImport } from '../../src/contracts/transfer.ts';
 import { type FormQuestion, findChoices, listAnswerErrors } from '../../src/domain/questions.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createQuestions } from '../../src/tools/mcp/questions.ts';
-import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
 
 /** What a refusal of the work says, its fields included; nothing if it is accepted. */
 async function saidBy(work: () => unknown): Promise<string[]> {

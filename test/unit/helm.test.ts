@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { findHelm, HOW_TO_GET_HELM } from '../support/helm.ts';
+import { findHelm, HOW_TO_GET_HELM } from '../support/machine/helm.ts';
 
 const folder = (path: string) => fileURLToPath(new URL(`../../deploy/helm/${path}`, import.meta.url));
 const EXAMPLES = readdirSync(folder('examples')).map((file) => file.replace('.yaml', ''));

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { timeWork } from '../../src/observe/measured.ts';
 import { createMeters } from '../../src/observe/meters.ts';
 import { stateText } from '../../src/observe/state-text.ts';
-import { parsedMetrics } from '../support/metrics.ts';
+import { parsedMetrics } from '../support/contract/metrics.ts';
 
 it('gives separate series to a limited number of names, since users choose them', async () => {
   const meters = createMeters();

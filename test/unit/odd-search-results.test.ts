@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { webSearchTool } from '../../src/tools/builtin/web-search.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
-import { changedAt, ODD_VALUES, type Path, placesIn } from '../support/odd-values.ts';
+import { changedAt, ODD_VALUES, type Path, placesIn } from '../support/contract/odd-values.ts';
 
 const ANSWER = {
   results: [

@@ -7,7 +7,7 @@ import { builtinSpecs } from '../../src/tools/builtin/index.ts';
 import { createAgentToolbox } from '../../src/tools/for-agent.ts';
 import { fitsOwnSchema } from '../../src/tools/own-schemas.ts';
 import { ToolUnreachable } from '../../src/tools/source.ts';
-import { testParsers } from '../support/parsers.ts';
+import { testParsers } from '../support/contract/parsers.ts';
 
 const open = testParsers();
 const closed = testParsers();

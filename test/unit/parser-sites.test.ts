@@ -8,7 +8,7 @@ import {
   PARSERS,
   parserOf,
   parsersInUse,
-} from '../support/parser-sites.ts';
+} from '../support/contract/parser-sites.ts';
 
 const isInChild = ({ file }: { file: string }) => file.startsWith(`${CHILD}/`);
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { textWithReason } from '../../src/domain/reason.ts';
 import { searchRemote } from '../../src/knowledge/remote.ts';
-import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/odd-values.ts';
+import { changedAt, codeIn, ODD_VALUES, placesIn } from '../support/contract/odd-values.ts';
 
 const POINTS = {
   result: {

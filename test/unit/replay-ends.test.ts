@@ -6,7 +6,7 @@ import { createJudge } from '../../src/guardrails/judge.ts';
 import { createOutputGuards } from '../../src/main/wiring/guardrails.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { BUDGET_HALT } from '../../src/temporal/names.ts';
-import { testParsers } from '../support/parsers.ts';
+import { testParsers } from '../support/contract/parsers.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../temporal/bundles');
 const parsers = testParsers();

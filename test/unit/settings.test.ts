@@ -287,9 +287,9 @@ const withEgress = (setting: InstallationSettings) => ({ setting, egress: { prov
 /** Settings that are seen only in a process or a service that has them: the test that sets each. */
 const ELSEWHERE: Partial<Record<keyof Config, string>> = {
   PERDURA_HOST: 'api/refused-starts.test.ts',
-  PERDURA_READY_FILE: 'support/npm-start.ts',
+  PERDURA_READY_FILE: 'support/machine/npm-start.ts',
   DATABASE_POOL_SIZE: 'api/crowded.test.ts',
-  TEMPORAL_CLI_PATH: 'support/processes.ts',
+  TEMPORAL_CLI_PATH: 'support/machine/processes.ts',
   IDENTITY_API_URL: 'api/oidc.test.ts',
   OIDC_AUDIENCE: 'api/oidc.test.ts',
   OIDC_ROLE_CLAIM: 'api/oidc.test.ts',

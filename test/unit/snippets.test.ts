@@ -3,7 +3,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { listSnippets, type Snippet } from '../support/snippets.ts';
+import { listSnippets, type Snippet } from '../support/contract/snippets.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PAGES = globSync('docs/adding-a*.md', { cwd: ROOT }).sort();

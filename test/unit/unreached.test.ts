@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RULE_NAMES, type RuleName, unreached } from '../support/unreached.ts';
+import { RULE_NAMES, type RuleName, unreached } from '../support/contract/unreached.ts';
 
 const TEST = resolve(import.meta.dirname, '..');
 const found = readdirSync(TEST, { recursive: true, withFileTypes: true })

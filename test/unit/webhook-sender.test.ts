@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { webhookSender } from '../../src/egress/webhook-sender.ts';
-import { type Received, startReceiver } from '../support/receiver.ts';
+import { type Received, startReceiver } from '../support/peers/receiver.ts';
 
 const secretOf = (letter: string) => `whsec_${Buffer.alloc(24, letter).toString('base64')}`;
 const [CURRENT, PREVIOUS, FOREIGN] = [secretOf('c'), secretOf('p'), secretOf('f')];

@@ -1,7 +1,7 @@
 import { localIdentity } from '../../../src/identity/providers.ts';
 import { clientOf } from '../client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../installation.ts';
-import { says } from '../model-server.ts';
+import { says } from '../peers/model-server.ts';
 import { type Description, type Operation, operationsOf } from './api.ts';
 import { type Digest, openDigest } from './digest.ts';
 import { firstTenant, type MadeTenant, PRIVATE, SECRET, secondTenant, TOKEN_PRIVATE } from './world.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts';
 import type { TestInstallation } from '../installation.ts';
-import { asks, says } from '../model-server.ts';
-import { startReceiver } from '../receiver.ts';
+import { asks, says } from '../peers/model-server.ts';
+import { startReceiver } from '../peers/receiver.ts';
 import { until } from '../until.ts';
 import { startTrap, type Trap } from './trap.ts';
 

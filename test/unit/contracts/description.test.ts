@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { describeApi } from '../../../src/api/service/openapi.ts';
-import { describedBodies } from '../../support/described-bodies.ts';
-import { declaredEndpoints } from '../../support/endpoints.ts';
-import { schemaReference } from '../../support/schema-places.ts';
+import { describedBodies } from '../../support/contract/described-bodies.ts';
+import { declaredEndpoints } from '../../support/contract/endpoints.ts';
+import { schemaReference } from '../../support/database/schema-places.ts';
 
 const endpoints = await declaredEndpoints();
 

@@ -5,7 +5,7 @@ import { toReply } from '../../../src/api/http/validate.ts';
 import { describeApi } from '../../../src/api/service/openapi.ts';
 import { ProviderCreate } from '../../../src/contracts/providers.ts';
 import { Workflow, WorkflowCreate } from '../../../src/contracts/workflows.ts';
-import { declaredEndpoints } from '../../support/endpoints.ts';
+import { declaredEndpoints } from '../../support/contract/endpoints.ts';
 
 const endpoints = await declaredEndpoints();
 const replies = endpoints.flatMap(({ operation, reply }) => (reply ? [[operation, reply] as const] : []));

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGuardedFetch, type GuardedFetch } from '../../../src/egress/guarded-fetch.ts';
 import { webhookSender } from '../../../src/egress/webhook-sender.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
-import { startReceiver } from '../../support/receiver.ts';
+import { startReceiver } from '../../support/peers/receiver.ts';
 
 const secret = () => `whsec_${randomBytes(24).toString('base64')}`;
 const [first, second] = [secret(), secret()];

@@ -1,0 +1,124 @@
+import axeCore from 'axe-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { describe, inject, test } from 'vitest';
+import { coverageFolder, writeCoverage } from '../../coverage/folder.ts';
+import { everyCase } from '../some-of.ts';
+
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Pages of one address share a process, and none is started in advance.
+  '--process-per-site',
+  '--disable-features=SpareRendererForSitePerProcess',
+];
+const PATIENCE_MS = 20_000;
+/**
+ * The scale of the screen, which nobody sees: a sixteenth of the pixels takes a seventh less processor time, and the layout is
+ * the same.
+ */
+const DRAWN = 0.25;
+
+/** The console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. */
+export interface Troubles {
+  seen: string[];
+  /** Allows expected troubles, for a test that provokes them. Chromium also logs each response with status 400 and above. */
+  allow(expected: RegExp): void;
+}
+
+interface Fixtures {
+  $worker: { context: BrowserContext };
+  $test: { page: Page; troubles: Troubles };
+}
+
+/** Groups tests that need a browser; they are skipped if there is none. */
+export const describeInBrowser = describe.skipIf(!inject('chromium'));
+
+/** Provides one browser per process, which loads the dashboard's code once, and for each test a new page without stored state. */
+export const it = test.extend<Fixtures>({
+  context: [
+    // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
+    async ({}, use) => {
+      const browser = await chromium.launch({ executablePath: inject('chromium'), args: ARGS });
+      const context = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' as const, deviceScaleFactor: DRAWN };
+      await use(await browser.newContext(context));
+      await browser.close();
+    },
+    { scope: 'worker' },
+  ],
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  troubles: async ({}, use) => {
+    const allowed: RegExp[] = [];
+    const seen: string[] = [];
+    await use({ seen, allow: (expected) => void allowed.push(expected) });
+    const unexpected = seen.filter((trouble) => !allowed.some((pattern) => pattern.test(trouble)));
+    if (unexpected.length > 0) throw new Error(`The page had troubles:\n${unexpected.join('\n')}`);
+  },
+  page: async ({ context, troubles }, use) => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    watch(page, troubles.seen);
+    await measurePage(page, () => use(page));
+    for (const opened of context.pages()) {
+      await opened.evaluate('localStorage.clear()').catch(NOTHING_STORED);
+      await opened.close();
+    }
+    await context.setOffline(false);
+    await context.clearPermissions();
+    await context.clearCookies();
+  },
+});
+
+/** Writes what the page executed, if coverage is measured. */
+async function measurePage(page: Page, work: () => Promise<void>): Promise<void> {
+  const folder = coverageFolder();
+  if (!folder) return work();
+  await page.coverage.startJSCoverage({ resetOnNavigation: false });
+  await work();
+  const result = await page.coverage.stopJSCoverage();
+  writeCoverage(folder, 'pages', { result: result.map(({ url, functions }) => ({ url, functions })) });
+}
+
+/**
+ * Defines a test of something that few changes can break, such as another look of a screen, a filter, or a refusal whose rule
+ * has a test without a browser. `npm run test:long` runs it, and `npm test` does not.
+ */
+export const long = it.runIf(everyCase());
+
+/** Ignores a page without an origin, which has no storage. */
+const NOTHING_STORED = () => {};
+
+function watch(page: Page, seen: string[]): void {
+  page.on('console', (message) => message.type() === 'error' && seen.push(`console: ${message.text()}`));
+  page.on('response', (response) => {
+    if (response.status() < 500) return;
+    const asked = `${response.request().method()} ${response.url()}`;
+    const note = (code: unknown) => void seen.push(`response: status of ${response.status()}, ${code}, to ${asked}`);
+    response.json().then(
+      ({ code }) => note(code),
+      () => note('without a code'),
+    );
+  });
+  page.on('pageerror', (error) => seen.push(`exception: ${error.message}`));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText ?? 'unknown';
+    // Ignores requests that the page itself aborts, such as a stream that it no longer follows.
+    if (reason !== 'net::ERR_ABORTED') seen.push(`request: ${request.method()} ${request.url()}: ${reason}`);
+  });
+}
+
+const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** Returns the axe violations of the current page, one sentence each. */
+export async function axe(page: Page): Promise<string[]> {
+  // The debugger evaluates this, so the page's Content-Security-Policy does not apply.
+  await page.evaluate(axeCore.source);
+  const { violations } = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ runOnly: STANDARDS, resultTypes: ['violations'] })})`,
+  )) as axeCore.AxeResults;
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
+}

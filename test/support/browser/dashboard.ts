@@ -1,0 +1,49 @@
+import type { Page } from 'playwright-core';
+import { ALICE } from '../installation.ts';
+import { everyCase } from '../some-of.ts';
+import { axe } from './browser.ts';
+
+/** Opens a page of the dashboard without a session and signs in. */
+export async function signInAsAlice(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.getByLabel('Access token').fill(ALICE);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** Sets the system's theme to dark and waits until the page follows. */
+export async function darken(page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
+}
+
+/**
+ * Returns anything wider than the window, and violations. Each theme and each window size is checked once; with every case,
+ * each combination.
+ */
+export async function faultsOf(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  const look = async (name: string, width: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    const wider = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+    if (wider > 0) found.push(`${name}: ${wider} px wider than the window`);
+    found.push(...(await axe(page)).map((fault) => `${name}: ${fault}`));
+  };
+  if (everyCase()) await look('light 1280', 1280);
+  await look('light 390', 390);
+  await darken(page);
+  if (everyCase()) await look('dark 390', 390);
+  await look('dark 1280', 1280);
+  await page.emulateMedia({ colorScheme: 'light' });
+  return found;
+}
+
+/** Counts the clicks on the page from now on; key presses do not count. */
+export async function clicksOn(page: Page): Promise<() => number> {
+  let count = 0;
+  await page.exposeFunction('perduraClicked', () => {
+    count += 1;
+  });
+  await page.addInitScript("addEventListener('pointerdown', () => perduraClicked(), { capture: true })");
+  return () => count;
+}

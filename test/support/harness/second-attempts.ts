@@ -1,0 +1,17 @@
+import { asOperator } from '../database/operator.ts';
+
+/** The databases that this process's tests use. */
+export const databasesInUse = new Set<string>();
+
+/** Selects the tables of things that people name. */
+const NAMED = `SELECT quote_ident(table_name) AS name FROM information_schema.columns
+  WHERE table_schema = 'public' AND column_name IN ('name', 'created_at', 'created_by') GROUP BY table_name HAVING count(*) = 3`;
+
+/** Renames the records that a test's attempt has created since `since`: the next attempt uses the same names. */
+export const freeNames = (url: string, since: Date): Promise<void> =>
+  asOperator(url, async (operator) => {
+    const { rows } = await operator.query<{ name: string }>(NAMED);
+    for (const { name } of rows) {
+      await operator.query(`UPDATE ${name} SET name = name || '_before' WHERE created_at >= $1`, [since]);
+    }
+  });
