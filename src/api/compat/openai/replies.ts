@@ -1,5 +1,5 @@
 import type { ClientCall } from '../../../store/runs/tool-ledger.ts';
-import { type CompatRun, type CompatTask, formatAnswer, toRunError } from '../runs.ts';
+import { type CompatTask, formatAnswer, toRunError } from '../runs.ts';
 import { formatCallId } from './client-tools.ts';
 
 export const toSeconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
@@ -49,11 +49,11 @@ export function toChatCompletion(task: CompatTask, model: string, calls: readonl
 }
 
 /** Creates the chunks of one streamed completion. */
-export function createChunks({ task_id }: CompatRun, model: string, created_at: Date) {
+export function createChunks({ id: task_id, created_at }: CompatTask, model: string) {
   const head = {
     id: `${CHAT_ID}${task_id}`,
     object: 'chat.completion.chunk',
-    created: Math.floor(created_at.getTime() / 1_000),
+    created: toSeconds(created_at),
     model,
   };
   const choice = (delta: object, finish_reason: string | null = null) => ({

@@ -179,21 +179,25 @@ async function chat(services: CompatServices, { body, once, holdOpen, signal }: 
   const { forced_tools } = asked_tools;
   const begin = async () => ({ order, files });
   const run = await startOrContinueRun(services, { begin, forced_tools, outputs: listToolOutputs(messages), once }, caller);
-  if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
+  if (stream) {
+    const started = await getOwnTask(services.store)(run.task_id, caller);
+    return streamChat(services, { started, model, counts_usage: stream_options?.include_usage === true });
+  }
   const { task, calls } = await waitForRest(services, run, signal);
   if (calls.length === 0) throwRunError(toRunError(task));
   return toChatCompletion(task, model, calls);
 }
 
 interface ChatStream {
-  run: CompatRun;
+  started: CompatTask;
   model: string;
   counts_usage: boolean;
 }
 
-const streamChat = (services: CompatServices, { run, model, counts_usage }: ChatStream): EventReply =>
+const streamChat = (services: CompatServices, { started, model, counts_usage }: ChatStream): EventReply =>
   new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
-    const chunks = createChunks(run, model, new Date());
+    const run = toCompatRun(started);
+    const chunks = createChunks(started, model);
     yield { data: chunks.first() };
     for await (const text of streamAnswer(services, run, signal)) yield { data: chunks.text(text) };
     if (signal.aborted) return;
@@ -204,7 +208,7 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
     yield { data: run_error ? { error: run_error } : chunks.last(asks ? 'tool_calls' : 'stop') };
     if (counts_usage) yield { data: chunks.usage(task) };
     yield { data: '[DONE]' };
-  }, run.task_id);
+  }, started.id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
   const { model, input, instructions, stream, background, reasoning, text } = body;
