@@ -65,14 +65,6 @@ describeInBrowser('the question of an MCP server', () => {
     const content = { email: 'ada@example.com', day: '2026-12-24', seats: 2, price: 12.5, window: true, class: 'first' };
     expect(await resultOf(task_id)).toEqual({ action: 'accept', content });
   });
-
-  it.for(['Decline', 'Cancel'])('can be answered with %s, whatever is in the form', async (choice, { page }) => {
-    const { task_id } = await asked();
-    await signInAsAlice(page, `${here.url}/dashboard/tasks/${task_id}`);
-    await page.getByRole('button', { name: choice, exact: true }).click();
-    expect(await here.ended(task_id)).toMatchObject({ status: 'completed' });
-    expect(await resultOf(task_id)).toEqual({ action: choice.toLowerCase() });
-  });
 });
 
 const asksOverHttp = () =>

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { startWorkerProcess } from '../support/machine/processes.ts';
 import { startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { asks, breaksOff, hangs, says } from '../support/peers/model-server.ts';
 import { parkBehind } from '../support/runs/park-behind.ts';
@@ -193,33 +192,6 @@ describeInBrowser('a run in the dashboard', () => {
     await seen(page, 'The whole.');
     await status(page, 'completed');
   });
-
-  it('asks whether a call took effect if its worker was lost', async ({ page }) => {
-    const bare = await startTestInstallation({ worker: false });
-    const startWorker = () => startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
-    try {
-      const worker = await startWorker();
-      const id = await bare.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
-      bare.model.script(
-        (response, request) => asks({ name: request.tools![0]!.function.name })(response, request),
-        says('Noted.'),
-      );
-      await signIn(page, `/workflows/${id}`, bare.url);
-      await send(page, 'Pay.');
-      await transcript(page).locator('[data-tone="busy"]').waitFor();
-      await worker.end('SIGKILL');
-      await startWorker();
-      await page.getByText(/The worker was lost while/).waitFor({ timeout: 60_000 });
-      await page.getByLabel('Result, if you mark it as done').fill('{"receipt": 7}');
-      await page.getByRole('button', { name: 'Mark as done' }).click();
-      await seen(page, 'Noted.');
-      expect(JSON.stringify(bare.model.requests.at(-1)?.messages)).toContain('receipt');
-    } finally {
-      // Requests of the page to a stopped service would count as troubles.
-      await page.goto('about:blank');
-      await bare.stop();
-    }
-  }, 120_000);
 
   it('can be forked from one of its steps', async ({ page }) => {
     const id = await here.workflow();
