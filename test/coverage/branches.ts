@@ -1,4 +1,4 @@
-import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,11 @@ import { parseAst } from 'vite';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BUNDLE = join(ROOT, 'dist');
+
+/** Where the run keeps the bundle that its pages load: a test that builds the package replaces the one in `dist`. */
+const KEPT_BUNDLE = 'dist';
+
+export const keepBundle = (folder: string): void => cpSync(BUNDLE, join(folder, KEPT_BUNDLE), { recursive: true });
 
 /** One of several ways that code can continue: a side of a condition, a case, a default, an operand. */
 export interface Branch {
@@ -30,11 +35,14 @@ export interface Coverage {
   unloaded: string[];
 }
 
-/** The source files that have code which decides something. */
+/**
+ * The source files that have code which decides something. The code of workflows is left out: it runs in a thread of the engine's
+ * SDK, which ends without writing what it executed.
+ */
 export const listSources = (): string[] =>
   globSync('src/**/*.{ts,tsx}', {
     cwd: ROOT,
-    exclude: ['src/generated/**', 'src/**/generated/**', '**/*.d.ts', '**/*.config.ts'],
+    exclude: ['src/generated/**', 'src/temporal/workflows/**', 'src/**/generated/**', '**/*.d.ts', '**/*.config.ts'],
   }).sort();
 
 /** Merges what all processes and pages have written to a folder. */
@@ -43,7 +51,7 @@ export async function readCoverage(folder: string): Promise<Coverage> {
   const loaded = new Set<string>();
   for (const [url, scripts] of readScripts(folder)) {
     const script = mergeScriptCovs(scripts);
-    for (const branch of script ? await listBranches(url, script) : []) {
+    for (const branch of script ? await listBranches(url, script, folder) : []) {
       const key = `${branch.file}:${branch.line}:${branch.column}:${branch.kind}:${branch.path}`;
       const known = times.get(key);
       times.set(key, known ? { ...known, times: known.times + branch.times } : branch);
@@ -62,17 +70,17 @@ function readScripts(folder: string): Map<URL, ScriptCov[]> {
     if (!entry.endsWith('.json')) continue;
     const { result } = JSON.parse(readFileSync(join(folder, entry), 'utf8')) as { result: ScriptCov[] };
     for (const script of result) {
-      const file = findFile(script.url);
+      const file = findFile(script.url, folder);
       if (file) scripts.set(file, [...(scripts.get(file) ?? []), script]);
     }
   }
   return new Map([...scripts].map(([file, some]) => [new URL(`file://${file}`), some]));
 }
 
-function findFile(url: string): string | null {
+function findFile(url: string, folder: string): string | null {
   if (!URL.canParse(url)) return null;
   const { protocol, pathname } = new URL(url);
-  if (protocol === 'http:' && /^\/dashboard\/assets\/.*\.js$/.test(pathname)) return join(BUNDLE, pathname);
+  if (protocol === 'http:' && existsSync(`${join(folder, KEPT_BUNDLE, pathname)}.map`)) return join(BUNDLE, pathname);
   const file = protocol === 'file:' ? fileURLToPath(url) : '';
   return file.startsWith(join(ROOT, 'src/')) && !file.includes('/generated/') ? file : null;
 }
@@ -83,15 +91,15 @@ function hasCode(file: string): boolean {
   return file.endsWith('.tsx') || parseAst(stripTypeScriptTypes(source)).body.length > 0;
 }
 
-async function listBranches(url: URL, script: ScriptCov): Promise<Branch[]> {
-  const path = fileURLToPath(url);
+async function listBranches(url: URL, script: ScriptCov, folder: string): Promise<Branch[]> {
+  const path = fileURLToPath(url).replace(BUNDLE, join(folder, KEPT_BUNDLE));
   const source = readFileSync(path, 'utf8');
   const map = `${path}.map`;
   const code = path.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
   const data = await convert({
     ast: parseAst(code),
     code,
-    coverage: script,
+    coverage: { ...script, url: url.href },
     wrapperLength: 0,
     ...(existsSync(map) && { sourceMap: JSON.parse(readFileSync(map, 'utf8')) }),
   });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { type Branch, type Coverage, readCoverage } from './branches.ts';
+import { type Branch, type Coverage, keepBundle, readCoverage } from './branches.ts';
 import { writeExecutions } from './executions.ts';
 import { COVERAGE_FOLDER } from './folder.ts';
 import { UNCOVERED } from './uncovered.ts';
@@ -45,6 +45,7 @@ function runTests(folder: string): void {
   const run = (program: string, ...rest: string[]) => spawnSync(bin(program), rest, { cwd: ROOT, env, stdio: 'inherit' });
   // Pages are measured in the bundle, which leads back to its sources with a map.
   run('vite', 'build', '--config', 'src/dashboard/vite.config.ts', '--sourcemap', '--logLevel', 'warn');
+  keepBundle(folder);
   run(
     'vitest',
     'run',
