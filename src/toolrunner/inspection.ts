@@ -74,6 +74,16 @@ function invalid(message: string, line: number, column: number): Inspection {
   return { valid: false, error, inferred_schema: EMPTY_SCHEMA, description: '', env: {}, effect: null, network: null };
 }
 
+/** The helper answers whatever its parser raises, so that an exit code means a broken installation of Python. */
+const failedHelper = (code: number): HelperAnswer => ({
+  id: 0,
+  error: {
+    message: `the process that reads tool files failed (exit code ${code}); check the installation of Python`,
+    line: 1,
+    column: 1,
+  },
+});
+
 interface Helper {
   isAlive(): boolean;
   /** Returns the answer; null if the helper crashed on the question or did not answer in time. In both cases it has ended. */
@@ -92,7 +102,7 @@ async function startHelper(command: readonly string[]): Promise<Helper> {
   // A dead helper breaks this pipe; its exit reports the same.
   child.stdin!.on('error', () => {});
   child.on('error', () => deliver(null));
-  child.on('exit', () => deliver(null));
+  child.on('exit', (code) => deliver(code ? failedHelper(code) : null));
   createInterface({ input: child.stdout! }).on('line', (line) => deliver(JSON.parse(line) as HelperAnswer));
   return {
     isAlive: () => isAlive(child),

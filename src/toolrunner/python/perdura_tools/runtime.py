@@ -84,7 +84,10 @@ def _call(job: dict[str, Any], name: str, filename: str) -> Any:
 def _coerced(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Converts arguments. Most tools declare only types that JSON has, so the converter is loaded only for the others."""
     hints = (getattr(function, "__annotations__", None) or {}).values()
-    if all(isinstance(hint, (type, str, type(None))) and hint in PLAIN for hint in hints):
+    defaults = (*(getattr(function, "__defaults__", None) or ()), *(getattr(function, "__kwdefaults__", None) or {}).values())
+    if all(isinstance(hint, (type, str, type(None))) and hint in PLAIN for hint in hints) and all(
+        default is None or type(default) in PLAIN for default in defaults
+    ):
         return arguments
     from .coerce import coerce_arguments
 

@@ -7,7 +7,10 @@ from typing import Any, Optional
 
 from . import classes
 from .names import ARRAYS, FIELD_RULES, MAPS, PLAIN, SETS, TYPING_MODULES, TYPING_WRAPPERS
-from .schemas import JSON_NAMES, NULL, Schema, alternatives, enumeration, with_null
+from .schemas import JSON_NAMES, NULL, Schema, alternatives, enumeration, is_json, with_null
+
+
+UNREADABLE = classes.UNREADABLE
 
 
 class Types:
@@ -99,7 +102,7 @@ class Types:
         if name == "Union":
             return self._union(args)
         if name == "Literal":
-            return enumeration(self._literals(args))
+            return self._literal_schema(hint, args)
         if name == "Annotated":
             return self._annotated(args)
         if name in ARRAYS or name in SETS:
@@ -123,17 +126,29 @@ class Types:
             return {"type": "array", **self._items(args[0])}
         return {"type": "array", "prefixItems": [self.schema(arg) for arg in args], "minItems": len(args), "maxItems": len(args)}
 
-    def _literals(self, args: list[ast.expr]) -> list[Any]:
-        values: list[Any] = []
-        for arg in args:
-            if isinstance(arg, ast.Subscript):
-                values += self.schema(arg).get("enum", [])
-            elif isinstance(arg, ast.Attribute) and isinstance(arg.value, ast.Name) and arg.value.id in self.classes:
-                values += [value for key, value in classes.enum_members(self, arg.value.id).items() if key == arg.attr]
-            else:
-                known, value = self.literal(arg)
-                values += [value] if known and type(value) in JSON_NAMES else []
-        return values
+    def _literal_schema(self, hint: ast.expr, args: list[ast.expr]) -> Schema:
+        values = [value for arg in args for value in self._literals(arg)]
+        if UNREADABLE not in values:
+            return enumeration(values)
+        self.warn(hint, f"not every value of {ast.unparse(hint)[:80]!r} can be read, so any value is accepted")
+        return {}
+
+    def _literals(self, arg: ast.expr) -> list[Any]:
+        """Lists the values of one argument of a `Literal`, with UNREADABLE for those that are known only when the file runs."""
+        if isinstance(arg, ast.Tuple):
+            return [value for part in arg.elts for value in self._literals(part)]
+        if isinstance(arg, ast.Subscript) and self.dotted(arg.value) == "Literal":
+            return self._literals(arg.slice)
+        if isinstance(arg, ast.Name) and arg.id in self._aliases and arg.id not in self.open:
+            self.open.append(arg.id)
+            try:
+                return self._literals(self._aliases[arg.id])
+            finally:
+                self.open.pop()
+        if isinstance(arg, ast.Attribute) and isinstance(arg.value, ast.Name) and arg.value.id in self.classes:
+            return [classes.enum_members(self, arg.value.id).get(arg.attr, UNREADABLE)]
+        known, value = self.literal(arg)
+        return [value if known and type(value) in JSON_NAMES and is_json(value) else UNREADABLE]
 
     def _annotated(self, args: list[ast.expr]) -> Schema:
         entry = self.schema(args[0])
@@ -142,7 +157,8 @@ class Types:
             if known and isinstance(value, str):
                 entry.setdefault("description", value)
             elif isinstance(extra, ast.Call):
-                self.apply_field(extra, entry)
+                apply = self.apply_field if self.last_name(extra.func) == "Field" else self._apply_rules
+                apply(extra, entry)
         return entry
 
     def _union(self, parts: list[ast.expr]) -> Schema:
@@ -164,20 +180,44 @@ class Types:
         return {"anyOf": choices + ([dict(NULL)] if nullable else [])}
 
     def apply_field(self, call: ast.Call, entry: Schema) -> tuple[Schema, bool]:
-        """Writes the constraints of a `Field(...)` into the entry. Returns whether it has a default."""
+        """Writes the constraints and the default of a `Field(...)` into the entry. Returns whether it has a default."""
+        given = self._apply_rules(call, entry)
+        default = call.args[0] if call.args else given.get("default")
+        if default is None or (isinstance(default, ast.Constant) and default.value is Ellipsis):
+            return entry, "default_factory" in given
+        known, value = self.literal(self.value_of(default))
+        entry.pop("default", None)
+        if known and is_json(value):
+            entry["default"] = value
+        return entry, True
+
+    def _apply_rules(self, call: ast.Call, entry: Schema) -> dict[str, ast.expr]:
         given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         is_array = entry.get("type") == "array"
         for name, rule in FIELD_RULES.items():
             known, value = self.literal(given[name]) if name in given else (False, None)
-            if known:
+            if known and is_json(value):
                 entry[rule.replace("Length", "Items") if is_array else rule] = value
-        default = call.args[0] if call.args else given.get("default")
-        if default is None or (isinstance(default, ast.Constant) and default.value is Ellipsis):
-            return entry, "default_factory" in given
-        known, value = self.literal(default)
-        if known and not isinstance(value, (bytes, complex, set)):
-            entry["default"] = value
-        return entry, True
+        return given
+
+    def has_default(self, hint: Optional[ast.expr]) -> bool:
+        """Returns whether the hint is `Annotated[…, Field(…)]` whose Field has a default."""
+        if isinstance(hint, ast.Constant) and isinstance(hint.value, str):
+            try:
+                hint = ast.parse(hint.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError):
+                return False
+        if isinstance(hint, ast.Name) and hint.id in self._aliases and hint.id not in self.open:
+            self.open.append(hint.id)
+            try:
+                return self.has_default(self._aliases[hint.id])
+            finally:
+                self.open.pop()
+        if not isinstance(hint, ast.Subscript) or self.dotted(hint.value) != "Annotated" or not isinstance(hint.slice, ast.Tuple):
+            return False
+        inner, *extras = hint.slice.elts
+        fields = [extra for extra in extras if isinstance(extra, ast.Call) and self.last_name(extra.func) == "Field"]
+        return any(self.apply_field(field, {})[1] for field in fields) or self.has_default(inner)
 
     def dotted(self, node: ast.expr) -> str:
         """Returns the full name of an expression, with import aliases resolved and typing modules removed; '' if it is
@@ -210,5 +250,8 @@ class Types:
             return False, None
 
     def _unknown(self, hint: ast.expr) -> Schema:
-        self.warnings.append(f"line {hint.lineno}: no schema for the hint {ast.unparse(hint)[:80]!r}" if hasattr(hint, "lineno") else "unknown hint")
+        self.warn(hint, f"no schema for the hint {ast.unparse(hint)[:80]!r}")
         return {}
+
+    def warn(self, node: ast.AST, text: str) -> None:
+        self.warnings.append(f"line {getattr(node, 'lineno', 1)}: {text}")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator, Optional
 
-from .schemas import Schema, enumeration
+from .schemas import JSON_NAMES, Schema, enumeration, is_json
 
 if TYPE_CHECKING:
     from .annotations import Types
 
-ENUMS = {"Enum", "StrEnum", "IntEnum"}
+ENUMS = {"Enum", "StrEnum", "IntEnum", "ReprEnum", "Flag", "IntFlag"}
+# The types of values that a mixed-in class makes of what a member is assigned.
+MIXINS: dict[str, type] = {"str": str, "StrEnum": str, "int": int, "IntEnum": int, "IntFlag": int, "Flag": int}
+# Stands for a value that is known only when the file runs.
+UNREADABLE: Any = object()
 
 
 def class_schema(types: "Types", name: str) -> Schema:
@@ -18,32 +22,91 @@ def class_schema(types: "Types", name: str) -> Schema:
     if name in types.open:
         return {"type": "object"}
     bases = [types.last_name(base) for base in node.bases]
-    if ENUMS & set(bases):
-        return enumeration(list(enum_members(types, name).values()))
-    if not _has_fields(types, node, bases):
-        types.warnings.append(f"line {node.lineno}: class {name} is not a dataclass, TypedDict, NamedTuple, model or enum")
-        return {"type": "object"}
     types.open.append(name)
     try:
-        return _object(types, node, bases)
+        if ENUMS & _ancestors(types, name):
+            return _enum(types, name)
+        if _has_fields(types, node, bases):
+            return _object(types, node, bases)
     finally:
         types.open.pop()
+    types.warn(node, f"class {name} is not a dataclass, TypedDict, NamedTuple, model or enum")
+    return {"type": "object"}
+
+
+def _ancestors(types: "Types", name: str) -> set[str]:
+    """Lists the names of all bases, through the classes of the file."""
+    found: set[str] = set()
+    open_names = [name]
+    while open_names:
+        node = types.classes.get(open_names.pop())
+        bases = {types.last_name(base) for base in node.bases} - found if node else set()
+        found |= bases
+        open_names += bases
+    return found
+
+
+def _enum(types: "Types", name: str) -> Schema:
+    """Lists the values if all are known; otherwise every value is accepted, and the names of the members are described."""
+    members = enum_members(types, name)
+    kinds = {kind for base, kind in MIXINS.items() if base in _ancestors(types, name)}
+    is_flag = bool({"Flag", "IntFlag"} & _ancestors(types, name))
+    if members and UNREADABLE not in members.values() and not is_flag:
+        return enumeration(list(members.values()))
+    if not is_flag:
+        types.warn(types.classes[name], f"not every value of {name} can be read, so any value is accepted")
+    widened: Schema = {"type": JSON_NAMES[kinds.pop()]} if len(kinds) == 1 else {}
+    return {**widened, "description": f"{'flags' if is_flag else 'one'} of {', '.join(members)}"[:500]} if members else widened
 
 
 def enum_members(types: "Types", name: str) -> dict[str, Any]:
+    """Returns the members with their values; UNREADABLE for values that JSON lacks or known only when the file runs."""
     node = types.classes[name]
-    is_text = any(types.last_name(base) == "StrEnum" for base in node.bases)
+    ancestors = _ancestors(types, name)
+    methods = {item.name for owner in (name, *ancestors) if owner in types.classes for item in types.classes[owner].body if hasattr(item, "name")}
+    kind = next((kind for base, kind in MIXINS.items() if base in ancestors), None)
+    is_odd = bool({"__new__", "__init__"} & methods or ancestors - {*ENUMS, *MIXINS, *types.classes, "float", "object"})
     members: dict[str, Any] = {}
-    for statement in node.body:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if not isinstance(target, ast.Name) or target.id.startswith("_"):
-            continue
-        known, value = types.literal(statement.value)
-        if not known and isinstance(statement.value, ast.Call) and types.last_name(statement.value.func) == "auto":
-            known, value = True, target.id.lower() if is_text else len(members) + 1
-        if known and isinstance(value, (str, int, float, bool, type(None))):
-            members[target.id] = value
+    for key, value in _assignments(node.body):
+        if value is None or is_odd:
+            members[key] = UNREADABLE
+        elif isinstance(value, ast.Call) and types.last_name(value.func) == "auto":
+            members[key] = UNREADABLE if "_generate_next_value_" in methods else _auto(key, list(members.values()), ancestors)
+        elif isinstance(value, ast.Name) and value.id in members:
+            members[key] = members[value.id]
+        elif not (isinstance(value, ast.Call) and types.last_name(value.func) == "nonmember") and not isinstance(value, ast.Lambda):
+            members[key] = _member_value(types, value, kind)
     return members
+
+
+def _assignments(body: list[ast.stmt]) -> Iterator[tuple[str, Optional[ast.expr]]]:
+    """Yields the public names that the body of a class assigns, with None for a value that depends on the run."""
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            continue
+        plain = isinstance(statement, (ast.Assign, ast.AnnAssign))
+        for target in ast.walk(statement):
+            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store) and not target.id.startswith("_"):
+                direct = plain and target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+                yield target.id, statement.value if direct else None
+
+
+def _auto(key: str, before: list[Any], ancestors: set[str]) -> Any:
+    if "StrEnum" in ancestors:
+        return key.lower()
+    if {"str", "Flag", "IntFlag"} & ancestors or not all(type(value) is int for value in before):
+        return UNREADABLE
+    # Up to Python 3.12 the number after the last one, later the number after the highest.
+    return UNREADABLE if before and before[-1] != max(before) else (before or [0])[-1] + 1
+
+
+def _member_value(types: "Types", node: ast.expr, kind: Optional[type]) -> Any:
+    known, value = types.literal(types.value_of(node))
+    if not known or type(value) not in JSON_NAMES or not is_json(value):
+        return UNREADABLE
+    return value if kind in (None, type(value)) else UNREADABLE
 
 
 def _has_fields(types: "Types", node: ast.ClassDef, bases: list[str]) -> bool:
@@ -82,7 +145,7 @@ def _field(types: "Types", field: ast.AnnAssign) -> tuple[Schema, bool]:
         entry, optional = types.apply_field(field.value, entry)
         return entry, not optional
     known, value = types.literal(field.value)
-    if known and isinstance(value, (str, int, float, bool, list, dict, type(None))):
+    if known and is_json(value):
         entry["default"] = value
     return entry, False
 

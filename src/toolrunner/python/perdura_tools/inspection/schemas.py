@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 Schema = dict[str, Any]
 NULL: Schema = {"type": "null"}
 JSON_NAMES = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
+
+
+# Beyond it, JavaScript's numbers skip integers.
+EXACT_INTEGERS = 1 << 53
+
+
+def is_json(value: Any) -> bool:
+    """Returns whether a schema can contain the value: JSON has it, and it arrives unchanged."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return type(value) is not int or abs(value) <= EXACT_INTEGERS
 
 
 def alternatives(schema: Schema) -> list[Schema]:
@@ -29,6 +43,7 @@ def with_null(schema: Schema) -> Schema:
 
 
 def enumeration(values: list[Any]) -> Schema:
+    values = list({(type(value) is bool, value): value for value in values}.values())
     kinds = list(dict.fromkeys(JSON_NAMES[type(value)] for value in values if type(value) in JSON_NAMES))
     schema: Schema = {"enum": values}
     if kinds:

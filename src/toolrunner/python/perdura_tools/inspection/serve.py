@@ -6,22 +6,51 @@ import json
 import os
 import resource
 import sys
+from typing import Any
 
 from .tool_file import inspect_source
 
 ADDRESS_SPACE = 1 << 30
 
+# Uses everything that Python's parser and `ast` load only when a source needs it: the tables of Unicode for names and
+# for \N{…}, `inspect` for docstrings, the printer of expressions for warnings.
+REHEARSAL = """
+from enum import Enum
+class Größe(Enum):
+    KLEIN = "\\N{EN DASH}"
+def tool(größe: Größe, x: unknown.Hint[1 + 1] = -1.5, *, y: "list[str]" = ()) -> f"{1!r:>{2}}":
+    '''Does nothing.
+
+    Args:
+        größe: a size
+    '''
+    assert (x, "a tuple is always true"), rf"\\d{x=}"
+"""
+
 
 def main() -> None:
+    rehearse()
     _lock_down()
     for line in sys.stdin.buffer:
         request = json.loads(line)
-        try:
-            answer = inspect_source(request["name"], request["source"])
-        except (RecursionError, MemoryError) as reason:
-            answer = {"error": {"message": f"the source is too complex to analyse ({type(reason).__name__})", "line": 1, "column": 1}}
-        sys.stdout.write(json.dumps({"id": request["id"], **answer}) + "\n")
+        sys.stdout.write(_answer(request) + "\n")
         sys.stdout.flush()
+
+
+def rehearse() -> None:
+    """Inspects a sample and a file with an error. Once locked down, the process can load no module."""
+    for source in (REHEARSAL, "def tool(:", "def tool(): return '\\N{NO SUCH NAME}'"):
+        _answer({"id": 0, "name": "tool", "source": source})
+
+
+def _answer(request: dict[str, Any]) -> str:
+    try:
+        return json.dumps({"id": request["id"], **inspect_source(request["name"], request["source"])}, allow_nan=False)
+    except (RecursionError, MemoryError) as reason:
+        message = f"the source is too complex to analyse ({type(reason).__name__})"
+    except Exception as reason:  # noqa: BLE001 - whatever the parser raises, the caller gets a sentence and the next source its turn
+        message = f"the source cannot be analysed ({type(reason).__name__}: {reason})"
+    return json.dumps({"id": request["id"], "error": {"message": message, "line": 1, "column": 1}})
 
 
 def _lock_down() -> None:

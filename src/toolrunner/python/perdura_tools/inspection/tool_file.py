@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import warnings
 from typing import Any, Iterator, Optional, Union
 
@@ -12,7 +11,7 @@ from .constants import read_constants
 from .docstrings import parse_docstring
 from .names import PLAIN
 from .refusal import Refusal
-from .schemas import with_null
+from .schemas import is_json, with_null
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
@@ -103,9 +102,10 @@ def _property(parameter: ast.arg, default: Optional[ast.expr], types: Types) -> 
     """Returns the schema of a parameter, and whether it may be left out."""
     entry = types.schema(parameter.annotation)
     if default is None:
-        return entry, False
+        return entry, types.has_default(parameter.annotation)
     if isinstance(default, ast.Call) and types.last_name(default.func) == "Field":
         return types.apply_field(default, entry)
+    entry.pop("default", None)
     known, value = types.literal(types.value_of(default))
     if known and is_json(value):
         if parameter.annotation is None:
@@ -118,14 +118,6 @@ def _type_of_default(value: Any) -> dict[str, Any]:
     """Derives a schema from the default if there is no hint. If it were a string, the tool would receive a number as text."""
     kind = PLAIN.get(type(value).__name__, PLAIN["str"])
     return with_null(PLAIN["str"]) if value is None else dict(kind)
-
-
-def is_json(value: Any) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-        return True
-    except (TypeError, ValueError, RecursionError):
-        return False
 
 
 def _imports(tree: ast.Module) -> set[str]:
