@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
@@ -20,18 +20,19 @@ import { openaiRoutes } from './compat/openai/routes.ts';
 import { requireCaller } from './http/auth.ts';
 import { refuseIfCrowded } from './http/crowded.ts';
 import type { SharedWrite } from './http/crud.ts';
+import { edgeOptions, refuseAtEdge } from './http/edge.ts';
 import { type GateLimit, streamGate, uploadGate } from './http/gate.ts';
 import { refuseOtherHosts } from './http/hosts.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { parseJsonBody } from './http/json-body.ts';
 import { LOG_SHAPE } from './http/log-shape.ts';
 import type { Api, Gates } from './http/mount.ts';
-import { listMethods, refuseInOurWords, sendProblem, unknownRoute, wrongMethod } from './http/problems.ts';
+import { refuseInOurWords, refuseRoute } from './http/problems.ts';
 import { RateWindow } from './http/rate-window.ts';
 import { createRedactedLog, type RequestSecrets, redactReplies } from './http/redact-replies.ts';
-import { chooseRequestId, REQUEST_ID, returnRequestIds } from './http/request-ids.ts';
+import { REQUEST_ID, returnRequestIds } from './http/request-ids.ts';
 import { secureHeaders } from './http/secure-headers.ts';
-import { arrivalLimits, cutStalled, lingerOnClose, refuseRaw } from './http/slow-clients.ts';
+import { cutStalled, lingerOnClose } from './http/slow-clients.ts';
 import type { BundleBuilder, KnowledgeService, McpProbe, McpSignIns, ModelLists, StepRequestBuilder } from './ports.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { alertRoutes } from './routes/alerts.ts';
@@ -156,10 +157,8 @@ const FORM_FIELDS = 20;
 export async function buildApp(services: Services, settings: ApiSettings): Promise<FastifyInstance> {
   const http = Fastify({
     bodyLimit: JSON_BYTES,
-    ...arrivalLimits(settings.limits.request_seconds),
-    clientErrorHandler: refuseRaw,
+    ...edgeOptions(settings.limits.request_seconds),
     trustProxy: toTrustProxy(settings.trust_proxy),
-    genReqId: chooseRequestId,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: {
@@ -170,13 +169,15 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       ...(settings.tracing ? { mixin: settings.tracing.ids } : {}),
     },
   });
+  const endpoints: Endpoint[] = [];
   returnRequestIds(http);
   await settings.tracing?.watch(http);
   secureHeaders(http);
   lingerOnClose(http.server);
   cutStalled(http.server, settings.limits.reply_stall_seconds);
   parseJsonBody(http, settings.limits.json_values);
-  refuseInOurWords(http);
+  refuseInOurWords(http, endpoints);
+  refuseAtEdge(http);
   redactReplies(http, services.secrets);
   refuseOtherHosts(http, settings);
   if (settings.cors_origins.length > 0)
@@ -186,7 +187,6 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     });
   await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
 
-  const endpoints: Endpoint[] = [];
   const { limits } = settings;
   const { waiting } = services.following;
   const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), admitBytes: services.admitBytes };
@@ -222,8 +222,9 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     mountResources({ http: guarded, ...shared }, more, settings);
     await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, more));
     mcpEndpointRoutes({ http: guarded, ...shared }, more, settings.version);
-    // Unknown paths under /api require the token first, like known ones.
-    guarded.all('/api/*', async (request, reply) => refuseRoute(endpoints, request, reply));
+    // Unknown paths under /api and /v1 require the token first, like known ones.
+    for (const path of ['/api', '/api/*', '/v1', '/v1/*'])
+      guarded.all(path, async (request, reply) => refuseRoute(endpoints, request, reply));
   });
   await serveDocs(http, { endpoints, version: settings.version });
   await serveDashboards(http, settings.dashboards);
@@ -287,11 +288,4 @@ function mountResources(api: Api, services: Services & { attach: Attach }, { sha
   chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
   alertRoutes(api, services);
-}
-
-/** Replies with 405 if the path has other methods, 404 if it is unknown. */
-function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = listMethods(endpoints, request.url);
-  if (methods.length === 0) return sendProblem(request, reply, unknownRoute(request));
-  return sendProblem(request, reply.header('allow', methods.join(', ')), wrongMethod(request, methods));
 }

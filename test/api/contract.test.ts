@@ -286,8 +286,8 @@ it('describes every status that it answered, and those that any request may be r
   const silent = Object.entries(api.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { requestBody, responses }]) =>
       (path.startsWith('/health')
-        ? [403, 421, 422]
-        : [401, 403, 421, 422, 429, 503, ...(requestBody ? [400, 408, 413, 415] : [])]
+        ? [400, 403, 421, 422]
+        : [400, 401, 403, 421, 422, 429, 503, ...(requestBody ? [408, 413, 415] : [])]
       )
         .filter((status) => !(status in responses))
         .map((status) => `${method} ${path} ${status}`),

@@ -85,7 +85,7 @@ describe('the dashboards', () => {
       '/dashboard-legacy/x',
     ])
       expect(await pageOf(path)).toMatchObject({ status: 404, type: expect.stringContaining('application/problem+json') });
-    expect((await get('/dashboard/workflows', { method: 'POST' })).status).toBe(404);
+    expect((await get('/dashboard/workflows', { method: 'POST' })).status).toBe(405);
     expect((await pageOf('/dashboardx')).status).toBe(404);
   });
 

@@ -25,8 +25,10 @@ const MOST_NAMED = 20;
  * bytes, so values are counted first. A POST without a body may still send the JSON content type.
  */
 export function parseJsonBody(http: FastifyInstance, most_values: number): void {
+  http.removeContentTypeParser('text/plain');
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      refuseEncoding(request.headers['content-encoding']);
       refuseExcess(body as Buffer, most_values);
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
       if (text.trim() === '') return done(null, undefined);
@@ -42,6 +44,13 @@ export function parseJsonBody(http: FastifyInstance, most_values: number): void 
       done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));
     }
   });
+}
+
+function refuseEncoding(encoding: string | undefined): void {
+  if (encoding && encoding !== 'identity')
+    throw new AppError('unsupported', `Send the body as it is: this service does not unpack the Content-Encoding ${encoding}`, {
+      code: 'unsupported_content_encoding',
+    });
 }
 
 function refuseExcess(body: Buffer, most_values: number): void {

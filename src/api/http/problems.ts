@@ -33,6 +33,7 @@ const TITLES: Record<number, string> = {
   412: 'Changed meanwhile',
   413: 'Too large',
   415: 'Unsupported content type',
+  417: 'Expectation not met',
   421: 'Not this host',
   422: 'Fields are not valid',
   429: 'Too many requests',
@@ -41,13 +42,15 @@ const TITLES: Record<number, string> = {
   503: 'Not available now',
 };
 
-/** This service's messages for Fastify's errors. */
-const FASTIFY: Record<string, string> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service accepts',
-  FST_REQ_FILE_TOO_LARGE: 'The file is larger than this service accepts',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'Send the body as application/json',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; send a JSON object',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
+/** This service's codes and messages for Fastify's errors. */
+const FASTIFY: Record<string, { code: string; detail: string }> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'too_large', detail: 'The body is larger than this service accepts' },
+  FST_REQ_FILE_TOO_LARGE: { code: 'too_large', detail: 'The file is larger than this service accepts' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'unsupported_content_type', detail: 'Send the body as application/json' },
+  FST_ERR_CTP_INVALID_CONTENT_TYPE: { code: 'unsupported_content_type', detail: 'Send the body as application/json' },
+  FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'malformed_body', detail: 'The body is empty; send a JSON object' },
+  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'malformed_body', detail: 'The body is not valid JSON' },
+  FST_ERR_BAD_URL: { code: 'malformed_path', detail: 'The path is not valid: percent-encode it as UTF-8, and write % as %25' },
 };
 
 /** Seconds until a retry if nothing better is known. */
@@ -61,36 +64,62 @@ export interface ProblemFacts {
   retry_after_s?: number | undefined;
 }
 
+/** Returns the problem document of a refusal. */
+export const toProblemBody = ({ status, code, detail, errors }: ProblemFacts, request_id: string) => ({
+  type: `urn:perdura:problem:${code}`,
+  title: TITLES[status] ?? 'Error',
+  status,
+  detail,
+  code,
+  request_id,
+  ...(errors ? { errors } : {}),
+});
+
 /** Sets the headers of a refusal, regardless of its body. */
-export function headRefusal(
-  reply: FastifyReply,
-  { status, retry_after_s }: Pick<ProblemFacts, 'status' | 'retry_after_s'>,
-): void {
+function headRefusal(reply: FastifyReply, { status, retry_after_s }: Pick<ProblemFacts, 'status' | 'retry_after_s'>): void {
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
 }
 
-export function sendProblem(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { status, code, detail, errors, retry_after_s }: ProblemFacts,
-): FastifyReply {
-  headRefusal(reply, { status, retry_after_s });
-  const title = TITLES[status] ?? 'Error';
-  const body = {
-    type: `urn:perdura:problem:${code}`,
-    title,
-    status,
-    detail,
-    code,
-    request_id: request.id,
-    ...(errors ? { errors } : {}),
-  };
-  return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
+/** Sends a refusal: an error of OpenAI's format to its clients under /v1, problem details everywhere else. */
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, facts: ProblemFacts): FastifyReply {
+  headRefusal(reply, facts);
+  reply.code(facts.status);
+  if (/^\/v1(?:[/?]|$)/.test(request.url)) return reply.type('application/json').send(toOpenAIError(facts));
+  return reply.type('application/problem+json').send(JSON.stringify(toProblemBody(facts, request.id)));
 }
 
+const OPENAI_TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+};
+
+/** Returns a refusal in the form that OpenAI's clients read. */
+export const toOpenAIError = ({ status, detail, code, errors }: ProblemFacts) => ({
+  error: {
+    message: detail,
+    type: OPENAI_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error'),
+    code,
+    param: errors?.[0]?.path ?? null,
+  },
+});
+
+/** Refuses a request that has no route: 405 with the methods of its path, 404 if the path is unknown. */
+export function refuseRoute(endpoints: readonly Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = [...new Set([...listMethods(endpoints, request.url), ...listPageMethods(request)])].sort();
+  // A method that the path has: a part of the path is longer than any id.
+  if (methods.length === 0 || methods.includes(request.method)) return sendProblem(request, reply, unknownRoute(request));
+  return sendProblem(request, reply.header('allow', methods.join(', ')), wrongMethod(request, methods));
+}
+
+/** Lists the methods of a route that is not an operation, such as /docs. */
+const listPageMethods = ({ server, url }: FastifyRequest): string[] =>
+  ['GET', 'POST', 'DELETE'].filter((method) => server.hasRoute({ method, url: url.split('?')[0]! }));
+
 /** Lists the methods of a path; the list is empty if the path is unknown. */
-export function listMethods(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
+function listMethods(endpoints: readonly Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
   const parts = url.split('?')[0]?.split('/') ?? [];
   const fits = (path: string) => {
     const segments = path.split('/');
@@ -102,7 +131,7 @@ export function listMethods(endpoints: Pick<Endpoint, 'method' | 'path'>[], url:
   return [...new Set((exact_matches.length > 0 ? exact_matches : matches).map(({ method }) => method))].sort();
 }
 
-export const wrongMethod = ({ method, url }: { method: string; url: string }, methods: string[]): ProblemFacts => ({
+export const wrongMethod = ({ method, url }: { method: string; url: string }, methods: readonly string[]): ProblemFacts => ({
   status: 405,
   code: 'method_not_allowed',
   detail: `${url.split('?')[0]} accepts ${methods.join(', ')}, not ${method}`,
@@ -142,12 +171,9 @@ function classifyError(error: FastifyError | AppError | Error): ProblemFacts {
   if (statusCode === 429)
     return { status: 429, code: 'rate_limited', detail: 'Too many requests; wait as long as Retry-After says' };
   if (statusCode && statusCode < 500) {
-    const malformed = statusCode === 400 && error instanceof SyntaxError;
-    return {
-      status: statusCode,
-      code: toErrorCode(statusCode),
-      detail: malformed ? FASTIFY.FST_ERR_CTP_INVALID_JSON_BODY! : (FASTIFY[code] ?? error.message),
-    };
+    const is_malformed = statusCode === 400 && error instanceof SyntaxError;
+    const facts = is_malformed ? FASTIFY.FST_ERR_CTP_INVALID_JSON_BODY : FASTIFY[code];
+    return { status: statusCode, code: toErrorCode(statusCode), detail: error.message, ...facts };
   }
   return {
     status: 500,
@@ -170,12 +196,12 @@ export function logFault(log: FastifyBaseLogger, error: Error, what: string): vo
   else log.error({ err: error }, what);
 }
 
-/** Replies to every refusal and failure with a problem document. */
-export function refuseInOurWords(http: FastifyInstance): void {
+/** Replies to every refusal and failure with a problem document, and to paths and methods that no route has. */
+export function refuseInOurWords(http: FastifyInstance, endpoints: readonly Endpoint[] = []): void {
   http.setErrorHandler((error: Error, request, reply) => {
     const problem = toProblem(error);
     if (problem.status >= 500) logFault(request.log, error, 'request failed');
     return sendProblem(request, reply, problem);
   });
-  http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));
+  http.setNotFoundHandler((request, reply) => refuseRoute(endpoints, request, reply));
 }

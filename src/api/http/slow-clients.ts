@@ -1,12 +1,15 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { v7 as uuid } from 'uuid';
+import { toOpenAIError, toProblemBody } from './problems.ts';
 import { HEADERS } from './secure-headers.ts';
 
 /** Returns the longest time that a request may take to arrive, and how often Node checks its connections for it. */
 export const arrivalLimits = (request_seconds: number) => ({
   requestTimeout: request_seconds * 1_000,
   http: {
+    // Node would refuse a request without Host in its own words.
+    requireHostHeader: false,
     headersTimeout: request_seconds * 1_000,
     connectionsCheckingInterval: Math.min(1_000, request_seconds * 250),
   },
@@ -31,6 +34,12 @@ const REFUSALS: Record<string, { line: string; status: number; code: string; det
     code: 'headers_too_large',
     detail: 'The headers are larger than this service accepts; send fewer or shorter headers',
   },
+  CONNECT: {
+    line: '405 Method Not Allowed',
+    status: 405,
+    code: 'method_not_allowed',
+    detail: 'This service is not a proxy: it does not accept CONNECT',
+  },
 };
 
 const MALFORMED = { line: '400 Bad Request', status: 400, code: 'malformed_request', detail: 'This is not an HTTP request' };
@@ -40,10 +49,12 @@ export function refuseRaw(error: Error & { code?: string }, socket: Socket & { b
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
     const { line, status, code, detail } = REFUSALS[error.code ?? ''] ?? MALFORMED;
-    const title = line.slice(4);
-    const body = JSON.stringify({ type: `urn:perdura:problem:${code}`, title, status, detail, code, request_id: uuid() });
+    const problem = { ...toProblemBody({ status, detail, code }, uuid()), title: line.slice(4) };
+    // The path is not known: the body is both problem details and, for clients of /v1, an error of OpenAI's format.
+    const body = JSON.stringify({ ...problem, ...toOpenAIError({ status, detail, code }) });
     const fields = {
       ...HEADERS,
+      ...(status === 405 ? { allow: 'GET, POST, PUT, PATCH, DELETE' } : {}),
       'content-type': 'application/problem+json',
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { sendProblem, unknownRoute } from '../http/problems.ts';
+import { sendProblem, unknownRoute, wrongMethod } from '../http/problems.ts';
 import { PAGE_POLICY } from '../http/secure-headers.ts';
 
 export interface DashboardSettings {
@@ -18,6 +18,7 @@ const HEADERS = {
 /** Caches an asset indefinitely, because the build names assets by a hash of their content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 const PAGE = 'index.html';
+const READING = ['GET', 'HEAD'];
 
 const NOT_BUILT = `The dashboard has not been built.
 
@@ -39,6 +40,8 @@ export async function serveDashboards(http: FastifyInstance, { folder, legacy_fo
 async function serveBuilt(scope: FastifyInstance, folder: string): Promise<void> {
   await serveFiles(scope, folder);
   scope.setNotFoundHandler(async (request, reply) => {
+    if (!READING.includes(request.method))
+      return sendProblem(request, reply.header('allow', READING.join(', ')), wrongMethod(request, READING));
     if (!isClientRoute(request)) return sendProblem(request, reply, unknownRoute(request));
     if (await exists(join(folder, PAGE))) return reply.sendFile(PAGE);
     return reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT);
@@ -60,9 +63,9 @@ async function serveFiles(scope: FastifyInstance, root: string): Promise<void> {
 }
 
 /** True if the application routes the path. A path that names a file is excluded: a missing script must not return a page. */
-function isClientRoute({ method, url }: FastifyRequest): boolean {
+function isClientRoute({ url }: FastifyRequest): boolean {
   const path = url.split('?')[0]!;
-  return (method === 'GET' || method === 'HEAD') && extname(path) === '' && !path.startsWith('/dashboard/assets/');
+  return extname(path) === '' && !path.startsWith('/dashboard/assets/');
 }
 
 const exists = (path: string) =>

@@ -38,14 +38,25 @@ export function describeApi(endpoints: Endpoint[], version: string) {
       description:
         'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token: of a person, or a service key. Its role and scopes decide which operations it may use (`x-scope`). Errors are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of this installation' },
     },
+    // The document is served by the API itself, so that its own address is the right one behind every proxy.
+    servers: [{ url: '/', description: 'This installation' }],
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
     security: [{ access_token: [] }],
     paths,
   };
   const document = createDocument(api, { override: describeWithoutLimits });
   for (const endpoint of endpoints.filter(carriesWarnings)) describeWarnings(document, endpoint);
+  dropSentExamples(document.components?.schemas ?? {});
   return document;
+}
+
+/** Drops the examples of bodies from their variants in replies, which have more fields. */
+function dropSentExamples(schemas: Record<string, object>): void {
+  for (const [name, schema] of Object.entries(schemas))
+    if (name.endsWith('Output') && name.slice(0, -'Output'.length) in schemas) delete (schema as { example?: unknown }).example;
 }
 
 const WARNINGS = {
@@ -106,7 +117,7 @@ function toOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
         : {}),
       ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
       ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
-      ...(open ? { ...describeUnready(endpoint), ...describeProblems([403, 421, 422]) } : describeRefusals(endpoint)),
+      ...(open ? { ...describeUnready(endpoint), ...describeProblems([400, 403, 421, 422]) } : describeRefusals(endpoint)),
     },
   } as ZodOpenApiOperationObject;
 }
@@ -155,7 +166,10 @@ function describeHeaders({ idempotent, refuses, kind, method }: Endpoint): z.Zod
 
 function describeSuccess({ kind, reply, summary, streamed }: Endpoint): object {
   if (kind === 'file')
-    return { description: 'The file, with its own type', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+    return {
+      description: 'The file, with its own type',
+      content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+    };
   if (kind === 'none' || !reply) return { description: 'Done' };
   if (kind === 'events') return { description: 'Server-sent events', content: { 'text/event-stream': { schema: reply } } };
   if (kind === 'value') {
@@ -186,6 +200,7 @@ const describeUnready = (endpoint: Endpoint) =>
 function describeRefusals({ refuses, params, query, body, upload, idempotent, refusal }: Endpoint): Record<number, object> {
   const has_ids = Object.keys((params as z.ZodObject).shape).length > 0 || listIdFields(query).length > 0;
   const statuses = new Set([
+    400,
     401,
     403,
     421,
@@ -193,10 +208,9 @@ function describeRefusals({ refuses, params, query, body, upload, idempotent, re
     429,
     503,
     ...(has_ids ? [404] : []),
-    ...(body || upload ? [400, 408, 413, 415] : []),
-    ...(idempotent ? [400, 409] : []),
+    ...(body || upload ? [408, 413, 415] : []),
+    ...(idempotent ? [409] : []),
     ...refuses,
   ]);
-  // A foreign host is refused before anything else is known of the request, in one form everywhere.
-  return { ...describeProblems([...statuses].sort(), refusal), ...describeProblems([421]) };
+  return describeProblems([...statuses].sort(), refusal);
 }

@@ -1,11 +1,11 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { HostRule } from '../../domain/hosts.ts';
 import type { ToolRunner } from '../../toolrunner/runner.ts';
+import { edgeOptions, refuseAtEdge } from '../http/edge.ts';
 import { refuseOtherHosts } from '../http/hosts.ts';
 import { refuseInOurWords } from '../http/problems.ts';
-import { chooseRequestId, returnRequestIds } from '../http/request-ids.ts';
+import { returnRequestIds } from '../http/request-ids.ts';
 import { secureHeaders } from '../http/secure-headers.ts';
-import { arrivalLimits, refuseRaw } from '../http/slow-clients.ts';
 import { type Checks, readinessRoute } from './health.ts';
 import { type MetricsSource, metricsRoute } from './metrics.ts';
 
@@ -25,14 +25,13 @@ interface WorkerSettings {
 /** Builds the server of a worker: it serves health and metrics, and no user data. */
 export function buildWorkerApp(services: WorkerServices, settings: WorkerSettings): FastifyInstance {
   const http = Fastify({
-    ...arrivalLimits(settings.request_seconds),
-    clientErrorHandler: refuseRaw,
-    genReqId: chooseRequestId,
+    ...edgeOptions(settings.request_seconds),
     forceCloseConnections: true,
   });
   returnRequestIds(http);
   secureHeaders(http);
   refuseInOurWords(http);
+  refuseAtEdge(http);
   refuseOtherHosts(http, { answers_to: settings.answers_to, cors_origins: [] });
   http.get('/health/live', async () => ({ status: 'live' }));
   readinessRoute(http, services);

@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyReply } from 'fastify';
+import type { FastifyError } from 'fastify';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
 import { buildPrompt, INSTRUCTIONS, type TextMessage } from '../../../domain/conversation.ts';
@@ -7,15 +7,7 @@ import type { Caller } from '../../../identity/caller.ts';
 import { getOwnTask } from '../../checks/owned.ts';
 import { createOnce } from '../../http/crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../http/mount.ts';
-import {
-  headRefusal,
-  listMethods,
-  logFault,
-  type ProblemFacts,
-  toProblem,
-  unknownRoute,
-  wrongMethod,
-} from '../../http/problems.ts';
+import { logFault, sendProblem, toProblem } from '../../http/problems.ts';
 import type { SseFrame } from '../../http/sse.ts';
 import { listOpenCalls, streamAnswer, waitForRest } from '../client-calls.ts';
 import {
@@ -42,7 +34,7 @@ import { parseForcedFunctions } from './tool-choice.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
-  refuseInTheirWords(api);
+  refuseRepeats(api);
   const getOwn = getOwnTask(services.store);
   const getCompletedTask = async (id: string, caller: Caller) => {
     const task = await getOwn(parseTaskId(id), caller);
@@ -87,39 +79,16 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
 }
 
 const CANCEL_MS = 20_000;
-const TYPES: Record<number, string> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'invalid_request_error',
-  405: 'invalid_request_error',
-  409: 'conflict_error',
-  422: 'invalid_request_error',
-  429: 'rate_limit_error',
-};
-
-function refuseInTheirWords({ http, endpoints }: Api): void {
+/** OpenAI's clients repeat a request that ended in 502, which would start another run. */
+function refuseRepeats({ http }: Api): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = toProblem(error);
     const { status } = problem;
     // The request itself is destroyed as soon as its body has been read.
     if (status >= 500 && !reply.raw.destroyed) logFault(request.log, error, 'request failed');
-    // OpenAI's clients repeat a request that ended in 502, which would start another run.
     if (status === 502) reply.header('x-should-retry', 'false');
-    return sendRefusal(reply, problem);
+    return sendProblem(request, reply, problem);
   });
-  // Unknown paths require the token first, like known ones.
-  http.all('/v1/*', async (request, reply) => {
-    const methods = listMethods(endpoints, request.url);
-    if (methods.length === 0) return sendRefusal(reply, unknownRoute(request));
-    return sendRefusal(reply.header('allow', methods.join(', ')), wrongMethod(request, methods));
-  });
-}
-
-function sendRefusal(reply: FastifyReply, { status, detail, code, errors, retry_after_s }: ProblemFacts): FastifyReply {
-  headRefusal(reply, { status, retry_after_s });
-  const param = errors?.[0]?.path ?? null;
-  return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param } });
 }
 
 /** The parts of a request that starts a run. */

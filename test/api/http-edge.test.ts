@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawRequest } from '../support/contract/raw-request.ts';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { UNKNOWN } from './contract-world.ts';
+
+let here: TestInstallation;
+let operations: { method: string; path: string }[];
+beforeAll(async () => {
+  here = await startTestInstallation();
+  const { paths } = (await here.anonymous.get('/openapi.json')).body as { paths: Record<string, object> };
+  operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, UNKNOWN) })),
+  );
+});
+afterAll(() => here.stop());
+
+interface Reply {
+  status: number;
+  headers: Record<string, unknown>;
+  body: string;
+}
+const bearer = { authorization: `Bearer ${ALICE}` };
+
+/** Sends text as it is, and reads whatever comes back. */
+async function speak(...parts: (string | Buffer)[]): Promise<Reply> {
+  const { hostname, port } = new URL(here.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  for (const part of parts) socket.write(part);
+  const [head = '', ...rest] = (await text(socket)).split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(fields.map((field) => [field.split(': ')[0]!.toLowerCase(), field.split(': ')[1]]));
+  return { status: Number(line.split(' ')[1]), headers, body: rest.join('\r\n\r\n') };
+}
+const request = (line: string, fields: Record<string, string> = {}, body = '') => {
+  const all = { host: new URL(here.url).host, connection: 'close', ...bearer, ...fields };
+  const head = Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}`]));
+  return `${line} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`;
+};
+
+/** What is wrong with a refusal, judged by the path that was asked. */
+function findFaults(path: string, { status, headers, body }: Reply, wanted?: number): string[] {
+  const faults: string[] = [];
+  const read = ((): Record<string, unknown> => {
+    try {
+      return JSON.parse(body);
+    } catch {
+      return {};
+    }
+  })();
+  if (wanted && status !== wanted) faults.push(`status ${status}`);
+  if (/^\/v1(?:[/?]|$)/.test(path)) {
+    const error = Object(read.error);
+    const is_complete = [error.message, error.type, error.code].every((it) => typeof it === 'string') && 'param' in error;
+    if (!is_complete || !String(headers['content-type']).includes('json')) faults.push(`no OpenAI error: ${body.slice(0, 200)}`);
+  } else {
+    const { type, title, detail, code, request_id } = read;
+    if (![type, title, detail, code, request_id].every((it) => typeof it === 'string') || read.status !== status)
+      faults.push(`no problem: ${body.slice(0, 200)}`);
+    if (!String(headers['content-type']).includes('application/problem+json')) faults.push(String(headers['content-type']));
+  }
+  if (status === 405 && !/^[A-Z]+(, [A-Z]+)*$/.test(String(headers.allow))) faults.push(`allow: ${headers.allow}`);
+  if (headers['x-content-type-options'] !== 'nosniff') faults.push('no security headers');
+  return faults;
+}
+
+describe('a trailing slash', () => {
+  it('names the same resource, for every operation', async () => {
+    expect(operations.length).toBeGreaterThan(100);
+    const differing: string[] = [];
+    for (const { method, path } of operations) {
+      if (/stream/.test(path)) continue;
+      const plain = await rawRequest(`${here.url}${path}`, { method, headers: bearer });
+      const slashed = await rawRequest(`${here.url}${path}/`, { method, headers: bearer });
+      const doubled = await rawRequest(`${here.url}${path}//?x=1`, { method, headers: {} });
+      if (plain.status !== slashed.status || plain.headers['content-type'] !== slashed.headers['content-type'])
+        differing.push(`${method} ${path}: ${plain.status} and ${slashed.status}`);
+      const closed = await rawRequest(`${here.url}${path}?x=1`, { method, headers: {} });
+      if (doubled.status !== closed.status) differing.push(`${method} ${path}//: ${doubled.status} and ${closed.status}`);
+    }
+    expect(differing).toEqual([]);
+  });
+
+  it('keeps the query, and the pages that have one', async () => {
+    for (const name of ['slash a', 'slash b'])
+      await here.alice.ok(here.alice.post('/api/skills/', { name, instructions: 'x' }), 201);
+    expect((await here.alice.get('/api/skills/?limit=1')).body).toHaveLength(1);
+    expect((await here.alice.get('/v1/models/')).body).toMatchObject({ object: 'list' });
+    for (const page of ['/docs/', '/docs', '/dashboard-legacy/', '/dashboard-legacy', '/'])
+      expect([200, 302]).toContain((await rawRequest(`${here.url}${page}`)).status);
+  });
+});
+
+const PATHS = [
+  '/api/agents',
+  '/api/nothing',
+  '/api',
+  '/v1/models',
+  '/v1/nothing',
+  '/v1',
+  '/mcp',
+  '/nothing',
+  '/health/live',
+  '/openapi.json',
+];
+
+describe.each(PATHS)('a refusal under %s', (path) => {
+  it.each([
+    ['an unknown method', 'FOO', undefined],
+    ['a method of WebDAV', 'PROPFIND', undefined],
+    ['TRACE', 'TRACE', undefined],
+    ['PATCH', 'PATCH', undefined],
+    ['OPTIONS', 'OPTIONS', undefined],
+  ])('has its form for %s', async (_, method) => {
+    const reply = await speak(request(`${method} ${path}`));
+    expect(reply.status).toBeGreaterThanOrEqual(400);
+    expect(findFaults(path, reply)).toEqual([]);
+  });
+
+  it.each([
+    ['a path that is not percent-encoded', () => request(`GET ${path}/%zz`), 400],
+    ['a path that is not UTF-8', () => request(`GET ${path}/%ff`), 400],
+    ['no Host', () => request(`GET ${path}`, { host: '' }), 400],
+    ['an unknown expectation', () => request(`GET ${path}`, { expect: 'the-best' }), 417],
+    ['headers beyond the limit', () => request(`GET ${path}`, { 'x-large': 'x'.repeat(20_000) }), 431],
+    ['a malformed header', () => request(`GET ${path}`, { 'bad name': 'x' }), 400],
+    ['a malformed length', () => request(`POST ${path}`, { 'content-length': 'x' }), 400],
+    ['two lengths', () => request(`POST ${path}`, { 'content-length': '1', 'transfer-encoding': 'chunked' }), 400],
+    ['another version of HTTP', () => request(`GET ${path}`).replace('HTTP/1.1', 'HTTP/9.9'), 400],
+  ])('has its form for %s', async (_, message, status) => {
+    expect(findFaults(path, await speak(message()), status)).toEqual([]);
+  });
+});
+
+describe.each(['/api/agents', '/v1/chat/completions', '/mcp'])('a body for %s', (path) => {
+  const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const post = (body: string, fields: Record<string, string> = json) =>
+    speak(request(`POST ${path}`, { ...fields, 'content-length': String(Buffer.byteLength(body)) }, body));
+
+  it.each([
+    ['JSON that breaks off', () => post('{"a": '), 400],
+    ['text as JSON', () => post('hello'), 400],
+    ['another type', () => post('a,b', { ...json, 'content-type': 'text/csv' }), 415],
+    ['plain text', () => post('{}', { ...json, 'content-type': 'text/plain' }), 415],
+    ['a form', () => post('a=b', { ...json, 'content-type': 'application/x-www-form-urlencoded' }), 415],
+    ['a type that is none', () => post('{}', { ...json, 'content-type': 'json' }), 415],
+    ['no type', () => post('{}', { accept: json.accept }), 415],
+    ['a packed body', () => post('{}', { ...json, 'content-encoding': 'gzip' }), 415],
+    ['a long body', () => post(`"${'x'.repeat(9_000_000)}"`), 413],
+    ['deep nesting', () => post('['.repeat(2_000)), 413],
+  ])('is refused in its form: %s', async (_, ask, status) => {
+    expect(findFaults(path, await ask(), status)).toEqual([]);
+  });
+
+  it('that is really packed is refused with the reason', async () => {
+    const packed = gzipSync('{"name": "x"}');
+    const head = request(`POST ${path}`, { ...json, 'content-encoding': 'gzip', 'content-length': String(packed.length) });
+    expect((await speak(head, packed)).body).toContain('Content-Encoding gzip');
+  });
+});
+
+describe('a method that a path does not have', () => {
+  it.each([
+    ['PATCH', '/api/agents', 'GET, POST'],
+    ['POST', '/health/live', 'GET'],
+    ['DELETE', '/openapi.json', 'GET'],
+    ['PUT', '/docs', 'GET'],
+    ['PUT', '/v1/models', 'GET'],
+    ['DELETE', '/v1/chat/completions', 'POST'],
+    ['POST', '/dashboard', 'GET, HEAD'],
+    ['POST', '/dashboard/agents', 'GET, HEAD'],
+  ])('is a 405 that names those it has: %s %s', async (method, path, allow) => {
+    const reply = await rawRequest(`${here.url}${path}`, { method, headers: bearer });
+    expect([reply.status, reply.headers.allow]).toEqual([405, allow]);
+    expect(findFaults(path, reply)).toEqual([]);
+  });
+
+  it('is refused for CONNECT, which is not a request for a path', async () => {
+    expect(findFaults('/', await speak(request('CONNECT example.org:443')), 405)).toEqual([]);
+  });
+
+  it('is not the fault of an id that is longer than any', async () => {
+    for (const path of [`/api/agents/${'x'.repeat(600)}`, `/v1/models/${'x'.repeat(600)}`]) {
+      const reply = await rawRequest(`${here.url}${path}`, { headers: bearer });
+      expect(findFaults(path, reply, 404)).toEqual([]);
+    }
+  });
+});
