@@ -87,6 +87,7 @@ export const REST: Readonly<Record<string, string>> = {
   'toolrunner/attacks/servers': 'attacks in every tier',
   'toolrunner/egress': 'attacks in every tier',
   'toolrunner/host-paths': 'attacks in every tier',
+  'toolrunner/left-in-every-tier': 'each scene in every tier, as root and as an ordinary user',
   'toolrunner/packages': 'packages from PyPI',
   'tools/mcp-packages': 'packages from npm and PyPI',
 };

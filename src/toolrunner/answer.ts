@@ -6,14 +6,14 @@ const RESULT_LIMIT = 1_048_576;
 const MESSAGE_LIMIT = 8_000;
 
 /** Converts the frame into an answer under the interface's result rules, with the call's secrets redacted. */
-export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAnswer {
+export function toAnswer(frame: ChildFrame, env: Record<string, string>, duration_ms: number): ToolAnswer {
   const redact = redactor(Object.values(env));
   const outcome = toOutcome(frame);
   const error = outcome.error === null ? null : redact.text(outcome.error);
   return {
     result: outcome.result !== null ? redact.json(outcome.result) : toErrorJson(error ?? ''),
     error,
-    duration_ms: frame.duration_ms,
+    duration_ms,
     stdout: redact.output(storable(frame.stdout), frame.stdout_bytes),
     stderr: redact.output(storable(frame.stderr), frame.stderr_bytes),
   };

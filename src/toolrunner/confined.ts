@@ -6,6 +6,7 @@ import type { HostPath } from './host-paths.ts';
 import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
 import { launchProcess } from './launch-process.ts';
 import type { Limits, User } from './settings.ts';
+import { shareWorkspace } from './workspaces.ts';
 
 /** A command to run under the rules of a tool call, without a time limit: a stdio MCP server, a shell. */
 export interface ConfinedCommand {
@@ -73,21 +74,10 @@ interface CommandHost {
 
 /** Starts a command. Resolves when it runs; rejects with the reason if it cannot be found or confined. */
 export async function startConfined(command: ConfinedCommand, host: CommandHost): Promise<ConfinedProcess> {
-  const { confinement } = host;
-  if (confinement.tier === 'refused') throw new Error(`commands cannot be confined on this machine (${confinement.reason})`);
-  const slot = takeSlot(host.slots);
-  const pass = command.network && confinement.proxy ? confinement.proxy.admit() : null;
-  const [file = '', ...args] = host.command;
-  const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as };
-  const child = await launchProcess(file, args, options).catch((error: unknown) => {
-    host.slots.delete(slot);
-    pass?.revoke();
-    throw error;
-  });
+  const { child, request, release } = await launch(command, host);
   const exit = new Promise<number>((resolve) => {
     const finish = (code: number) => {
-      host.slots.delete(slot);
-      pass?.revoke();
+      release();
       resolve(code);
     };
     child.once('exit', (code) => finish(code ?? 137));
@@ -96,7 +86,7 @@ export async function startConfined(command: ConfinedCommand, host: CommandHost)
   const [stdout, stderr] = [bufferOutput(child.stdout!), bufferOutput(child.stderr!)];
   const control = child.stdio[3] as Writable;
   for (const stream of [child.stdin, control]) stream?.on('error', () => {});
-  control.write(`${JSON.stringify(buildRequest(command, { slot, ...host, token: pass?.token ?? null }))}\n`);
+  control.write(`${JSON.stringify(request)}\n`);
   const kill = () => end(child, exit);
   try {
     await waitForStart(child);
@@ -105,6 +95,28 @@ export async function startConfined(command: ConfinedCommand, host: CommandHost)
     throw reason;
   }
   return { stdin: child.stdin!, stdout, stderr, exit, kill };
+}
+
+/** Starts the supervisor of a command. A request that is refused starts nothing and changes nothing. */
+async function launch(command: ConfinedCommand, host: CommandHost) {
+  const { confinement, slots } = host;
+  if (confinement.tier === 'refused') throw new Error(`commands cannot be confined on this machine (${confinement.reason})`);
+  const slot = takeSlot(slots);
+  const pass = command.network && confinement.proxy ? confinement.proxy.admit() : null;
+  const release = () => {
+    slots.delete(slot);
+    pass?.revoke();
+  };
+  try {
+    const request = buildRequest(command, { slot, ...host, token: pass?.token ?? null });
+    if (command.workspace && confinement.tier !== 'process') await shareWorkspace(command.workspace);
+    const [file = '', ...args] = host.command;
+    const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as };
+    return { child: await launchProcess(file, args, options), request, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 /** Buffers output until it is read: Node drops the unread output of an ended process. */

@@ -12,7 +12,6 @@ export interface ChildFrame {
   /** The number of bytes printed; the first 64 KiB are included. */
   stdout_bytes: number;
   stderr_bytes: number;
-  duration_ms: number;
 }
 
 interface Head extends Omit<ChildFrame, 'text' | 'stdout' | 'stderr'> {
@@ -60,7 +59,7 @@ export function createFrameReader(): FrameReader {
 function parseHead(line: string): Head | null {
   try {
     const head = JSON.parse(line) as Head;
-    const numbers = [...head.sizes, head.stdout_bytes, head.stderr_bytes, head.duration_ms];
+    const numbers = [...head.sizes, head.stdout_bytes, head.stderr_bytes];
     const sound =
       head.sizes.length === 3 && numbers.every((it) => Number.isFinite(it) && it >= 0) && sum(head.sizes) <= BODY_LIMIT;
     return sound && typeof head.kind === 'string' && typeof head.message === 'string' ? head : null;

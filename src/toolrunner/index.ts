@@ -76,7 +76,6 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
     async startConfined(request, signal) {
       signal?.throwIfAborted();
       if (closing.signal.aborted) throw new Error(CLOSED);
-      if (request.workspace) await shareWorkspace(request.workspace);
       const allowed_paths = await Promise.all((request.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
       const host_paths = [...allowed_paths, ...(request.own_paths ?? [])];
       const host = { confinement, command: command('confine'), run_as: options.run_as, host_paths, slots };
@@ -124,13 +123,13 @@ function createCallRunner(confinement: Confinement, { options, closing, scratch,
     const pass = call.network && confinement.proxy ? confinement.proxy.admit() : null;
     const began = performance.now();
     try {
-      if (call.workspace) await shareWorkspace(call.workspace);
       const job = toJob(call, surroundings(pass?.token ?? null));
+      if (call.workspace && confinement.tier !== 'process') await shareWorkspace(call.workspace);
       const frame = await exchange(job, either);
       signal.throwIfAborted();
       const duration_ms = Math.round((performance.now() - began) * 1000) / 1000;
       if (!frame) return createFailedAnswer(closing.aborted ? CLOSED : 'the tool process was lost', duration_ms);
-      return toAnswer({ ...frame, duration_ms }, call.env);
+      return toAnswer(frame, call.env, duration_ms);
     } catch (reason) {
       if (reason instanceof WorkspaceOutside) return createFailedAnswer(reason.message);
       throw asLack(reason, 'the calls of tools (TMPDIR)');

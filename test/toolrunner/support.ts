@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { vi } from 'vitest';
 import { startToolRunner, type ToolAnswer, type ToolRun, type ToolRunnerOptions } from '../../src/toolrunner/index.ts';
 import { findInterpreter, type Interpreter } from '../../src/toolrunner/interpreter.ts';
 import type { PythonToolRunner } from '../../src/toolrunner/python-tool-runner.ts';
+import { SYSTEM_PYTHON } from '../support/machine/system-python.ts';
 
 // The machine that runs the tests may be busy; no test here measures time.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-const SYSTEM_PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 export const IS_ROOT = process.getuid?.() === 0;
 /** One for each worker of Vitest: the kernel counts processes by user, so the fork bombs of one file would starve another's tools. */
 const ORDINARY_ID = 61_900 + Number(process.env.VITEST_POOL_ID ?? 0);

@@ -8,7 +8,6 @@ import os
 import select
 import socket
 import sys
-import time
 from typing import Optional, Protocol
 
 from . import runtime
@@ -128,7 +127,6 @@ def _receive_connection(channel: socket.socket) -> int | None:
 
 
 def _answer(tier: Tier, tool: Tool, connection: int, buffers: Buffers) -> None:
-    started = time.monotonic()
     header, raw = read_header(connection)
     if header is None:
         return
@@ -144,6 +142,6 @@ def _answer(tier: Tier, tool: Tool, connection: int, buffers: Buffers) -> None:
     tool.ended = True
     if outcome.kind != "gone":
         try:
-            send_frame(connection, outcome, tool, started)
+            send_frame(connection, outcome, tool)
         except OSError:
             return

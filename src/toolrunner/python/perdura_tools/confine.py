@@ -34,7 +34,7 @@ def main() -> None:
         tier = _confinement(settings)
         tier.enter(settings["slot"])
         tier.before_fork()
-        child = _fork_command(tier, settings)
+        child = _fork_or_end(tier, settings)
     except Exception as failure:  # noqa: BLE001 - the caller receives the reason why the command did not start
         _say(failed=f"{failure}" or type(failure).__name__, errno=getattr(failure, "errno", None))
         os._exit(1)
@@ -58,6 +58,14 @@ def _confinement(settings: dict[str, Any]) -> Tier:
         _hand_over_streams()
         namespaces.stay_outside(pid)
     return tier
+
+
+def _fork_or_end(tier: Tier, settings: dict[str, Any]) -> int:
+    try:
+        return _fork_command(tier, settings)
+    except OSError:
+        tier.end()
+        raise
 
 
 def _fork_command(tier: Tier, settings: dict[str, Any]) -> int:

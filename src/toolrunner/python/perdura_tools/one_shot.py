@@ -7,7 +7,6 @@ processes are found as its descendants, which works even for processes that have
 from __future__ import annotations
 
 import os
-import time
 
 from . import runtime
 from .buffers import Buffers
@@ -19,7 +18,6 @@ RESULT_FD = 3
 
 
 def main() -> None:
-    started = time.monotonic()
     adopt_orphans()
     header, raw = read_header(0)
     if header is None:
@@ -32,7 +30,7 @@ def main() -> None:
     finally:
         kill_descendants(None if tool.ended else tool.pid)
     if outcome.kind != "gone":
-        send_frame(RESULT_FD, outcome, tool, started)
+        send_frame(RESULT_FD, outcome, tool)
     os._exit(0)
 
 

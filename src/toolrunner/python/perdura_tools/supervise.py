@@ -229,7 +229,7 @@ def _reply(tool: Tool) -> Optional[Outcome]:
     return Outcome(kinds.get(letter, "invalid"))
 
 
-def send_frame(fd: int, outcome: Outcome, tool: Tool, started: float) -> None:
+def send_frame(fd: int, outcome: Outcome, tool: Tool) -> None:
     """Sends one line that describes what follows, and then the unchanged bytes."""
     has_text = outcome.kind in ("returned", "raised")
     for stream in (tool.stdout, tool.stderr):
@@ -242,7 +242,6 @@ def send_frame(fd: int, outcome: Outcome, tool: Tool, started: float) -> None:
         "sizes": [len(part) for part in parts],
         "stdout_bytes": tool.stdout.seen,
         "stderr_bytes": tool.stderr.seen,
-        "duration_ms": round((time.monotonic() - started) * 1000, 3),
     }
     write_all(fd, [json.dumps(report).encode("ascii") + b"\n", *parts])
 
