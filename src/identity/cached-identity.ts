@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Authority, CallerRole } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/people/principals.ts';
+import { isIdentityLimited } from './limits.ts';
 
 interface ServiceKeyRights extends Authority {
   id: string;
@@ -61,8 +62,8 @@ interface CacheOptions {
 
 /**
  * Caches the providers' answers for tokens, by a keyed hash of the token: by default 5 minutes if it is valid, 30 seconds if
- * not. Simultaneous requests cause only one question. While the providers are down, a token that was valid within the last hour
- * is still accepted.
+ * not. Simultaneous requests cause only one question. While the providers are down or limit requests, a token that was valid
+ * within the last hour is still accepted.
  */
 export function createCachedIdentity(
   providers: readonly IdentityCheck[],
@@ -83,9 +84,10 @@ export function createCachedIdentity(
       cache.set(hash, { principal, at: now() });
       if (principal) on_seen?.(principal);
       return principal;
-    } catch {
+    } catch (error) {
       const entry = cache.get(hash);
       if (entry?.principal && isLasting(entry.principal) && now() - entry.at < stale_ms) return entry.principal;
+      if (isIdentityLimited(error)) throw error;
       throw new AppError('unavailable', unreachable_message, { code: 'identity_unavailable' });
     } finally {
       asking.delete(hash);

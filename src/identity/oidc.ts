@@ -5,6 +5,7 @@ import { highestRole } from '../domain/access.ts';
 import { readably } from '../domain/reason.ts';
 import { storable } from '../domain/transcript.ts';
 import type { Identity, IdentityCheck } from './cached-identity.ts';
+import { refuseLimited } from './limits.ts';
 
 interface OidcOptions {
   /** The issuer, as in the claim `iss` of its tokens. */
@@ -51,6 +52,7 @@ export function oidcIdentity({ issuer, audiences, role_claim, fetch }: OidcOptio
 async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JWTVerifyGetKey> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const answer = await fetch(url, { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  await refuseLimited(answer, 'oidc');
   if (!answer.ok) throw new Error(`The OpenID Connect issuer answered ${answer.status} at ${url}`);
   const discovery = await parseDiscovery(answer).catch((error: Error) => {
     throw readably(error, `The OpenID Connect metadata at ${url}`);
@@ -58,7 +60,11 @@ async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JW
   if (discovery.issuer !== issuer) throw new Error(`OIDC_ISSUER is ${issuer}, but ${url} names the issuer ${discovery.issuer}`);
   return createRemoteJWKSet(new URL(discovery.jwks_uri), {
     timeoutDuration: TIMEOUT_MS,
-    [customFetch]: (place, options) => fetch(place, options as RequestInit),
+    async [customFetch](place, options) {
+      const answer = await fetch(place, options as RequestInit);
+      await refuseLimited(answer, 'oidc');
+      return answer;
+    },
   });
 }
 

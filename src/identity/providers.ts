@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { readably } from '../domain/reason.ts';
 import type { IdentityCheck } from './cached-identity.ts';
+import { refuseLimited } from './limits.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -27,6 +28,7 @@ export function codeHostIdentity({ provider, api_url, fetch }: CodeHost): Identi
       headers: { authorization: `${SCHEME[provider]} ${access_token}`, accept: 'application/json', 'user-agent': 'perdura' },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
+    await refuseLimited(answer, provider);
     if (answer.status === 401 || answer.status === 403) return null;
     if (!answer.ok) throw new Error(`The identity provider ${provider} answered ${answer.status}`);
     const { id, login, username } = await parseAccount(answer).catch((error: Error) => {

@@ -2,30 +2,42 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { AppError } from '../../src/domain/errors.ts';
 import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
 import { codeHostIdentity, localIdentity } from '../../src/identity/providers.ts';
 import { withServiceKeys } from '../../src/identity/service-keys.ts';
+import { clientOf } from '../support/client.ts';
+import { startTestInstallation } from '../support/installation.ts';
 
-/** A code host that knows one token. */
-async function codeHost() {
-  const state: { asked: number; down: boolean; blocked: number | null } = { asked: 0, down: false, blocked: null };
+type CodeHost = 'github' | 'gitlab' | 'gitea';
+type Answer = [status: number, headers?: Record<string, string>, body?: string];
+
+/** A code host that knows one token. `refusal` is its whole answer to everybody, `blocked` only the status of one. */
+async function codeHost(provider: CodeHost = 'github') {
+  const state: { asked: number; down: boolean; blocked: number | null; refusal: Answer | null } = {
+    ...{ asked: 0, down: false, blocked: null, refusal: null },
+  };
   const server = createServer(async ({ url, headers }, response) => {
     state.asked += 1;
-    await wait(state.blocked ? 0 : 20);
-    if (state.blocked) response.writeHead(state.blocked).end('{"id": 583231, "login": "octocat"}');
+    await wait(state.blocked || state.refusal ? 0 : 20);
+    if (state.refusal) response.writeHead(state.refusal[0], state.refusal[1]).end(state.refusal[2]);
+    else if (state.blocked) response.writeHead(state.blocked).end('{"id": 583231, "login": "octocat"}');
     else if (state.down) response.writeHead(502).end();
-    else if (url === '/user' && headers.authorization === 'Bearer good') response.end('{"id": 583231, "login": "octocat"}');
+    else if (url === '/user' && headers.authorization === `${provider === 'gitea' ? 'token' : 'Bearer'} good`)
+      response.end('{"id": 583231, "login": "octocat"}');
     else response.writeHead(401).end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     state,
-    check: codeHostIdentity({ provider: 'github', api_url, fetch }),
+    check: codeHostIdentity({ provider, api_url, fetch }),
     [Symbol.asyncDispose]: async () => void server.close(),
   };
 }
+
+afterEach(() => void vi.useRealTimers());
 
 describe('an identity', () => {
   it('is what the code host says of the token', async () => {
@@ -42,7 +54,90 @@ describe('an identity', () => {
       host.state.blocked = status;
       const seen = await host.check('good').catch(({ message }: Error) => message);
       const refused = status === 401 || status === 403;
-      expect(seen, String(status)).toBe(refused ? null : `The identity provider github answered ${status}`);
+      const reason = status === 429 ? 'is limiting requests; try again in 60 s' : `answered ${status}`;
+      expect(seen, String(status)).toBe(refused ? null : `The identity provider github ${reason}`);
+    }
+  });
+
+  const NOW_S = Date.parse('2026-12-01T00:00:00Z') / 1_000;
+  const inSeconds = (seconds: number) => String(NOW_S + seconds);
+  /** Refusals because of a limit, and the wait that each leads to; the last two are refusals of the token. */
+  const LIMITS: [name: string, answer: () => Answer, wait_s: number | null][] = [
+    ['403 with Retry-After', () => [403, { 'retry-after': '37' }, '{"message":"Forbidden"}'], 37],
+    ['403 with a used-up count', () => [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inSeconds(113) }], 113],
+    [
+      '403 with a count that is used up until tomorrow',
+      () => [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inSeconds(90_000) }],
+      3_600,
+    ],
+    [
+      '403 with a count that begins again now',
+      () => [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inSeconds(-5) }],
+      1,
+    ],
+    [
+      '403 of a secondary limit',
+      () => [
+        403,
+        { 'x-ratelimit-remaining': '4711', 'x-ratelimit-reset': inSeconds(113) },
+        '{"message":"You have exceeded a secondary rate limit."}',
+      ],
+      60,
+    ],
+    ['403 after many invalid tokens', () => [403, {}, '{"message":"Maximum number of login attempts exceeded."}'], 60],
+    ['429 with a count of GitLab', () => [429, { 'ratelimit-remaining': '0', 'ratelimit-reset': inSeconds(53) }], 53],
+    ['429 with Retry-After as a date', () => [429, { 'retry-after': new Date((NOW_S + 91) * 1_000).toUTCString() }], 91],
+    ['429 with nothing', () => [429], 60],
+    [
+      '403 with requests left',
+      () => [403, { 'x-ratelimit-remaining': '1' }, '{"message":"Resource protected by organization SAML"}'],
+      null,
+    ],
+    ['401 with a used-up count', () => [401, { 'x-ratelimit-remaining': '0', 'retry-after': '37' }], null],
+  ];
+  it.each((['github', 'gitlab', 'gitea'] as const).flatMap((provider) => LIMITS.map((limit) => [provider, ...limit] as const)))(
+    'at %s, after %s, is unknown only if the answer is about the token, and not about a limit',
+    async (provider, _name, answer, wait_s) => {
+      await using host = await codeHost(provider);
+      vi.useFakeTimers({ toFake: ['Date'], now: NOW_S * 1_000 });
+      let now = 0;
+      const identify = createCachedIdentity([host.check], { now: () => now });
+      await identify('good');
+      host.state.refusal = answer();
+      now = 6 * 60_000;
+      const outcome = (token: string) => identify(token).catch((error: AppError) => error);
+      if (wait_s === null) return expect([await outcome('good'), await outcome('unseen')]).toEqual([null, null]);
+      expect(await outcome('good')).toMatchObject({ provider, login: 'octocat' });
+      for (const token of ['unseen', 'unseen']) {
+        const { kind, code, message, retry_after_s } = (await outcome(token)) as AppError;
+        expect({ kind, code, message, retry_after_s }).toEqual({
+          kind: 'unavailable',
+          code: 'identity_limited',
+          message: `The identity provider ${provider} is limiting requests; try again in ${wait_s} s`,
+          retry_after_s: wait_s,
+        });
+      }
+      host.state.refusal = null;
+      expect(await outcome('unseen')).toBeNull();
+    },
+  );
+
+  it('that a limit hides is answered with 503 and the time to wait, and is no failed sign-in', async () => {
+    await using host = await codeHost();
+    const identity_providers = [host.check];
+    const env = { SIGN_IN_FAILURES_PER_MINUTE: '3' };
+    const here = await startTestInstallation({ worker: false, setting: { identity_providers }, env });
+    try {
+      host.state.refusal = [403, { 'retry-after': '37' }];
+      for (let attempts = 0; attempts < 5; attempts += 1) {
+        const refused = await clientOf(here.url, 'good').get('/api/me');
+        expect(refused).toMatchObject({ status: 503, body: { code: 'identity_limited' } });
+        expect(refused.headers.get('retry-after')).toBe('37');
+      }
+      host.state.refusal = null;
+      expect(await clientOf(here.url, 'good').get('/api/me')).toMatchObject({ status: 200 });
+    } finally {
+      await here.stop();
     }
   });
 

@@ -15,10 +15,11 @@ import { startTestInstallation } from '../support/installation.ts';
 
 const key = await generateKeyPair('ES256');
 const other = await generateKeyPair('ES256');
-const state = { asked: [] as string[], down: false };
+const state = { asked: [] as string[], down: false, limited_at: '' };
 const server = createServer(async ({ url = '' }, response) => {
   state.asked.push(url);
   if (state.down) return void response.writeHead(502).end();
+  if (state.limited_at && url.endsWith(state.limited_at)) return void response.writeHead(429, { 'retry-after': '37' }).end();
   response.setHeader('content-type', 'application/json');
   if (url.endsWith('/jwks'))
     response.end(JSON.stringify({ keys: [{ ...(await exportJWK(key.publicKey)), kid: 'a', alg: 'ES256' }] }));
@@ -129,6 +130,27 @@ describe('a token of an OpenID Connect issuer', () => {
     await expect(identify(await tokenOf())).rejects.toThrow('answered 502');
     state.down = false;
     expect(await identify(await tokenOf())).toMatchObject({ subject: 'u-1' });
+  });
+
+  it.each(['/openid-configuration', '/jwks'])('is not judged while the issuer limits requests for %s', async (place) => {
+    const identify = createCachedIdentity([open()]);
+    state.limited_at = place;
+    const { kind, code, retry_after_s } = await identify(await tokenOf()).catch((error) => error);
+    expect({ kind, code, retry_after_s }).toEqual({ kind: 'unavailable', code: 'identity_limited', retry_after_s: 37 });
+    state.limited_at = '';
+    expect(await identify(await tokenOf())).toMatchObject({ subject: 'u-1' });
+  });
+
+  it('is judged by the token alone, and by no status of the issuer', async () => {
+    for (let status = 201; status < 600; status += 1) {
+      if (status === 407) continue;
+      const refusing: typeof fetch = async (url, init) =>
+        String(url).endsWith('/jwks')
+          ? new Response([204, 205, 304].includes(status) ? null : '{}', { status })
+          : fetch(url, init);
+      const identify = oidcIdentity({ issuer, audiences: ['perdura'], role_claim: null, fetch: refusing });
+      expect(await identify(await tokenOf()).catch(() => 'unknown'), String(status)).toBe('unknown');
+    }
   });
 
   it('signs in, with the role of its claim', async () => {

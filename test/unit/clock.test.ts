@@ -15,7 +15,7 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the deadline of a call to the engine': /withDeadline\(Date\.now\(\) \+/,
   'times that a schedule is due at':
     /(noteMissed|toSchedule|engineCadence|shortestGap|upcoming)\(.*Date\.now\(\)|last > Date\.now\(\)|after: Date\.now\(\)/,
-  'a date in an answer from outside': /Date\.parse\(text\) - Date\.now\(\)/,
+  'a date in an answer from outside': /(Date\.parse\(text\)|reset_s) - Date\.now\(\)/,
   'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
     /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)/,

@@ -1,0 +1,44 @@
+import { AppError } from '../domain/errors.ts';
+
+/** The code of the refusal of a request whose token cannot be checked because its identity provider limits requests. */
+const IDENTITY_LIMITED = 'identity_limited';
+
+/** GitHub asks for a wait of at least a minute if it names no time. */
+const DEFAULT_WAIT_S = 60;
+const LONGEST_WAIT_S = 3_600;
+
+/** How GitHub and Gitea, and how GitLab begin the names of their headers about limits. The reset is in seconds since 1970. */
+const RATE_HEADERS = ['x-ratelimit', 'ratelimit'];
+/** Matches GitHub's texts about its secondary limit, by both of its names, and about too many invalid tokens. */
+const LIMIT_TEXT = /rate limit|abuse detection|login attempts exceeded/i;
+
+export const isIdentityLimited = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === IDENTITY_LIMITED;
+
+/**
+ * Throws if an identity provider has refused a request because of a limit. Such an answer says nothing about the token: code
+ * hosts limit requests with 429, and GitHub also with 403.
+ */
+export async function refuseLimited(answer: Response, provider: string): Promise<void> {
+  if (answer.status !== 429 && !(answer.status === 403 && (await isLimit(answer)))) return;
+  const retry_after_s = findWait(answer.headers);
+  const message = `The identity provider ${provider} is limiting requests; try again in ${retry_after_s} s`;
+  throw new AppError('unavailable', message, { code: IDENTITY_LIMITED, retry_after_s });
+}
+
+/** Returns the prefix of the headers of a used-up limit, if there is one. */
+const findUsedUp = (headers: Headers) => RATE_HEADERS.find((prefix) => headers.get(`${prefix}-remaining`) === '0');
+
+const isLimit = async (answer: Response): Promise<boolean> =>
+  answer.headers.has('retry-after') || findUsedUp(answer.headers) !== undefined || LIMIT_TEXT.test(await answer.text());
+
+/** Returns the seconds until the provider answers again: Retry-After, otherwise the time at which its count begins again. */
+function findWait(headers: Headers): number {
+  const after = headers.get('retry-after');
+  const used_up = findUsedUp(headers);
+  const reset_s = Number((used_up && headers.get(`${used_up}-reset`)) ?? Number.NaN);
+  const wait_s = after === null ? reset_s - Date.now() / 1_000 : parseAfter(after);
+  return Number.isNaN(wait_s) ? DEFAULT_WAIT_S : Math.min(Math.max(1, Math.ceil(wait_s)), LONGEST_WAIT_S);
+}
+
+const parseAfter = (text: string): number => (/^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000);
