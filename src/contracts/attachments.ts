@@ -72,6 +72,6 @@ export const attachments = {
     tag,
     summary: 'Delete a file that no run refers to',
     params: IdParams,
-    refuses: [409],
+    refuses: [409, 412],
   }),
 };

@@ -97,6 +97,6 @@ export const chat = {
     tag,
     summary: 'Delete a session and all its messages',
     params: SessionParams,
-    refuses: [400, 403],
+    refuses: [400, 403, 412],
   }),
 };

@@ -79,7 +79,7 @@ export const conversations = {
     summary: 'Replace the metadata of a conversation',
     body: ConversationUpdate,
     reply: Conversation,
-    refuses: [404, 413],
+    refuses: [404, 412, 413],
     stores: true,
   }),
   remove: endpoint('DELETE /v1/conversations/{id}', {
@@ -87,6 +87,7 @@ export const conversations = {
     operation: 'delete_conversation',
     summary: 'Delete a conversation with its items; its runs stay',
     reply: ConversationDeleted,
+    refuses: [404, 412],
   }),
   items: endpoint('GET /v1/conversations/{id}/items', {
     ...one,
@@ -122,5 +123,6 @@ export const conversations = {
     operation: 'delete_conversation_item',
     summary: 'Delete an item from a conversation',
     reply: Conversation,
+    refuses: [404, 412],
   }),
 };

@@ -121,6 +121,7 @@ export const customTools = {
     params: IdParams,
     body: EnvMappingUpdate,
     reply: EnvMapping,
+    refuses: [412],
   }),
   validate: endpoint('POST /api/custom-tools/validate', {
     operation: 'validate_custom_tool',

@@ -117,6 +117,6 @@ export const keys = {
     description: 'They stop working within seconds, on every server. Administrators may delete those of others.',
     access: 'keys',
     params: IdParams,
-    refuses: [403],
+    refuses: [403, 412],
   }),
 };

@@ -178,13 +178,13 @@ export const mcps = {
     operation: 'allow_mcp_tools',
     tag,
     summary: 'Choose which tools of a server may be used',
-    description: 'An empty list allows all.',
+    description: 'An empty list allows all. `If-Match` names the state of the server, as `GET /api/mcps/{id}` returns it.',
     params: IdParams,
     body: z
       .object({ allowed_tools: z.array(z.string()) })
       .meta({ id: 'McpAllowList', example: { allowed_tools: ['read_file'] } }),
     reply: McpServer,
-    refuses: [403],
+    refuses: [403, 412],
   }),
   beginSignIn: endpoint('POST /api/mcps/{id}/sign-in', {
     operation: 'begin_mcp_sign_in',

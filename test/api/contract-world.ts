@@ -104,12 +104,24 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/mcps/import': { mcpServers: {} },
     'POST /api/mcps/sign-in': { state: 'made up', code: 'made up' },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
+    'POST /v1/conversations/{id}': { metadata: { made: 'meanwhile' } },
     'POST /api/providers/test': { provider_type: 'openai_compatible', base_url: here.model.url },
     'POST /api/tokens/{id}/grants': { resource_type: 'provider', resource_id: ids.providers as string, destination: 'x' },
     'POST /api/guardrails/{id}/check': { text: 'x' },
     'POST /api/knowledge-items/query': { query: 'x' },
     'POST /api/memories/search': { agent_id: ids.agents as string, query: 'x' },
   };
+  /** What is deleted below another path than that of its collection, by its path: made for it. */
+  const nested: Record<string, () => Promise<Record<string, string>>> = {
+    '/api/agents/{agent_id}/chat/sessions/{session_id}': async () => ({ session_id: await chatOf(here, ids.agents as string) }),
+    '/v1/conversations/{id}': async () => ({ id: await createConversation() }),
+    '/v1/conversations/{id}/items/{item_id}': async () => {
+      const id = await createConversation();
+      return { id, item_id: (await alice.ok(alice.get(`/v1/conversations/${id}/items`))).data[0].id };
+    },
+  };
+  const createConversation = async (): Promise<string> =>
+    (await alice.ok(alice.post('/v1/conversations', { items: [{ role: 'user', content: 'x' }] }))).id;
   return {
     ids,
     bodyOf(row) {
@@ -130,6 +142,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
         // Of a version.
         number: '1',
       };
+      if (row.method !== 'GET') Object.assign(own, await nested[row.path]?.());
       const fresh = row.method === 'DELETE' && /^\/api\/[\w-]+\/\{\w+\}$/.test(row.path) ? await create(collection) : null;
       return row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => own[name] ?? fresh ?? (ids[collection] as string));
     },

@@ -5,6 +5,7 @@ import { AppError, notFound, unprocessable } from '../../domain/errors.ts';
 import type { Store } from '../../store/index.ts';
 import { FileReply } from '../http/file-reply.ts';
 import { type Api, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
 
 /** The limits on the files of a prompt. */
 export interface AttachmentLimits {
@@ -27,13 +28,16 @@ export function attachmentRoutes(api: Api, { store, limits }: Services): void {
     if (!file) throw notFound('attachment', id);
     return file;
   };
-  mount(api, attachments.get, async ({ params: { id } }, { key }) => requireFile(id, await store.attachments.find(id, key)));
+  const getFile = async (id: string, owner: string) => requireFile(id, await store.attachments.find(id, owner));
+  mount(api, attachments.get, ({ params: { id } }, { key }) => getFile(id, key));
   mount(
     api,
     attachments.content,
     async ({ params: { id } }, { key }) => new FileReply(requireFile(id, await store.attachments.read(id, key))),
   );
-  mount(api, attachments.remove, ({ params: { id } }, { key }) => store.attachments.remove(id, key));
+  mount(api, attachments.remove, ({ params: { id } }, { key }) => store.attachments.remove(id, key), {
+    current: async ({ params: { id } }, { key }) => toReply(attachments.get.reply, await getFile(id, key)),
+  });
 }
 
 interface SentFile {

@@ -9,6 +9,7 @@ import type { Store } from '../../store/index.ts';
 import { getOwnSession } from '../checks/owned.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { LateFrame, SseFrame } from '../http/sse.ts';
+import { toReply } from '../http/validate.ts';
 
 export interface ChatServices {
   store: Store;
@@ -17,6 +18,11 @@ export interface ChatServices {
   stopReply(session_id: string): void;
   /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
   guard(text: string, agent: Agent, caller: Caller): Promise<void>;
+}
+
+interface SessionPlace {
+  agent_id: string;
+  session_id: string;
 }
 
 /** The place of the reply, which an Idempotency-Key refers to. */
@@ -38,15 +44,21 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     await getAgent(agent_id);
     return store.chat.list({ ...query, agent_id, owner: caller.key });
   });
-  mount(api, chat.session, async ({ params }, caller) => {
+  const getDetail = async ({ params }: { params: SessionPlace }, caller: Caller) => {
     await getAgent(params.agent_id);
     const session = await getSession(params, caller);
     return { ...session, messages: await store.chat.messages(session.id) };
-  });
-  mount(api, chat.remove, async ({ params }, caller) => {
-    await getAgent(params.agent_id);
-    await store.chat.remove((await getSession(params, caller)).id);
-  });
+  };
+  mount(api, chat.session, getDetail);
+  mount(
+    api,
+    chat.remove,
+    async ({ params }, caller) => {
+      await getAgent(params.agent_id);
+      await store.chat.remove((await getSession(params, caller)).id);
+    },
+    { current: async (input, caller) => toReply(chat.session.reply, await getDetail(input, caller)) },
+  );
   mount(api, chat.stop, async ({ params }, caller) => {
     await getAgent(params.agent_id);
     const { id: session_id } = await getSession(params, caller);
@@ -114,7 +126,7 @@ const toDelta = (id: number, content: string | null): SseFrame | null =>
 /** Throws 404 if the session is unknown, 403 if it is someone else's, 400 if it is with another agent. */
 const getAgentSession =
   (store: Store) =>
-  async ({ agent_id, session_id }: { agent_id: string; session_id: string }, caller: Caller) => {
+  async ({ agent_id, session_id }: SessionPlace, caller: Caller) => {
     const session = await getOwnSession(store)(session_id, caller);
     if (session.agent_id !== agent_id)
       throw new AppError('invalid', 'This chat session is with a different agent', { code: 'session_of_other_agent' });

@@ -16,7 +16,7 @@ import { listVariableWarnings } from '../checks/tool-tokens.ts';
 import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { type Api, mount } from '../http/mount.ts';
 import type { Upload } from '../http/uploads.ts';
-import { parseValue } from '../http/validate.ts';
+import { parseValue, toReply } from '../http/validate.ts';
 import { buildTool, buildToolChanges, listNetworkWarnings, type ToolFields } from './tool-files.ts';
 
 interface Services {
@@ -92,22 +92,35 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     warn(...warnings.map(toMappingWarning));
     return toMapping(tool, caller);
   });
-  mount(api, customTools.setEnvMapping, async ({ params, body: { env_mapping }, warn }, caller) => {
-    const tool = await getTool(params.id as string);
-    refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
-    const config = structuredClone(tool.env_config ?? {});
-    const undeclared_variables = Object.keys(env_mapping).filter((variable) => !config[variable]);
-    const errors = undeclared_variables.map((variable) => ({
-      path: `env_mapping.${variable}`,
-      message: 'The tool does not declare this variable',
-    }));
-    for (const [variable, token_name] of Object.entries(env_mapping))
-      if (config[variable]) config[variable].token_name = token_name;
-    if (errors.length > 0) throw unprocessable(errors);
-    const warnings = await createEnvTokenChecks(store).listWarnings({ env_config: config }, caller);
-    warn(...warnings.map(toMappingWarning));
-    return toMapping(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
-  });
+  mount(
+    api,
+    customTools.setEnvMapping,
+    async ({ params, body: { env_mapping }, warn }, caller) => {
+      const tool = await getTool(params.id as string);
+      refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
+      const env_config = fillVariables(tool, env_mapping);
+      const warnings = await createEnvTokenChecks(store).listWarnings({ env_config }, caller);
+      warn(...warnings.map(toMappingWarning));
+      return toMapping(await store.customTools.update(tool.id, { env_config }, caller.key), caller);
+    },
+    {
+      current: async ({ params }, caller) =>
+        toReply(customTools.getEnvMapping.reply, await toMapping(await getTool(params.id as string), caller)),
+    },
+  );
+}
+
+/** Returns the variables of a tool with the named tokens; throws a 422 that lists those that the tool does not declare. */
+function fillVariables(tool: CustomTool, mapping: Record<string, string | null>) {
+  const config = structuredClone(tool.env_config ?? {});
+  const undeclared_variables = Object.keys(mapping).filter((variable) => !config[variable]);
+  const errors = undeclared_variables.map((variable) => ({
+    path: `env_mapping.${variable}`,
+    message: 'The tool does not declare this variable',
+  }));
+  if (errors.length > 0) throw unprocessable(errors);
+  for (const [variable, token_name] of Object.entries(mapping)) config[variable]!.token_name = token_name;
+  return config;
 }
 
 const toMappingWarning = ({ path, message }: Warning): Warning => ({ path: path.replace('env_config', 'env_mapping'), message });

@@ -6,6 +6,7 @@ import type { Caller } from '../../identity/caller.ts';
 import type { Store } from '../../store/index.ts';
 import type { PresentedKey } from '../../store/people/service-keys.ts';
 import { type Api, mount } from '../http/mount.ts';
+import { toReply } from '../http/validate.ts';
 
 const NOUN = 'service key';
 
@@ -59,10 +60,15 @@ export function keyRoutes(api: Api, { store: { serviceKeys: store } }: { store: 
       throw conflict('This service key has expired; create a new one', 'key_expired');
     return store.rotate(id, new Date(Date.now() + grace_seconds * 1_000), toPresentedKey(caller));
   });
-  mount(api, keys.remove, async ({ params: { id } }, caller) => {
-    refuseStronger(await ownOrAdmin(id, caller), caller);
-    await store.remove(id);
-  });
+  mount(
+    api,
+    keys.remove,
+    async ({ params: { id } }, caller) => {
+      refuseStronger(await ownOrAdmin(id, caller), caller);
+      await store.remove(id);
+    },
+    { current: async ({ params: { id } }, caller) => toReply(keys.get.reply, await ownOrAdmin(id, caller)) },
+  );
 }
 
 const toPresentedKey = ({ service_key, access_token }: Caller): PresentedKey | null =>

@@ -9,7 +9,7 @@ import { toClearedWarnings } from '../checks/secrets.ts';
 import { getExisting, hideLastError, mountCrud, type NewRecord, refuseForeign, type SharedWrite } from '../http/crud.ts';
 import { listUnreadWarnings } from '../http/fields.ts';
 import { type Api, mount } from '../http/mount.ts';
-import { parseWithWarnings } from '../http/validate.ts';
+import { parseWithWarnings, toReply } from '../http/validate.ts';
 import type { McpProbe, McpSignIns } from '../ports.ts';
 import { listEntryWarnings, parseEntry, toTransport } from './mcp-import.ts';
 
@@ -56,14 +56,19 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
   mount(api, mcps.test, async ({ params: { id } }, caller) => mcp.test(await getServer(id), caller));
   mount(api, mcps.tools, async ({ params: { id } }, caller) => mcp.loadTools(await getServer(id), caller));
   mount(api, mcps.refreshTools, async ({ params: { id } }, caller) => mcp.refresh(await getServer(id), caller));
-  mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
-    refuseForeign({ record: await getServer(id), noun: mcps.noun, shared_write }, caller);
-    const [server] = await tokenChecks.addMissingTokens(
-      [await store.mcpServers.update(id, { allowed_tools }, caller.key)],
-      caller,
-    );
-    return hideLastError(caller, server as McpServer);
-  });
+  mount(
+    api,
+    mcps.allow,
+    async ({ params: { id }, body: { allowed_tools } }, caller) => {
+      refuseForeign({ record: await getServer(id), noun: mcps.noun, shared_write }, caller);
+      const [server] = await tokenChecks.addMissingTokens(
+        [await store.mcpServers.update(id, { allowed_tools }, caller.key)],
+        caller,
+      );
+      return hideLastError(caller, server as McpServer);
+    },
+    { current: async ({ params: { id } }, caller) => toReply(mcps.get.reply, hideLastError(caller, await getServer(id))) },
+  );
   mount(api, mcps.beginSignIn, async ({ params: { id } }, caller) => mcpSignIns.begin(await getServer(id), caller));
   mount(api, mcps.finishSignIn, ({ body }, caller) => mcpSignIns.finish(body, caller));
   mount(api, mcps.endSignIn, async ({ params: { id } }, { key: principal }) => {

@@ -8,6 +8,7 @@ import type { Caller } from '../../../identity/caller.ts';
 import type { ConversationItemRow } from '../../../store/runs/conversations.ts';
 import { createOnce } from '../../http/crud.ts';
 import { type Api, mount } from '../../http/mount.ts';
+import { toReply } from '../../http/validate.ts';
 import type { CompatServices } from '../runs.ts';
 import { getOwnConversation, refuseClosed } from './context.ts';
 import { checkItems, parseItemId, toConversationItem, toStoredItems } from './conversation-items.ts';
@@ -54,16 +55,28 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
       });
     return toConversation(conversation);
   });
-  mount(api, conversations.get, async ({ params: { id } }, caller) => toConversation(await getOwn(id, caller)));
-  mount(api, conversations.update, async ({ params: { id }, body: { metadata } }, caller) => {
-    const conversation = await table.update((await getOwn(id, caller)).id, metadata ?? {});
-    if (!conversation) throw notFound('conversation', id);
-    return toConversation(conversation);
-  });
-  mount(api, conversations.remove, async ({ params: { id } }, caller) => {
-    await table.remove((await getOwn(id, caller)).id);
-    return { id, object: 'conversation.deleted' as const, deleted: true };
-  });
+  const getConversation = async ({ params: { id } }: { params: { id: string } }, caller: Caller) =>
+    toConversation(await getOwn(id, caller));
+  mount(api, conversations.get, getConversation);
+  mount(
+    api,
+    conversations.update,
+    async ({ params: { id }, body: { metadata } }, caller) => {
+      const conversation = await table.update((await getOwn(id, caller)).id, metadata ?? {});
+      if (!conversation) throw notFound('conversation', id);
+      return toConversation(conversation);
+    },
+    { current: async (input, caller) => toReply(conversations.get.reply, await getConversation(input, caller)) },
+  );
+  mount(
+    api,
+    conversations.remove,
+    async ({ params: { id } }, caller) => {
+      await table.remove((await getOwn(id, caller)).id);
+      return { id, object: 'conversation.deleted' as const, deleted: true };
+    },
+    { current: async (input, caller) => toReply(conversations.get.reply, await getConversation(input, caller)) },
+  );
   mount(api, conversations.items, async ({ params: { id }, query: { limit, order, after } }, caller) => {
     const conversation = await getOwn(id, caller);
     const place = after === undefined ? undefined : (await getItem(conversation.id, after)).position;
@@ -78,15 +91,20 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
     const { position } = await getItem(conversation.id, first);
     return toItemList(await table.items(conversation.id, { limit: items.length, order: 'asc', after: position - 1 }));
   });
-  mount(api, conversations.item, async ({ params: { id, item_id } }, caller) =>
-    toConversationItem(await getItem((await getOwn(id, caller)).id, item_id)),
+  const getShownItem = async ({ params: { id, item_id } }: { params: { id: string; item_id: string } }, caller: Caller) =>
+    toConversationItem(await getItem((await getOwn(id, caller)).id, item_id));
+  mount(api, conversations.item, getShownItem);
+  mount(
+    api,
+    conversations.removeItem,
+    async ({ params: { id, item_id } }, caller) => {
+      const conversation = await getOwn(id, caller);
+      if (!(await table.removeItem(conversation.id, (await getItem(conversation.id, item_id)).id)))
+        throw notFound('item of this conversation', item_id);
+      return toConversation(conversation);
+    },
+    { current: async (input, caller) => toReply(conversations.item.reply, await getShownItem(input, caller)) },
   );
-  mount(api, conversations.removeItem, async ({ params: { id, item_id } }, caller) => {
-    const conversation = await getOwn(id, caller);
-    if (!(await table.removeItem(conversation.id, (await getItem(conversation.id, item_id)).id)))
-      throw notFound('item of this conversation', item_id);
-    return toConversation(conversation);
-  });
 }
 
 interface Adding {
