@@ -101,7 +101,7 @@ describe('a call at the door for MCP clients', () => {
     const kept_id = await begun(other);
     abort.abort('no longer needed');
     expect(await given_up).toBeInstanceOf(Error);
-    expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     expect(await here.alice.ok(here.alice.get(`/api/tasks/${kept_id}`))).toMatchObject({ status: 'running' });
     await here.alice.ok(here.alice.post(`/api/tasks/${kept_id}/stop`));
     await kept;
@@ -133,7 +133,7 @@ describe('a call at the door for MCP clients', () => {
     await wait(1_000);
     expect(await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).toMatchObject({ status: 'running' });
     await post(ALICE, { method: 'notifications/cancelled', params: { requestId: 78 } });
-    expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     await hers;
     await client.close();
   });

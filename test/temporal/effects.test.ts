@@ -56,10 +56,8 @@ describe('a call that needs approval', () => {
 
   it('is closed in the transcript when the run is halted instead', async () => {
     const { workflow_id, task_id } = await asked([]);
-    const start = Date.now();
     expect((await here.alice.post(`/api/workflows/${workflow_id}/halt`)).status).toBe(200);
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
-    expect(Date.now() - start).toBeLessThan(2_000);
     expect(await resultsOf(here, workflow_id)).toEqual(['The run ended before this tool was called.']);
   });
 

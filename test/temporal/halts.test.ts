@@ -27,7 +27,7 @@ async function waits(task_id: string) {
 /** Halts the run, which does not wait for what it waited for. */
 async function haltsSoon(task_id: string) {
   expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
-  const task = await here.ended(task_id, 10_000);
+  const task = await here.ended(task_id);
   expect(task).toMatchObject({ status: 'halted', error: null });
   return task;
 }

@@ -28,7 +28,7 @@ async function haltedInCall(server: object, begun: () => Promise<boolean> | bool
   const task_id = await here.prompt(workflow_id);
   await expect.poll(begun).toBe(true);
   await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
-  expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+  expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
 }
 
 it('a halt during a call cancels it at a server over stdio', async () => {

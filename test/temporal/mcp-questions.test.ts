@@ -184,7 +184,7 @@ describe('a server over stdio that asks', () => {
   it('is stopped by a halt', async () => {
     const { task_id, workflow_id, question_id } = await asked('book', server_id, []);
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
-    expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     expect((await answer(task_id, { question_id, ...accepted })).status).toBe(409);
     expect(await resultsOf(here, workflow_id)).toEqual([expect.stringContaining('the tool may have run')]);
     expect(await here.core.store.ledger.question({ task_id, call_id: '1-1' })).toMatchObject({ question: null, answers: [] });

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/peers/model-server.ts';
+import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -51,8 +52,23 @@ it('a run waits for its provider’s rate limit, logs it, and does not fail', as
 it('a limit of the provider’s own is waited for as long as it asks', async () => {
   const workflow_id = await here.workflow();
   here.model.script(fails(429, { headers: { 'retry-after': '1' } }), says('after all'));
-  const began = Date.now();
   expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'after all' });
-  expect(Date.now() - began).toBeGreaterThan(1_000);
   expect(await logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'rate_limited', wait_ms: 1_000 }));
+});
+
+it('a run that waits for a limit of its provider does not ask while others are answered', async () => {
+  const limited = await here.workflow();
+  here.model.script(fails(429, { headers: { 'retry-after': '300' } }));
+  const task_id = await here.prompt(limited);
+  const isLimited = async () =>
+    (await logsOf(limited)).some(({ event, wait_ms }) => event === 'rate_limited' && wait_ms! >= 30_000);
+  await until('the run waits', isLimited);
+  const asked = here.model.requests.length;
+  for (const text of ['the first of others', 'the second of others']) {
+    here.model.script(says(text));
+    expect(await here.ended(await here.prompt(await here.workflow()))).toMatchObject({ status: 'completed', response: text });
+  }
+  expect(here.model.requests.length).toBe(asked + 2);
+  await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
+  expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
 });

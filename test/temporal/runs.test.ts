@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, fails, hangs, says, sends } from '../support/peers/model-server.ts';
+import { resultsOf } from '../support/runs/run-facts.ts';
 import { spentOnSteps } from '../support/runs/spent.ts';
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';
@@ -217,14 +218,13 @@ def meet(me: str, other: str) -> str:
     await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
       enough: ({ type }) => type === 'message_delta',
     });
-    const started = Date.now();
     expect((await here.alice.post(`/api/workflows/${workflow_id}/halt`)).body).toEqual({
       status: 'halt_requested',
       workflow_id,
       task_id,
     });
+    // The model never ends its answer.
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
-    expect(Date.now() - started).toBeLessThan(2_000);
     expect(here.model.aborted()).toBe(aborted + 1);
     const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Let me think' });
@@ -233,17 +233,16 @@ def meet(me: str, other: str) -> str:
 
   it('halts while a tool runs', async () => {
     const workflow_id = await here.workflow({
-      tools: ['import time\ndef doze() -> str:\n    time.sleep(25)\n    return "late"\n'],
+      tools: ['import time\ndef doze() -> str:\n    time.sleep(25)\n    return "by itself"\n'],
     });
     here.model.script(asks({ name: await toolOf(workflow_id) }));
     const task_id = await here.prompt(workflow_id);
     await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
       enough: ({ data }) => data.event === 'tool_call',
     });
-    const started = Date.now();
     expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
-    expect(Date.now() - started).toBeLessThan(2_000);
+    expect(await resultsOf(here, workflow_id)).toEqual([expect.not.stringContaining('by itself')]);
     expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(409);
   });
 

@@ -52,7 +52,7 @@ it('asks for the result of write tools whose worker died, and continues as decid
   await startWorker();
   for (const id of [task_id, other]) await until('it waits', async () => (await taskOf(id)).status === 'waiting', 40_000);
   expect((await here.alice.post(`/api/tasks/${other}/stop`)).status).toBe(202);
-  expect(await here.ended(other, 10_000)).toMatchObject({ status: 'halted', error: null });
+  expect(await here.ended(other)).toMatchObject({ status: 'halted', error: null });
   here.model.script(says('Settled.'));
   const path = `/api/tasks/${task_id}/reconciliations/1-1`;
   expect((await here.bob.post(path, { decision: 'retry' })).status).toBe(403);

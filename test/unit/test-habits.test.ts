@@ -55,6 +55,22 @@ const HABITS: Habit[] = [
   },
 ];
 
+/** Lists the expectations of a text about the time between two readings of a clock. */
+function listElapsed(text: string): string[] {
+  const NOW = String.raw`(?:Date|performance)\.now\(\)`;
+  const starts = [...text.matchAll(new RegExp(String.raw`(?:const|let) (\w+) = ${NOW};`, 'g'))].map(([, name]) => name);
+  if (starts.length === 0) return [];
+  const start = `(?:${starts.join('|')})`;
+  const elapsed = String.raw`(?:${NOW} - ${start}\b|\b${start} - [a-z]\w*|\b\w+ - ${start}\b)`;
+  const names = [...text.matchAll(new RegExp(String.raw`(\w+) = [^\n]*${elapsed}`, 'g'))].map(([, name]) => name);
+  const timed = [elapsed, ...names.map((name) => String.raw`\b${name}\b`)].join('|');
+  const isTimed = new RegExp(String.raw`\bexpect\(.*(?:${timed})`);
+  return text
+    .split('\n')
+    .filter((line) => isTimed.test(line))
+    .map((line) => line.trim());
+}
+
 describe('no test', () => {
   it.each(HABITS)('$what', ({ pattern, allowed = {} }) => {
     const found = sources.flatMap(({ file, lines }) =>
@@ -63,6 +79,37 @@ describe('no test', () => {
     const exempt = Object.keys(allowed);
     expect(found.filter((line) => !exempt.some((part) => line.includes(part)))).toEqual([]);
     expect(exempt.filter((part) => !found.some((line) => line.includes(part)))).toEqual([]);
+  });
+
+  /** Files whose subject is a duration, with the reason why nothing else shows it. Tests with a clock of their own may count it. */
+  const TIMED: Record<string, string> = {
+    'accidents/stalls.test.ts': 'how long a stream stalls is what docs/durability.md promises for this accident',
+    'toolrunner/calls.test.ts':
+      'compares `duration_ms` with a longer and a shorter duration that contain each other on any machine',
+  };
+
+  it('asserts how long something took: expect the order of events, or set a clock of the test', () => {
+    const found = sources
+      .filter(({ file, lines }) => !(file in TIMED) && !lines.some((line) => line.includes('vi.useFakeTimers(')))
+      .flatMap(({ file, lines }) => {
+        const text = lines.join('\n');
+        return listElapsed(text).map((line) => `${file}: ${line}`);
+      });
+    expect(found).toEqual([]);
+    const needless = Object.keys(TIMED).filter(
+      (file) => !listElapsed(sources.find((source) => source.file === file)?.lines.join('\n') ?? '').length,
+    );
+    expect(needless).toEqual([]);
+  });
+
+  it('waits for an end for less than others do: a wait that is shorter asserts a duration', () => {
+    const found = sources.flatMap(({ file, lines }) =>
+      lines.flatMap((line, index) => {
+        const [, ms = ''] = /\b(?:ended|until)\(.*, (\d[\d_]{3,})\)/.exec(line) ?? [];
+        return ms && Number(ms.replaceAll('_', '')) < 20_000 ? [`${file}:${index + 1}: ${line.trim()}`] : [];
+      }),
+    );
+    expect(found).toEqual([]);
   });
 
   it('expects in a catch without saying how often: a call that does not throw would pass', () => {
