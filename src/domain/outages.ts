@@ -9,7 +9,8 @@ export interface Outage {
     | 'too_many_open_files'
     | 'too_many_processes'
     | 'engine_unavailable'
-    | 'object_store_unavailable';
+    | 'object_store_unavailable'
+    | 'parsers_unavailable';
   /** A sentence for people: what is missing and which setting is concerned, without the content of any statement. */
   sentence: string;
 }

@@ -1,4 +1,5 @@
 import { exactly, toDoubles } from '../../domain/exact-json.ts';
+import { asOutage } from '../../domain/outages.ts';
 import { ParserFailure } from '../../parsers/failure.ts';
 import type { ParserPool } from '../../parsers/pool.ts';
 import type { FitArguments } from '../../tools/arguments.ts';
@@ -72,7 +73,9 @@ export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parse
     } catch (error) {
       if (!(error instanceof ParserFailure)) throw error;
       const sentence = `The arguments of ${name} could not be checked against its schema: ${error.message}`;
-      if (error.kind === 'busy' || error.kind === 'ended') throw new ToolUnreachable(sentence);
+      // The tool was not asked, so this is no error of the tool.
+      if (error.kind === 'busy' || error.kind === 'ended')
+        throw asOutage(new ToolUnreachable(sentence), { code: 'parsers_unavailable', sentence });
       return { refusal: `${sentence}. The tool was not called` };
     }
   };

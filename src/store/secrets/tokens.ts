@@ -3,7 +3,7 @@ import type { TokenUse } from '../../contracts/tokens.ts';
 import { type Destination, HOLDER_NOUNS } from '../../domain/destinations.ts';
 import { type AppError, secretNotGranted, tokenMissing } from '../../domain/errors.ts';
 import type { PrismaClient, StoredToken as Row, TokenUse as UseRow } from '../../generated/prisma/client.ts';
-import { type Database, row, rows, rowsWithin } from '../database/database.ts';
+import { type Database, RUN_STATEMENT_MS, row, rows, rowsWithin, withTimeLimit } from '../database/database.ts';
 import { listPage, type Paging, type WireAs, wireAs } from '../database/page.ts';
 import { type RowFilter, resource, translateConstraintErrors } from '../database/resource.ts';
 import { countOfOthers } from '../database/uses.ts';
@@ -66,6 +66,8 @@ function tokenRefusal(
 }
 
 export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing) {
+  // Steps and calls of runs open tokens.
+  const quick = withTimeLimit(pool, RUN_STATEMENT_MS);
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, has_tags: false });
   const sealToken = (name: string, value: string) => ({
     ...keys.seal(value, context(name)),
@@ -122,7 +124,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
         destination_label: label,
         purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,
       });
-      const token = await row<FoundToken>(pool, query);
+      const token = await row<FoundToken>(quick, query);
       if (!token) throw missing(request);
       if (token.verdict !== 'granted') throw tokenRefusal(request, token);
       return keys.open(token, context(name));
@@ -142,7 +144,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
      * use. A token that was not used and cannot be opened is skipped: no run can open it either.
      */
     async openForRedaction(task_id: string, names: string[], principal: string): Promise<void> {
-      const tokens = await rows<Sealed & { name: string; met: boolean }>(pool, sql.tokensOfRun({ task_id, names, principal }));
+      const tokens = await rows<Sealed & { name: string; met: boolean }>(quick, sql.tokensOfRun({ task_id, names, principal }));
       for (const token of tokens) if (token.met || keys.holds(token.key_id)) keys.open(token, context(token.name));
     },
     /** Seals every value again with the active key. Returns how many changed. */
