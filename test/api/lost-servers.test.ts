@@ -176,8 +176,11 @@ async function requestsOf(client: Client): Promise<Request[]> {
 it('each request with an Idempotency-Key creates one thing, even if its server is killed before it can answer', {
   timeout: 120_000,
 }, async () => {
-  // Each request that is held keeps a connection.
-  const first = await startApiProcess(here.setting, { DATABASE_POOL_SIZE: '40' });
+  // Each request whose reply is not kept yet has a connection, and the statement on it waits for as long as the others need.
+  const { database_url } = here.setting;
+  const PATIENT = 'query_timeout=600000&statement_timeout=600000';
+  const DATABASE_URL = `${database_url}${database_url.includes('?') ? '&' : '?'}${PATIENT}`;
+  const first = await startApiProcess(here.setting, { DATABASE_POOL_SIZE: '40', DATABASE_URL });
   const requests = await requestsOf(first.client);
   const { paths } = (await first.client.get('/openapi.json')).body;
   const operations = Object.values(paths as Record<string, Record<string, any>>).flatMap((path) => Object.values(path));
@@ -189,6 +192,7 @@ it('each request with an Idempotency-Key creates one thing, even if its server i
   expect(await counts(requests)).toEqual(requests.map(() => 1));
 
   const { api, client } = await startApiProcess(here.setting);
+  await here.core.database.pool.query('UPDATE idempotency_keys SET created_at = now()');
   const early = await send(client, requests[0]!);
   expect(early).toMatchObject({ status: 409, body: { code: 'idempotency_key_busy' } });
   await here.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { testPython } from '../support/machine/python-venv.ts';
+import { makeOnce, testPython } from '../support/machine/python-venv.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
 const CLIENT = fileURLToPath(new URL('openai_client.py', import.meta.url));
@@ -23,6 +23,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await here?.stop();
   if (home) await rm(home, { recursive: true, force: true });
+});
+
+it('an environment that several test files need at once is made by one of them', async () => {
+  const venv = join(home, 'environments', 'shared');
+  const made = await Promise.all([1, 2, 3].map(() => makeOnce(venv, [])));
+  expect(made.filter(Boolean)).toHaveLength(1);
+  expect(await makeOnce(venv, [])).toBe(false);
+  const { stdout } = await promisify(execFile)(join(venv, 'bin', 'python'), ['-c', 'import sys; print(sys.prefix)']);
+  expect(stdout.trim()).toBe(venv);
 });
 
 it("OpenAI's Python client is served by changing its base URL", async () => {

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { type UnreadReply, unread } from '../browser/unread.ts';
 import { eventOf, framesIn, rebuilt } from '../client.ts';
 import { ALICE, type TestInstallation } from '../installation.ts';
+import { until } from '../until.ts';
 
 /**
  * Words of 4,000 characters, each of which the scripted model sends as one delta. Together they exceed the kernel's buffer for
@@ -14,12 +16,31 @@ export async function metric({ anonymous }: TestInstallation, name: string): Pro
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(String(body))?.[1]);
 }
 
+/**
+ * Sends a request as any client should: again while the service is too busy (503). All tries have the same key, so they start one
+ * run.
+ */
+function sendUntilServed(
+  here: TestInstallation,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<UnreadReply> {
+  const keyed = { ...headers, 'idempotency-key': randomUUID() };
+  const send = async () => {
+    const reply = await unread(`${here.url}${path}`, { token: ALICE, method: 'POST', body, headers: keyed });
+    return reply.status === 503 ? void (await reply.read()) : reply;
+  };
+  return until(`an answer other than 503 of ${path}`, send, 60_000);
+}
+
 /** The requests that stream the answer of one run or chat, and the function that returns the text in such a reply. */
 export const DOORS: Record<string, { ask(here: TestInstallation): Promise<UnreadReply>; textIn(reply: string): string }> = {
   '/api': {
     async ask(here) {
       const workflow_id = await here.workflow();
-      const task_id = await here.prompt(workflow_id);
+      const started = await sendUntilServed(here, `/api/workflows/${workflow_id}/prompt`, { prompt: 'x' });
+      const { task_id } = JSON.parse(await started.read());
       return unread(`${here.url}/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { token: ALICE });
     },
     textIn: (reply) => rebuilt(framesIn(reply).map(eventOf)).texts.join(),
@@ -27,7 +48,7 @@ export const DOORS: Record<string, { ask(here: TestInstallation): Promise<Unread
   chat: {
     async ask(here) {
       const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
-      return unread(`${here.url}/api/agents/${agent_id}/chat`, { token: ALICE, method: 'POST', body: { message: 'x' } });
+      return sendUntilServed(here, `/api/agents/${agent_id}/chat`, { message: 'x' });
     },
     textIn: (reply) =>
       datas(reply)
@@ -37,7 +58,7 @@ export const DOORS: Record<string, { ask(here: TestInstallation): Promise<Unread
   '/v1/chat/completions': {
     async ask(here) {
       const body = { model: await here.workflow(), messages: [{ role: 'user', content: 'x' }], stream: true };
-      return unread(`${here.url}/v1/chat/completions`, { token: ALICE, method: 'POST', body });
+      return sendUntilServed(here, '/v1/chat/completions', body);
     },
     textIn: (reply) =>
       datas(reply)
@@ -47,7 +68,7 @@ export const DOORS: Record<string, { ask(here: TestInstallation): Promise<Unread
   '/v1/responses': {
     async ask(here) {
       const body = { model: await here.workflow(), input: 'x', stream: true };
-      return unread(`${here.url}/v1/responses`, { token: ALICE, method: 'POST', body });
+      return sendUntilServed(here, '/v1/responses', body);
     },
     textIn(reply) {
       const events = datas(reply);
@@ -63,7 +84,7 @@ export const DOORS: Record<string, { ask(here: TestInstallation): Promise<Unread
       const tool = tools.find((one) => one.name.endsWith(name.slice(1)));
       const params = { name: tool!.name, arguments: { prompt: 'x' }, _meta: { progressToken: 1 } };
       const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
-      return unread(`${here.url}/mcp`, { token: ALICE, method: 'POST', body, headers: MCP });
+      return sendUntilServed(here, '/mcp', body, MCP);
     },
     textIn: (reply) => datas(reply).find(({ result }) => result)?.result.content[0].text,
   },

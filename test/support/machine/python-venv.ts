@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,7 +19,26 @@ const PACKAGES = [
   'hatchling==1.33.0',
   'mypy==2.4.1',
 ];
-const PATIENCE_MS = 150_000;
+
+/**
+ * Makes an environment, unless another process has made it: of two test files that need it at once, the second waits. The kernel
+ * opens the lock when its process ends, however it ends. Each step has its own time limit, which ends the step.
+ */
+const MAKE = `
+import fcntl, os, shutil, subprocess, sys
+venv, *packages = sys.argv[1:]
+step = lambda *command: subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=150)
+with open(venv + '.lock', 'w') as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if not os.path.exists(venv + '.complete'):
+        shutil.rmtree(venv, ignore_errors=True)
+        step(sys.executable, '-m', 'venv', *([] if packages else ['--without-pip']), venv)
+        if packages:
+            pip = [os.path.join(venv, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+            step(*pip, '--no-input', *packages)
+        open(venv + '.complete', 'w').close()
+        print('made')
+`;
 
 const run = promisify(execFile);
 
@@ -34,28 +54,19 @@ export async function testPython(): Promise<{ python: string; venv: string; base
     .digest('hex')
     .slice(0, 16);
   const venv = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdura', 'test-python', key);
-  const python = join(venv, 'bin', 'python');
-  if (!(await exists(`${venv}.complete`))) await make(venv, python);
-  return { python, venv, base };
+  await makeOnce(venv, PACKAGES);
+  return { python: join(venv, 'bin', 'python'), venv, base };
 }
 
-async function make(venv: string, python: string): Promise<void> {
-  await rm(venv, { recursive: true, force: true });
+/** Makes the environment if no process has made it; returns true if this call did. Throws if it cannot be made. */
+export async function makeOnce(venv: string, packages: readonly string[]): Promise<boolean> {
+  if (existsSync(`${venv}.complete`)) return false;
   await mkdir(dirname(venv), { recursive: true });
   try {
-    await run('python3', ['-m', 'venv', venv], { timeout: PATIENCE_MS });
-    const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', ...PACKAGES];
-    await run(python, install, { timeout: PATIENCE_MS });
+    const { stdout } = await run('python3', ['-c', MAKE, venv, ...packages]);
+    return stdout.includes('made');
   } catch (error) {
     const said = (error as { stderr?: string }).stderr?.trim().split('\n').slice(-3).join('\n') ?? '';
-    throw new Error(`The Python environment of the tests could not be made (${PACKAGES.join(', ')}): ${said || error}`);
+    throw new Error(`The Python environment of the tests could not be made (${packages.join(', ')}): ${said || error}`);
   }
-  await writeFile(`${venv}.new`, '');
-  await rename(`${venv}.new`, `${venv}.complete`);
 }
-
-const exists = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
