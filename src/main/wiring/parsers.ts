@@ -73,7 +73,7 @@ export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parse
     } catch (error) {
       if (!(error instanceof ParserFailure)) throw error;
       const sentence = `The arguments of ${name} could not be checked against its schema: ${error.message}`;
-      // The tool was not asked, so this is no error of the tool.
+      // The tool was not asked, so this does not count as an error of the tool.
       if (error.kind === 'busy' || error.kind === 'ended')
         throw asOutage(new ToolUnreachable(sentence), { code: 'parsers_unavailable', sentence });
       return { refusal: `${sentence}. The tool was not called` };
