@@ -122,7 +122,7 @@ describe('an identity', () => {
     },
   );
 
-  it('that a limit hides is answered with 503 and the time to wait, and is no failed sign-in', async () => {
+  it('that a limit hides is answered with 503 and the time to wait, and does not count as a failed sign-in', async () => {
     await using host = await codeHost();
     const identity_providers = [host.check];
     const env = { SIGN_IN_FAILURES_PER_MINUTE: '3' };

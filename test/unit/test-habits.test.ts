@@ -81,7 +81,7 @@ describe('no test', () => {
     expect(exempt.filter((part) => !found.some((line) => line.includes(part)))).toEqual([]);
   });
 
-  /** Files whose subject is a duration, with the reason why nothing else shows it. Tests with a clock of their own may count it. */
+  /** Files whose subject is a duration, with the reason why nothing else shows it. A test that sets its clock may count on it. */
   const TIMED: Record<string, string> = {
     'accidents/stalls.test.ts': 'how long a stream stalls is what docs/durability.md promises for this accident',
     'toolrunner/calls.test.ts':
