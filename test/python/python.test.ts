@@ -1,13 +1,15 @@
-import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { childOf } from '../support/machine/processes.ts';
 import { makeOnce, testPython } from '../support/machine/python-venv.ts';
 import { asks, says } from '../support/peers/model-server.ts';
+import { until } from '../support/until.ts';
 
 const CLIENT = fileURLToPath(new URL('openai_client.py', import.meta.url));
 
@@ -25,14 +27,35 @@ afterAll(async () => {
   if (home) await rm(home, { recursive: true, force: true });
 });
 
-it('an environment that several test files need at once is made by one of them', async () => {
-  const venv = join(home, 'environments', 'shared');
-  const made = await Promise.all([1, 2, 3].map(() => makeOnce(venv, [])));
-  expect(made.filter(Boolean)).toHaveLength(1);
-  expect(await makeOnce(venv, [])).toBe(false);
-  const { stdout } = await promisify(execFile)(join(venv, 'bin', 'python'), ['-c', 'import sys; print(sys.prefix)']);
-  expect(stdout.trim()).toBe(venv);
-});
+/** Makes an environment as another test file would: holds its lock, and makes it when its input ends. */
+const OTHER_FILE = `
+import fcntl, os, sys
+venv = sys.argv[1]
+with open(venv + '.lock', 'w') as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    print('locked', flush=True)
+    sys.stdin.read()
+    os.mkdir(venv)
+    open(venv + '.complete', 'w').close()
+`;
+
+it.runIf(process.platform === 'linux')(
+  'an environment that another test file makes is waited for, and not made again',
+  async () => {
+    const venv = join(home, 'shared');
+    const process_of_other = spawn('python3', ['-c', OTHER_FILE, venv]);
+    const other = childOf(process_of_other);
+    await other.prints(/locked/);
+    const made = makeOnce(venv, []);
+    const { ino } = await stat(`${venv}.lock`);
+    const isWaitedFor = async () => new RegExp(`-> FLOCK .*:${ino} `).test(await readFile('/proc/locks', 'utf8'));
+    await until('the second waits for the lock', isWaitedFor);
+    process_of_other.stdin.end();
+    expect(await made).toBe(false);
+    expect(await readdir(venv)).toEqual([]);
+    expect(await makeOnce(join(home, 'free'), [])).toBe(true);
+  },
+);
 
 it("OpenAI's Python client is served by changing its base URL", async () => {
   const model = await here.workflow();
