@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MantineProvider } from '@mantine/core';
 import { createElement } from 'react';
@@ -6,19 +7,39 @@ import type * as Router from 'react-router';
 import { runnerImport } from 'vite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { UsageRow } from '../../src/contracts/usage.ts';
+import type * as AuditColumns from '../../src/dashboard/audit/audit.tsx';
+import type * as EvaluationColumns from '../../src/dashboard/datasets/evaluations.tsx';
+import type * as Catalog from '../../src/dashboard/resources/catalog.tsx';
+import type * as AlertColumns from '../../src/dashboard/resources/panels/alert-panel.tsx';
+import type * as ErrorColumns from '../../src/dashboard/runs/errors-table.tsx';
+import type * as ScoreColumns from '../../src/dashboard/runs/scores.tsx';
 import type * as TaskColumns from '../../src/dashboard/runs/task-columns.tsx';
 import type { Column } from '../../src/dashboard/ui/list.tsx';
 import type * as UsageColumns from '../../src/dashboard/usage/columns.tsx';
 import { toCsv } from '../../src/dashboard/usage/csv.ts';
 import { MEASURES } from '../../src/dashboard/usage/measures.ts';
+import type * as VersionColumns from '../../src/dashboard/workflows/versions.tsx';
 
 const DASHBOARD = join(import.meta.dirname, '../../src/dashboard');
+/** The files whose columns are compared: every file that exports some, and the catalog of resources. */
+const FILES = globSync('**/*.tsx', { cwd: DASHBOARD }).filter((file) =>
+  /^export const \w*[cC]olumns\b/m.test(readFileSync(join(DASHBOARD, file), 'utf8')),
+);
 const MODULE = `
-export * from '${DASHBOARD}/usage/columns.tsx';
-export * from '${DASHBOARD}/runs/task-columns.tsx';
+${FILES.map((file) => `export * from '${DASHBOARD}/${file}';`).join('\n')}
+export { CATALOG } from '${DASHBOARD}/resources/catalog.tsx';
 export { MemoryRouter } from 'react-router';`;
 
-type Loaded = typeof UsageColumns & typeof TaskColumns & Pick<typeof Router, 'MemoryRouter'>;
+type Loaded = typeof UsageColumns &
+  typeof TaskColumns &
+  typeof AlertColumns &
+  Pick<typeof EvaluationColumns, 'evaluationColumns'> &
+  Pick<typeof ErrorColumns, 'errorColumns'> &
+  Pick<typeof AuditColumns, 'auditColumns'> &
+  Pick<typeof ScoreColumns, 'scoreColumns'> &
+  Pick<typeof VersionColumns, 'versionColumns' | 'qualityColumns'> &
+  Pick<typeof Catalog, 'CATALOG'> &
+  Pick<typeof Router, 'MemoryRouter'>;
 let the: Loaded;
 /** Imports the columns through Vite, because Node does not read JSX; all at once, so that they share one React Router. */
 beforeAll(async () => {
@@ -38,6 +59,18 @@ function readCells<T>(columns: Column<T>[], row: T): Record<string, string> {
     return [label, text];
   });
   return Object.fromEntries(cells);
+}
+
+/** Columns that are made of others. */
+const PARTS = { selectableColumns: 'taskColumns with a box before each' };
+
+/** Returns the texts of a resource's columns that need nothing but these fields. */
+function showNumbers(resource: string, row: object): Record<string, string> {
+  const names =
+    { alerts: ['Measured', 'Fires at'], datasets: ['Items'], 'knowledge-items': ['Passages'], workflows: ['Runs'] }[resource] ??
+    [];
+  const columns = the.CATALOG[resource]!.columns.filter(({ label }) => names.includes(label));
+  return readCells(columns, row as never);
 }
 
 // Every number differs from all others and from their sums.
@@ -79,6 +112,110 @@ describe('each column shows the field that it names', () => {
       ...{ Took: '1 min 23 s', Turns: '19', Tokens: '121,020', Cost: '$61.27' },
     });
     expect(Created).toContain('5 Mar 2019');
+  });
+
+  it('in the evaluations of a dataset', () => {
+    const row = { passed: 997, items: 1_009, failed: 7, errors: 5, pass_rate: 997 / 1_009, status: 'completed', parallel: 3 };
+    const more = {
+      workflow_title: 'Daily',
+      definition_hash: 'abcdef0123456789',
+      model: 'large',
+      created_at: '2019-03-05T12:11:13.000Z',
+    };
+    expect(readCells(the.evaluationColumns, { ...row, ...more } as never)).toMatchObject({
+      ...{ Workflow: 'Daily', Status: 'completed', 'Pass rate': '98.8 %', Passed: '997 of 1009', Version: 'abcdef01large' },
+      Started: expect.stringContaining('5 Mar 2019'),
+    });
+    expect(readCells(the.evaluationColumns, { ...row, ...more, pass_rate: null } as never)).toMatchObject({ 'Pass rate': '—' });
+  });
+
+  it('in the runs by error', () => {
+    const row = {
+      error_code: 'model_error',
+      runs: 10_007,
+      last_at: '2019-03-05T12:11:13.000Z',
+      last_task_id: 't',
+      last_error: 'No.',
+    };
+    const { Last, ...cells } = readCells(
+      the.errorColumns(() => {}),
+      row,
+    );
+    expect(cells).toEqual({ Error: 'model_error', Runs: '10,007', 'Last error': 'No.' });
+    expect(Last).toMatch(/^[\d,]+ days ago$/);
+  });
+
+  it('in the audit', () => {
+    const row = { principal: 'local:a', login: 'a', service_key_id: null, operation: 'create_agent', resource_type: 'agents' };
+    const more = { resource_id: null, made_id: 'm', status: 409, address: '10.0.0.7', at: '2019-03-05T12:11:13.000Z' };
+    expect(readCells(the.auditColumns({ set: () => {} }), { ...row, ...more } as never)).toEqual({
+      ...{ Time: expect.stringContaining('5 Mar 2019'), Person: 'a', Action: 'create_agent', Resource: 'agentsm' },
+      ...{ Status: '409', Address: '10.0.0.7' },
+    });
+  });
+
+  it('in the scores of a run', () => {
+    const score = { thumb: null, value: 0.31, note: 'So.', created_at: '2019-03-05T12:11:13.000Z' };
+    expect(readCells(the.scoreColumns, score as never)).toEqual({
+      ...{ Score: '0.31', Note: 'So.', Given: expect.stringContaining('5 Mar 2019') },
+    });
+    expect(readCells(the.scoreColumns, { ...score, thumb: 'down', value: null } as never)).toMatchObject({ Score: 'thumb down' });
+  });
+
+  it('in the versions of a workflow', () => {
+    const last_evaluation = { id: 'e', dataset_id: 'd', pass_rate: 0.6667, completed_at: '2019-03-05T12:11:13.000Z' };
+    const version = {
+      number: 17,
+      runs: 2_003,
+      current: false,
+      origin: 'saved',
+      created_by: 'a',
+      definition_hash: 'h',
+      last_evaluation,
+    };
+    const scored = { runs: 19, completed: 13, scored: 11, thumbs_up: 7, thumbs_down: 3, mean_value: 4.256 };
+    const columns = [...the.versionColumns('w'), ...the.qualityColumns([{ ...scored, definition_hash: 'h' } as never])];
+    expect(readCells(columns, { ...version, created_at: '2019-03-05T12:11:13.000Z' } as never)).toMatchObject({
+      ...{ Version: 'Version 17', Runs: '2,003 runs', Scores: '7 up, 3 down, mean 4.26', 'Pass rate': '66.6 %' },
+    });
+  });
+
+  it.each([
+    ['failure_rate', '12.3 % failed', '45.7 % failed'],
+    ['spend', '$12.34', '$45.68'],
+    ['waiting', '12.3 min waiting', '45.7 min waiting'],
+    ['provider_errors', '12.34 failed requests', '45.678 failed requests'],
+    ['backlog', '12.34 pending', '45.678 pending'],
+  ])('in the list and the history of alerts about %s', (measure, measured, threshold) => {
+    const event = { at: '2019-03-05T12:11:13.000Z', state: 'firing', value: 12.34, threshold: 45.678, muted: false };
+    const delivery = { delivery_status: 'failed', delivery_attempts: 7, delivery_error: 'Refused' };
+    expect(readCells(the.alertEventColumns(measure), { ...event, ...delivery } as never)).toEqual({
+      ...{ Time: expect.stringContaining('5 Mar 2019'), Change: 'fired', Measured: measured, Threshold: threshold },
+      Message: 'failed7 attempts. Refused',
+    });
+    const alert = { measure, last_value: 12.34, threshold: 45.678 };
+    expect(showNumbers('alerts', alert)).toMatchObject({ Measured: measured, 'Fires at': threshold });
+  });
+
+  it.each([
+    ['datasets', { item_count: 1_009 }, { Items: '1009' }],
+    ['knowledge-items', { chunks: 53, content_type: 'text/plain' }, { Passages: '53' }],
+    ['workflows', { task_count: 211 }, { Runs: '211' }],
+  ])('in the list of %s', (resource, row, cells) => {
+    expect(showNumbers(resource, row)).toMatchObject(cells);
+  });
+
+  it('in each table of the dashboard that has a column with a number', () => {
+    const exported = Object.keys(the).filter((name) => /columns$/i.test(name));
+    const own = readFileSync(import.meta.filename, 'utf8');
+    expect(exported.filter((name) => !new RegExp(`the\\.${name}\\b`).test(own) && !(name in PARTS))).toEqual([]);
+    const private_columns = globSync('**/*.tsx', { cwd: DASHBOARD }).filter((file) =>
+      /^(?:const|function) \w+[^\n]*\bColumn<(?!string)/m.test(readFileSync(join(DASHBOARD, file), 'utf8')),
+    );
+    // These show no number: texts of events, links to runs, the outcome of a due time, and lines that are compared as text.
+    expect(private_columns.sort()).toEqual(
+      ['datasets/regressions.tsx', 'resources/panels/schedule-panel.tsx', 'runs/compare.tsx', 'runs/log.tsx'].sort(),
+    );
   });
 
   it('in the CSV', () => {

@@ -30,7 +30,7 @@ function Entries() {
       <Filters wanted={filter_state} />
       <ListTable
         query={query}
-        columns={buildColumns(filter_state)}
+        columns={auditColumns(filter_state)}
         label="entries of the audit"
         stacks
         empty={<Empty>{filter_state.filtered ? 'No entry matches these filters.' : 'No entries yet.'}</Empty>}
@@ -66,7 +66,7 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Wanted
   );
 }
 
-const buildColumns = ({ set }: Wanted): Column<AuditEntry>[] => {
+export const auditColumns = ({ set }: Pick<Wanted, 'set'>): Column<AuditEntry>[] => {
   const by = (name: string, value: string, shown = value) => (
     <Anchor
       component="button"

@@ -30,7 +30,7 @@ export function EvaluationList({ dataset: { id, item_count } }: { dataset: Datas
       )}
       <ListTable
         query={query}
-        columns={COLUMNS}
+        columns={evaluationColumns}
         label="evaluations of this dataset"
         stacks
         empty={
@@ -45,7 +45,7 @@ export function EvaluationList({ dataset: { id, item_count } }: { dataset: Datas
   );
 }
 
-const COLUMNS: Column<Evaluation>[] = [
+export const evaluationColumns: Column<Evaluation>[] = [
   {
     label: 'Workflow',
     show: (evaluation) => (

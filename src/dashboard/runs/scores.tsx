@@ -88,27 +88,19 @@ function ScoreForm({ task_id }: { task_id: string }) {
 function Scores({ task_id }: { task_id: string }) {
   const query = useList(scores.list, { limit: 20 }, { params: { id: task_id } });
   const remove = useAct(scores.remove);
-  const columns: Column<Score>[] = [
-    { label: 'Score', show: (score) => <Status of={formatScore(score)} tone={TONES[score.thumb ?? 'none']} /> },
-    { label: 'Note', className: 'wrapped', show: ({ note }) => note || '—' },
-    { label: 'Given', show: ({ created_at }) => <When at={created_at} /> },
-    {
-      label: 'Delete',
-      is_obvious: true,
-      show: (score) => (
-        <Button
-          variant="default"
-          size="compact-xs"
-          aria-label={`Delete ${formatScore(score)}`}
-          loading={remove.isPending && remove.variables?.params?.score_id === score.id}
-          data-needs={remove.needs}
-          onClick={() => remove.mutate({ params: { id: task_id, score_id: score.id } })}
-        >
-          Delete
-        </Button>
-      ),
-    },
-  ];
+  const renderDelete = (score: Score) => (
+    <Button
+      variant="default"
+      size="compact-xs"
+      aria-label={`Delete ${formatScore(score)}`}
+      loading={remove.isPending && remove.variables?.params?.score_id === score.id}
+      data-needs={remove.needs}
+      onClick={() => remove.mutate({ params: { id: task_id, score_id: score.id } })}
+    >
+      Delete
+    </Button>
+  );
+  const columns = [...scoreColumns, { label: 'Delete', is_obvious: true, show: renderDelete }];
   return (
     <>
       {remove.error && <Failure problem={remove.error} />}
@@ -118,3 +110,9 @@ function Scores({ task_id }: { task_id: string }) {
 }
 
 const TONES = { up: 'good', down: 'bad', none: 'quiet' };
+
+export const scoreColumns: Column<Score>[] = [
+  { label: 'Score', show: (score) => <Status of={formatScore(score)} tone={TONES[score.thumb ?? 'none']} /> },
+  { label: 'Note', className: 'wrapped', show: ({ note }) => note || '—' },
+  { label: 'Given', show: ({ created_at }) => <When at={created_at} /> },
+];

@@ -31,7 +31,7 @@ export function Versions({ workflow_id }: { workflow_id: string }) {
       )}
       <ListTable
         query={query}
-        columns={[...buildColumns(workflow_id), ...qualityColumns(scored.data ?? [])]}
+        columns={[...versionColumns(workflow_id), ...qualityColumns(scored.data ?? [])]}
         label="versions of this workflow"
         stacks
         empty={<Empty>No version yet. One is recorded when you save the workflow or run it.</Empty>}
@@ -41,7 +41,7 @@ export function Versions({ workflow_id }: { workflow_id: string }) {
   );
 }
 
-const buildColumns = (workflow_id: string): Column<WorkflowVersion>[] => [
+export const versionColumns = (workflow_id: string): Column<WorkflowVersion>[] => [
   {
     label: 'Version',
     show: ({ number, current }) => (
@@ -78,7 +78,7 @@ const buildColumns = (workflow_id: string): Column<WorkflowVersion>[] => [
 ];
 
 /** Returns columns about the quality of a version's answers: people's scores, and the pass rate of its last evaluation. */
-const qualityColumns = (scored: VersionScores[]): Column<WorkflowVersion>[] => [
+export const qualityColumns = (scored: VersionScores[]): Column<WorkflowVersion>[] => [
   {
     label: 'Scores',
     show: ({ definition_hash }) => scoresLine(scored.find((version) => version.definition_hash === definition_hash)),

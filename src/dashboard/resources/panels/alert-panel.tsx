@@ -82,7 +82,7 @@ export function AlertPanel({ record }: { record: Stored }) {
 
 type Event = ApiReply<typeof alerts.events>['items'][number];
 
-const buildColumns = (measure: string): Column<Event>[] => [
+export const alertEventColumns = (measure: string): Column<Event>[] => [
   { label: 'Time', show: ({ at }) => <When at={at} /> },
   {
     label: 'Change',
@@ -123,7 +123,7 @@ function History({ alert: { id, measure } }: { alert: Stored }) {
           ) : (
             <ColumnTable
               rows={items}
-              columns={buildColumns(measure)}
+              columns={alertEventColumns(measure)}
               label="History of the alert"
               toKey={({ id: event }) => event}
             />
