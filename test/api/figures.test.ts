@@ -407,7 +407,7 @@ describe('what a model reports', () => {
     cost: expect.closeTo(costOf(reported), 12),
   });
 
-  it('is on record with its step, and each task has the sum of its own steps', () => {
+  it('is on record with its step, and each task has the sum of the steps that it made', () => {
     const { completed, forked } = scene.live;
     const stepsOf = (id: string) =>
       record.task_steps.filter(({ task_id }) => task_id === id).toSorted((one, other) => one.step - other.step);

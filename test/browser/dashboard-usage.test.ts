@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { formatCost, formatDuration, formatNumber, formatShare } from '../../src/dashboard/ui/figures.ts';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -28,6 +29,17 @@ describeInBrowser('the usage screen', () => {
     await expect
       .poll(() => page.getByRole('region', { name: 'Tools' }).getByRole('row').nth(1).innerText())
       .toMatch(/doubled\s+1\s+0 \(0 %\)/);
+    for (const [kind, region] of [
+      ['tools', 'Tools'],
+      ['models', 'Models'],
+    ] as const) {
+      const [row] = (await here.alice.ok(here.alice.get(`/api/usage/${kind}`))).rows;
+      const calls = [row.name, formatNumber(row.calls), `${row.failed} (${formatShare(row.failed, row.calls)})`];
+      const durations = [row.p50_ms, row.p95_ms, row.p99_ms].map(formatDuration);
+      const spent = kind === 'models' ? [formatNumber(row.total_in + row.total_out), formatCost(row)] : [];
+      const cells = page.getByRole('region', { name: region }).getByRole('row').nth(1).getByRole('cell');
+      await expect.poll(() => cells.allInnerTexts()).toEqual([...calls, ...durations, ...spent]);
+    }
     await expect.poll(() => page.locator('.recharts-bar-rectangle').count()).toBeGreaterThan(0);
     expect(await axe(page)).toEqual([]);
     await page.getByLabel('Grouped by').selectOption('model');

@@ -23,7 +23,7 @@ const count = (rows: readonly Row[], matches: (row: Row) => boolean) => rows.fil
 export const newestFirst = (rows: readonly Row[]) => rows.toSorted((one, other) => (one.id < other.id ? 1 : -1));
 const msOf = (at: Date | null) => (at === null ? null : at.getTime());
 
-/** A number that may be off by so much, because durations are counted in classes, or because the clock goes on. */
+/** A number that may be off by so much, because durations are counted in classes, or because the clock continues. */
 export interface Near {
   near: number;
   off: number;
