@@ -109,6 +109,35 @@ describe('a vendor session', () => {
       { type: 'mcp_toolset', mcp_server_name: 'public' },
     ]);
   });
+
+  it.each([
+    ['a disabled one', { disabled: true }, {}],
+    ['one that people sign in at', {}, { oauth: { scopes: [] } }],
+    ['one with headers', {}, { headers: { 'x-key': 'k' } }],
+    ['one at an address with a token', {}, { url: 'https://mcp.example.org/{{token:x}}' }],
+    ['one at an address with a query', {}, { url: 'https://mcp.example.org/mcp?key=k' }],
+    ['one at an address with an account', {}, { url: 'https://a@mcp.example.org/mcp' }],
+    ['one without TLS', {}, { url: 'http://mcp.example.org/mcp' }],
+    ['a command', { transport_type: 'stdio' }, {}],
+  ])('does not let the vendor call %s', async (_, values, connection) => {
+    vendor.script(agentSays('ok'));
+    const server = {
+      id: 'm',
+      name: 'other',
+      allowed_tools: [],
+      network: false,
+      paths: [],
+      required: false,
+      transport_type: 'http',
+    };
+    const mcp_servers = [
+      { ...server, name: 'public', connection_config: { url: 'https://mcp.example.com/mcp', headers: {} } },
+      { ...server, ...values, connection_config: { url: 'https://mcp.example.org/mcp', headers: {}, ...connection } },
+    ] as Definition['mcp_servers'];
+    await exchange({}, { tools: [], mcp_servers });
+    expect(vendor.agents[0]).toMatchObject({ mcp_servers: [{ name: 'public' }] });
+    expect((vendor.agents[0] as { mcp_servers: object[] }).mcp_servers).toHaveLength(1);
+  });
 });
 
 describe('a session whose worker was lost', () => {
@@ -157,6 +186,28 @@ describe('a session that goes wrong', () => {
   ])('%s fails the exchange', async (_, error, code, recoverable) => {
     vendor.script([{ type: 'session.error', error }]);
     expect(await failure(exchange())).toMatchObject({ code, recoverable });
+  });
+
+  /** What passes by itself: everything else would fail again. */
+  const PASSING = ['model_rate_limited_error', 'model_overloaded_error'];
+
+  it.each([
+    ...PASSING,
+    ...[
+      'model_request_failed_error',
+      'billing_error',
+      'mcp_connection_failed_error',
+      'tool_use_limit_reached_error',
+      'unknown_error',
+    ],
+  ])('%s may be tried again only if it passes by itself, whatever the vendor did about it', async (type) => {
+    const outcomes: boolean[] = [];
+    for (const status of ['exhausted', 'terminal', undefined]) {
+      const error = { type, message: 'no', ...(status ? { retry_status: { type: status } } : {}) };
+      vendor.script([{ type: 'session.error', error }]);
+      outcomes.push((await failure(exchange({ task_id: `${type} ${status}` }))).recoverable);
+    }
+    expect(outcomes).toEqual(Array(3).fill(PASSING.includes(type)));
   });
 
   it('a rate limit states how long to wait, a revoked key what to do', async () => {

@@ -43,6 +43,27 @@ describe('an answer of the Messages API', () => {
     }
   });
 
+  it.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['refusal', 'refusal'],
+    ['tool_use', 'tool_calls'],
+    ['something new', 'stop'],
+  ])('that stops with %s counts as %s', async (stop, finish) => {
+    const { events } = messageAnswer([{ type: 'text', text: 'So far.' }], { stop });
+    expect(await ask(sends(streamed(events)))).toMatchObject({ text: 'So far.', finish });
+  });
+
+  it.each(['max_tokens', 'model_context_window_exceeded'])(
+    'that stops with %s before it says anything is a failure of its length',
+    async (stop) => {
+      const { events } = messageAnswer([], { stop });
+      expect(await failure(ask(sends(streamed(events))))).toMatchObject({ code: 'model_length' });
+    },
+  );
+
   it('keeps calls whose arguments are not JSON as the model wrote them', async () => {
     const { events } = messageAnswer([{ type: 'tool_use', id: 'a', name: 'look', input: { at: 'home' } }], {
       stop: 'max_tokens',

@@ -282,6 +282,33 @@ describe('readers of one run that are behind', () => {
     stop.abort();
   });
 
+  it('share nothing that was read before the record was restored', async () => {
+    const { source } = world();
+    const reads: string[] = [];
+    let begin_again_after: number | null = null;
+    const log = withSharedPages({
+      ...source.log,
+      async one(workflow, seq) {
+        reads.push(`${workflow} ${seq}`);
+        return { ...event('x'), seq, task_id: TASK };
+      },
+      extent: async () => ({ last: 9, over: false, epoch: 1, begin_again_after }),
+    });
+    const place = { task_id: null, after: 7, epoch: 0 };
+    const readBoth = async () => {
+      await log.one('w', 7);
+      await log.one('other', 7);
+    };
+    await readBoth();
+    await log.extent('w', place);
+    await readBoth();
+    expect(reads).toEqual(['w 7', 'other 7']);
+    begin_again_after = 3;
+    await log.extent('w', place);
+    await readBoth();
+    expect(reads).toEqual(['w 7', 'other 7', 'w 7']);
+  });
+
   it('share a large event while they send it', async () => {
     const { memory, frames, stop } = shared();
     let loads = 0;

@@ -114,6 +114,17 @@ describe('the changes of a fork', () => {
     expect(changed({ model: null })).toMatchObject({ model: 'near default' });
   });
 
+  it('leave the limits of the source run behind with its provider, and keep them with it', () => {
+    const exchange_limits = { model_total_seconds: 11, model_silence_seconds: 7 };
+    const limited: Definition = { ...SOURCE, exchange_limits };
+    const fork = (changes: Parameters<typeof changeDefinition>[1], parts: Partial<ForkParts> = {}) =>
+      changeDefinition(limited, changes, { ...NOTHING, ...parts }).exchange_limits;
+    expect(fork({ provider_id: 'far' }, { provider: provider('far') })).toBeUndefined();
+    expect(fork({ provider_id: null })).toBeUndefined();
+    expect(fork({ model: 'large' })).toEqual(exchange_limits);
+    expect(fork({ provider_id: 'near', system_prompt: 'Be quick.' })).toEqual(exchange_limits);
+  });
+
   it('give a run that bypasses memory no memory tools', () => {
     expect(toPinnedFields(changed({ builtin_tools: ['store_memory', 'bash'] })).builtin_tools).toEqual(['bash']);
   });

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { timeWork } from '../../src/observe/measured.ts';
+import { ModelFailure } from '../../src/domain/model-failure.ts';
+import { measureRuntime, timeWork } from '../../src/observe/measured.ts';
 import { createMeters } from '../../src/observe/meters.ts';
 import { stateText } from '../../src/observe/state-text.ts';
+import { exchangeOf } from '../runtimes/support.ts';
 import { parsedMetrics } from '../support/contract/metrics.ts';
 
 it('gives separate series to a limited number of names, since users choose them', async () => {
@@ -44,6 +46,28 @@ it('counts each figure of an answer under its own kind, and adds up answers of o
   expect(countTokens('m')).toEqual([3_012, 612, 1_008, 150]);
   expect(countTokens('mm')).toEqual([17, 19, 23, 29]);
   expect(['m', 'mm'].map((model) => sum('perdura_model_cost_dollars_total', { model }))).toEqual([8, 31]);
+});
+
+it('counts what an answer cost whether or not it could be used, and nothing without an answer', async () => {
+  const meters = createMeters();
+  const usage = { total_in: 1_009, total_out: 211, cache_read: 307, cache_write: 53 };
+  const answered = { model: 'by', usage };
+  const unusable = new ModelFailure('empty', { code: 'empty_answer', recoverable: false, answer: answered });
+  const silent = new ModelFailure('down', { code: 'model_unreachable', recoverable: true });
+  const outcomes = [
+    async () => ({ reply: { ...answered, text: 'Yes.', calls: [], finish: 'stop', extra: null }, cursor: null }),
+    () => Promise.reject(unusable),
+    () => Promise.reject(silent),
+  ];
+  for (const exchange of outcomes) {
+    const runtime = measureRuntime({ exchange }, { by: { input: 1_000_000, output: 1_000_000 } }, meters);
+    await runtime.exchange(exchangeOf({ model: 'asked' }), () => {}, new AbortController().signal).catch(() => {});
+  }
+  const { sum } = parsedMetrics(await meters.text());
+  const kinds = ['input', 'output', 'cache_read', 'cache_write'];
+  expect(kinds.map((kind) => sum('perdura_model_tokens_total', { model: 'by', kind }))).toEqual([2_018, 422, 614, 106]);
+  expect(sum('perdura_model_cost_dollars_total', { model: 'by' })).toBe(2 * (1_009 + 211));
+  expect(sum('perdura_model_call_duration_seconds_count', { outcome: 'failed' })).toBe(2);
 });
 
 it('distinguishes a call that was stopped from one that failed', async () => {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LogData, LogName, RunEvent } from '../../src/contracts/events.ts';
 import { applyEvents, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 
@@ -50,4 +50,45 @@ it('waits for the decision about its record until that is made, and knows a call
     log('reconciliation_requested', { ...call, restored: true }),
   ]);
   expect(asked.blocks).toMatchObject([{ state: 'waiting_reconciliation', restored: true }]);
+});
+
+describe('what a run is doing now', () => {
+  const call = { call_id: '3-1', name: 'add' };
+  const doingAfter = (...events: RunEvent[]) => applyEvents(emptyRun, events).doing;
+  const asked = { ...call, arguments: '{}', question: { id: 'q' } };
+  const keyed = (event: LogName) => (CALLS.has(event) ? asked : { step: 3 });
+  const CALLS = new Set<LogName>([
+    ...(['tool_call', 'tool_result', 'tool_denied', 'approval_requested', 'approval_decided', 'question_asked'] as const),
+    ...(['question_answered', 'reconciliation_requested', 'reconciliation_decided'] as const),
+  ]);
+
+  it.each<[begin: LogName, kind: string, ends: LogName[]]>([
+    ['model_call', 'model', ['model_response']],
+    ['retry', 'retry', ['model_response']],
+    ['rate_limited', 'retry', ['model_response']],
+    ['budget_exhausted', 'wait', ['model_response']],
+    ['record_behind', 'wait', ['continuity_decided']],
+    ['tool_call', 'tool', ['tool_result', 'tool_denied']],
+    ['approval_requested', 'wait', ['approval_decided', 'tool_denied']],
+    ['question_asked', 'wait', ['question_answered', 'tool_result']],
+    ['reconciliation_requested', 'wait', ['reconciliation_decided', 'tool_result']],
+  ])('begins with %s as %s and ends with each of %j', (begin, kind, ends) => {
+    const other = log('tool_call', { call_id: '3-2', name: 'look' });
+    expect(doingAfter(other, log(begin, keyed(begin)))).toMatchObject([{ key: '3-2' }, { kind, step: 3, since: timestamp }]);
+    for (const end of ends)
+      expect(doingAfter(other, log(begin, keyed(begin)), log(end, keyed(end))), end).toMatchObject([
+        { key: '3-2', kind: 'tool' },
+      ]);
+  });
+
+  it('is nothing once the run has ended, and leaves out what the provider does itself', () => {
+    const status = (value: string): RunEvent => ({
+      type: 'status',
+      data: { status: value, current_turn: 1, task_id: 't' } as never,
+      timestamp,
+    });
+    const begun = [log('model_call', { step: 1 }), log('tool_call', { ...call, ran_at: 'provider' })];
+    expect(doingAfter(...begun, status('waiting'))).toMatchObject([{ kind: 'model' }]);
+    for (const end of ['completed', 'failed', 'halted']) expect(doingAfter(...begun, status(end))).toEqual([]);
+  });
 });

@@ -89,6 +89,19 @@ describe('the events of a run', () => {
     expect(asked).toEqual([null, '3']);
   });
 
+  const answered = (status: number) => () => Response.json({ code: 'x', detail: 'x' }, { status });
+
+  it.each([429, 502, 503, 504])('continue after an answer of %i, which passes', async (status) => {
+    const { client, asked } = following([task('running'), stream([log(1)], 'breaks'), answered(status), stream([end(2)])]);
+    expect(await idsOf(client.tasks.events('t'))).toEqual([1, 2]);
+    expect(asked).toEqual([null, '1', '1']);
+  });
+
+  it.each([400, 401, 404, 500])('end with an answer of %i', async (status) => {
+    const { client } = following([task('running'), answered(status)]);
+    await expect(idsOf(client.tasks.events('t'))).rejects.toMatchObject({ status });
+  });
+
   it('are refused to others', async () => {
     const refused = () => Response.json({ code: 'forbidden', detail: 'This workflow belongs to someone else' }, { status: 403 });
     const { client } = following([task('running'), refused]);

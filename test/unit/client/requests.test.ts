@@ -52,6 +52,36 @@ describe('a request that starts a run', () => {
   });
 });
 
+/** Requests that may have taken effect although they failed, and those that can be sent again in any case. */
+const ONCE = ['DELETE /api/skills/{id}', 'POST /api/tasks/{id}/stop', 'PATCH /api/scheduled-agents/{id}/enable'] as const;
+const REPEATABLE = ['GET /api/skills/{id}', 'PUT /api/skills/{id}', 'POST /api/workflows/{id}/prompt'] as const;
+
+describe.each([...ONCE.map((route) => ({ route, again: false })), ...REPEATABLE.map((route) => ({ route, again: true }))])(
+  '$route',
+  ({ route, again }) => {
+    const UNFINISHED: [name: string, answer: () => Response][] = [
+      ['its answer was lost', lost],
+      ['the service was unavailable', problem(503, {}, '0')],
+      ['the service was unavailable for an unknown time', problem(503, {})],
+    ];
+    const NEVER: [name: string, answer: () => Response][] = [400, 403, 404, 409, 412, 422, 500, 502].map((status) => [
+      `it was answered with ${status}`,
+      problem(status, {}, '0'),
+    ]);
+
+    it.each([
+      ...UNFINISHED.map(([name, answer]) => ({ name, answer, repeats: again })),
+      { name: 'it met a limit', answer: problem(429, {}, '0'), repeats: true },
+      ...NEVER.map(([name, answer]) => ({ name, answer, repeats: false })),
+    ])('is sent again if $name: $repeats', async ({ answer, repeats }) => {
+      const { client, sent } = clientOf(answer, accepted);
+      const request = client.request(route as 'GET /api/skills/{id}', { path: { id: 'i' } });
+      await (repeats ? request : expect(request).rejects.toThrow());
+      expect(sent).toHaveLength(repeats ? 2 : 1);
+    });
+  },
+);
+
 describe('a request that is not repeated', () => {
   it.each([
     ['because it cannot take a key', lost, PerduraConnectionError],

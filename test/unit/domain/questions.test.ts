@@ -65,3 +65,37 @@ it('a question beyond a limit is not put to anyone', () => {
   expect(question({ schema: { properties: { a: { type: 'string', description: 'x'.repeat(33_000) } } } })).toMatch(/schema/);
   expect(question({ schema: { properties: {}, required: ['a'] } })).toMatch(/requires "a"/);
 });
+
+/** For each bound of a field: the last value within it, and the first one beyond it. */
+const BOUNDS: [bound: string, field: QuestionField, within: unknown, beyond: unknown][] = [
+  ['minimum', { type: 'number', minimum: 3 }, 3, 2.999],
+  ['maximum', { type: 'number', maximum: 7 }, 7, 7.001],
+  ['minimum of whole numbers', { type: 'integer', minimum: 3 }, 3, 2],
+  ['maximum of whole numbers', { type: 'integer', maximum: 7 }, 7, 8],
+  ['minLength', { type: 'string', minLength: 3 }, 'abc', 'ab'],
+  ['maxLength', { type: 'string', maxLength: 3 }, 'abc', 'abcd'],
+  ['the longest text', { type: 'string' }, 'x'.repeat(16_384), 'x'.repeat(16_385)],
+  ['the longest text, whatever a server allows', { type: 'string', maxLength: 20_000 }, 'x'.repeat(16_384), 'x'.repeat(16_385)],
+  ['minItems', { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 2 }, ['a', 'b'], ['a']],
+  ['maxItems', { type: 'array', items: { enum: ['a', 'b', 'c'] }, maxItems: 2 }, ['a', 'b'], ['a', 'b', 'c']],
+];
+
+it.each(BOUNDS)('%s belongs to the values that are taken', (_, field, within, beyond) => {
+  expect(faultOf(field, within)).toBeNull();
+  expect(faultOf(field, beyond)).toMatch(/^(?:Must|Choose)/);
+});
+
+it('a question at a limit is put to a person', () => {
+  const fields = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, { type: 'boolean' as const }]));
+  const findError = (values: object) => findQuestionError({ message: 'Well?', schema: { properties: {} }, ...values });
+  const described = (length: number) => ({ properties: { a: { type: 'string' as const, description: 'x'.repeat(length) } } });
+  const frame = JSON.stringify(described(0)).length;
+  expect([
+    findError({ message: 'x'.repeat(4_000) }),
+    findError({ schema: { properties: fields(30) } }),
+    findError({ schema: { properties: { ['x'.repeat(100)]: { type: 'boolean' } } } }),
+    findError({ schema: described(32 * 1_024 - frame) }),
+  ]).toEqual([null, null, null, null]);
+  expect(findError({ schema: described(32 * 1_024 - frame + 1) })).toMatch(/schema has more/);
+});

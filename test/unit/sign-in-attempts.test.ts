@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { identifyToken } from '../../src/api/http/auth.ts';
+import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
+import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
+
+const MOST = 3;
+const ADDRESS = '192.0.2.1';
+const ANN = { provider: 'local', subject: 'ann', login: 'ann' };
+
+/** Attempts to sign in from one address, with a provider that knows no token but `right` and may be down. */
+function startSignIns() {
+  let down = false;
+  const identify = createCachedIdentity([
+    async (token) => {
+      if (down) throw new Error('down');
+      return token === 'right' ? ANN : null;
+    },
+  ]);
+  const sign_ins = createSignIns(MOST);
+  const attempt = (token: string, address = ADDRESS) =>
+    identifyToken({ identify, sign_ins }, token, address).then(
+      (principal) => principal?.login ?? null,
+      ({ code }) => code,
+    );
+  const setDown = (value: boolean) => {
+    down = value;
+  };
+  return { attempt, setDown };
+}
+
+describe('attempts to sign in from one address', () => {
+  it('are refused after as many failures as are allowed, except with a token that is known', async () => {
+    const { attempt } = startSignIns();
+    expect(await attempt('right')).toBe('ann');
+    for (const token of ['a', 'b', 'c']) expect(await attempt(token)).toBeNull();
+    expect(await attempt('d')).toBe('sign_in_limit');
+    expect(await attempt('right')).toBe('ann');
+    expect(await attempt('d', '192.0.2.2')).toBeNull();
+  });
+
+  it('do not count as failures while no provider can say so', async () => {
+    const { attempt, setDown } = startSignIns();
+    setDown(true);
+    for (let round = 0; round <= MOST; round += 1) expect(await attempt(`t${round}`)).toBe('identity_unavailable');
+    setDown(false);
+    expect(await attempt('right')).toBe('ann');
+  });
+
+  it('do not count as failures if they succeed', async () => {
+    const { attempt } = startSignIns();
+    for (const token of ['a', 'b']) await attempt(token);
+    expect(await attempt('right')).toBe('ann');
+    expect(await attempt('c')).toBeNull();
+    expect(await attempt('d')).toBe('sign_in_limit');
+  });
+});
