@@ -123,6 +123,26 @@ describe('resources', () => {
     expect((await here.alice.post('/api/agents', { name: 'fixed' }, key)).status).toBe(201);
   });
 
+  it('are sent again with If-None-Match when a token that they need was made', async () => {
+    const { alice } = here;
+    const connection_config = { url: 'https://mcp.example.com', headers: { 'x-key': '{{token:later}}' } };
+    const server = await alice.ok(alice.post('/api/mcps', { name: 'keyed', transport_type: 'http', connection_config }), 201);
+    const values = { name: 'keyed', provider_type: 'openai', api_key_token_name: 'later' };
+    const provider = await alice.ok(alice.post('/api/providers', values), 201);
+    const read = async (path: string) => {
+      const { headers, body } = await alice.get(path);
+      return { path, etag: headers.get('etag') as string, needs: body.needs };
+    };
+    const before = await Promise.all([`/api/mcps/${server.id}`, `/api/providers/${provider.id}`].map(read));
+    expect(before.map(({ needs }) => needs)).toEqual([['later'], ['later']]);
+    await alice.ok(alice.post('/api/tokens', { name: 'later', value: 'x' }), 201);
+    const after = await Promise.all(before.map(({ path, etag }) => alice.get(path, { 'if-none-match': etag })));
+    expect(after.map(({ status, body }) => [status, body?.needs])).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ]);
+  });
+
   it('honour If-Match', async () => {
     const created = await here.alice.post('/api/agents', { name: 'matched' });
     const path = `/api/agents/${created.body.id}`;

@@ -34,12 +34,13 @@ interface Opened {
 /** `EventSource` itself sends no token and reads only by GET. */
 function opened(
   path: string,
-  { token = ALICE, base = here.url, ...request }: { token?: string; base?: string } & RequestInit = {},
+  { token = ALICE, base = here.url, last, ...request }: { token?: string; base?: string; last?: string } & RequestInit = {},
 ) {
   const asked: Opened['asked'] = [];
   const source = new EventSource(`${base}${path}`, {
     fetch: (url, init) => {
       const headers = new Headers(init.headers);
+      if (last && asked.length === 0) headers.set('last-event-id', last);
       asked.push(headers.get('last-event-id'));
       headers.set('authorization', `Bearer ${token}`);
       headers.set('content-type', 'application/json');
@@ -100,6 +101,19 @@ describe('a run that an EventSource follows', () => {
     expect(reader.source.readyState).toBe(EventSource.CLOSED);
     expect(await here.alice.events(path)).toEqual(reader.frames);
     expect(reader.asked.slice(1).map(Number)).toEqual([reader.frames.at(-1)?.id]);
+  });
+
+  it('is continued after the last event received, whatever number the path began with', async () => {
+    here.model.script(says('Done.'));
+    const workflow_id = await here.workflow();
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    const path = streamOf(workflow_id, task_id);
+    const ids = (await here.alice.events(path)).map(({ id }) => id);
+    const [first, seen] = [ids[0], ids[2]];
+    const reader = opened(`${path}&after=${first}`, { last: String(seen) });
+    await expect.poll(() => reader.errors.at(-1)).toBe(204);
+    expect(reader.frames.map(({ id }) => id)).toEqual(ids.slice(3));
   });
 
   it('is refused for good without a valid token', async () => {

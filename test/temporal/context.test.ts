@@ -128,13 +128,14 @@ describe('memory in a run', () => {
   });
 
   it('keeps at most three facts after an auto_memory run, with the task as their source, and adds what that cost', async () => {
-    const id = await here.workflow({ workflow: { auto_memory: true } });
+    const id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] }, workflow: { auto_memory: true } });
     const facts = ['a', 'b', 'c', 'd'].map((key) => ({ key, value: `fact ${key}` }));
-    here.model.script(says('done'), says(JSON.stringify({ facts })));
+    // The model's second step comes after a call, and what the facts cost belongs to that step alone.
+    here.model.script(asks({ name: 'manage_todo_list', args: {} }), says('done'), says(JSON.stringify({ facts })));
     const task_id = await here.prompt(id, 'Learn');
     const task = await here.ended(task_id);
-    expect(task).toMatchObject({ status: 'completed', response: 'done', usage: { total_in: 20 } });
-    expect(await spentOnSteps(here, task_id)).toMatchObject({ total_in: 20, total_out: 10 });
+    expect(task).toMatchObject({ status: 'completed', response: 'done', usage: { total_in: 30 } });
+    expect(await spentOnSteps(here, task_id)).toMatchObject({ total_in: 30, total_out: 15 });
     const found = (await here.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
     expect(found.map(({ key }: { key: string }) => key).sort()).toEqual(['a', 'b', 'c']);
     expect(found[0].task_id).toBe(task_id);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MOST_ITEMS } from '../../src/contracts/datasets.ts';
 import { reconcileEvaluations } from '../../src/temporal/client/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
@@ -238,9 +239,15 @@ describe('an evaluation', () => {
       const { quick, slow, never } = await resultsOf();
       return quick?.status === 'passed' && slow?.status === 'running' && never?.status === 'running';
     });
+    const { pool } = here.core.database;
+    await pool.query(`UPDATE evaluations SET caller_token = 'sealed', caller_key_id = 'key' WHERE id = $1`, [
+      path.split('/').at(-1),
+    ]);
     expect((await here.alice.post(`${path}/halt`)).status).toBe(202);
     const { evaluation, results } = await evals.ended(path);
     expect(evaluation).toMatchObject({ status: 'halted', passed: 1, pass_rate: null });
+    const kept = await pool.query('SELECT caller_token, caller_key_id FROM evaluations WHERE id = $1', [evaluation.id]);
+    expect(kept.rows).toEqual([{ caller_token: null, caller_key_id: null }]);
     const { slow, never } = byPrompt(results);
     expect([slow?.status, never?.status]).toEqual(['halted', 'halted']);
     expect((await here.ended(slow?.task_id)).status).toBe('halted');
@@ -337,6 +344,47 @@ describe('tool calls of an evaluation', () => {
       { answered_by: 'stub', attempts: 0, result: expect.stringContaining('No tool is called in this evaluation') },
       { answered_by: 'stub', attempts: 0 },
     ]);
+  });
+});
+
+describe('an imported run', () => {
+  it('gives the calls whose results are on record', async () => {
+    const dataset = await evals.dataset({});
+    const call = { name: 'pay', arguments: '{}', result: 'paid', status: 'done', failed: false, answered_by: null };
+    const kept = { name: 'pay', arguments: '{}', content: 'paid', failed: false };
+    const CALLS: [call: object, kept: object[]][] = [
+      [{}, [kept]],
+      [{ failed: true }, [{ ...kept, failed: true }]],
+      [{ result: '' }, [{ ...kept, content: '' }]],
+      [{ answered_by: 'recorded' }, [kept]],
+      [{ result: null }, []],
+      [{ answered_by: 'stub' }, []],
+      [{ answered_by: 'refused' }, []],
+      ...['pending', 'started', 'denied', 'unknown'].map((status): [object, object[]] => [{ status }, []]),
+    ];
+    for (const [values, calls] of CALLS) {
+      const steps = [{ tool_calls: [{ ...call, ...values }] }];
+      const bundle = { format: 'perdura-run', version: 1, task: { prompt: 'Pay.' }, steps, end: { response: 'Paid.' } };
+      const item = await here.alice.ok(here.alice.post(`/api/datasets/${dataset}/items/import`, bundle), 201);
+      expect(item.calls, JSON.stringify(values)).toEqual(calls);
+    }
+  });
+
+  it('is refused when the dataset is full, and a run that is added too', async () => {
+    const dataset = await evals.dataset({ first: 'x' });
+    await here.core.database.pool.query(
+      `INSERT INTO dataset_items (id, dataset_id, prompt, calls, created_by)
+       SELECT gen_random_uuid(), dataset_id, prompt, calls, created_by
+       FROM dataset_items, generate_series(1, $2) WHERE dataset_id = $1`,
+      [dataset, MOST_ITEMS - 2],
+    );
+    const items = `/api/datasets/${dataset}/items`;
+    const bundle = { format: 'perdura-run', version: 1, task: { prompt: 'Pay.' }, steps: [], end: { response: 'Paid.' } };
+    expect((await here.alice.post(items, { prompt: 'last', expected: 'x' })).status).toBe(201);
+    const full = { status: 409, body: { code: 'dataset_full' } };
+    expect(await here.alice.post(items, { prompt: 'one more', expected: 'x' })).toMatchObject(full);
+    expect(await here.alice.post(`${items}/import`, bundle)).toMatchObject(full);
+    expect((await here.alice.get(`/api/datasets/${dataset}`)).body.item_count).toBe(MOST_ITEMS);
   });
 });
 

@@ -162,6 +162,18 @@ describe.each(Object.entries(TIERS))('a call in the tier %s', (tier, options) =>
     ).toEqual([]);
   });
 
+  it("has a tool's clock show the time of its TZ", async () => {
+    const source = 'import time\ndef tool(): return time.localtime(0).tm_hour';
+    expect(await bench.value(source, { env: { TZ: 'UTC-9' } })).toBe(9);
+  });
+
+  it.each(['stdout', 'stderr'] as const)('redacts a secret that the limit of %s cuts', async (stream) => {
+    const source = `import os, sys\ndef tool(): sys.${stream}.write("x" * 65_531 + os.environ["KEY"])`;
+    const answer = await bench.call(source, { env: { KEY: 'abcdefghij' } });
+    expect(answer[stream].slice(0, 65_531)).toBe('x'.repeat(65_531));
+    expect(answer[stream].slice(65_531)).toBe('[redacted]');
+  });
+
   it('redacts a secret that is echoed, in every field and spelling', async () => {
     const env = { KEY: 'pa"ss/w\\örd-1' };
     const source =

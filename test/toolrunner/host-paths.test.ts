@@ -146,6 +146,18 @@ describe.each(Object.entries(TIERS))('a command in the tier %s', (name, options)
     running.stdin.end();
     expect(await text(running.stdout)).toBe('given inner\n');
   });
+
+  it.skipIf(name === 'process')('sees a path whose name only begins like another one', async () => {
+    for (const folder of ['near', 'near-by']) {
+      mkdirSync(inDir(folder), { recursive: true });
+      writeFileSync(inDir(`${folder}/file.txt`), folder);
+    }
+    const paths = [{ path: inDir('near') }, { path: inDir('near-by') }];
+    const script = `cat ${inDir('near/file.txt')} ${inDir('near-by/file.txt')}`;
+    const running = await bench.runner.startConfined({ command: '/bin/sh', args: ['-c', script], paths });
+    running.stdin.end();
+    expect(await text(running.stdout)).toBe('nearnear-by');
+  });
 });
 
 // Without its own mount namespace this would destroy the machine.

@@ -124,6 +124,9 @@ describe('files', () => {
     expect((await use('grep', { pattern: 'return', glob: '*.py', output_mode: 'content', '-C': 1 })).content).toBe(
       'lib/deep/x.py-3-def f():\nlib/deep/x.py:4:    return TODO\nlib/deep/x.py-5-',
     );
+    const around = { pattern: 'def', glob: '*.py', output_mode: 'content', '-C': 1 };
+    expect((await use('grep', { ...around, '-A': 0 })).content).toBe('lib/deep/x.py-2-\nlib/deep/x.py:3:def f():');
+    expect((await use('grep', { ...around, '-B': 0 })).content).toBe('lib/deep/x.py:3:def f():\nlib/deep/x.py-4-    return TODO');
     expect((await use('grep', { pattern: '(' })).content).toMatch(/not a valid regular expression/);
     expect((await use('grep', { pattern: 'zzz' })).content).toBe('No match');
   });

@@ -4,7 +4,7 @@ import { overrideDeadlines } from '../../src/runtimes/bounded.ts';
 const INSTALLATION = { total_ms: 101_000, silence_ms: 53_000 };
 
 it.each([
-  ['none of its own', undefined, 101_000, 53_000],
+  ['no limits', undefined, 101_000, 53_000],
   ['no value', { model_total_seconds: null, model_silence_seconds: null }, 101_000, 53_000],
   ['a total', { model_total_seconds: 17, model_silence_seconds: null }, 17_000, 53_000],
   ['a silence', { model_total_seconds: null, model_silence_seconds: 5 }, 101_000, 5_000],

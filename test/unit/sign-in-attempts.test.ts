@@ -38,7 +38,7 @@ describe('attempts to sign in from one address', () => {
     expect(await attempt('d', '192.0.2.2')).toBeNull();
   });
 
-  it('do not count as failures while no provider can say so', async () => {
+  it('do not count as failures while no provider answers', async () => {
     const { attempt, setDown } = startSignIns();
     setDown(true);
     for (let round = 0; round <= MOST; round += 1) expect(await attempt(`t${round}`)).toBe('identity_unavailable');
