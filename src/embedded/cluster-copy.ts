@@ -38,6 +38,8 @@ export async function copyCluster(url: string, file: string, signal: AbortSignal
 /** Writes the copy to the file. Rejects if the file cannot be written, without waiting for the rest of the copy. */
 function receive(client: pg.Client, output: WriteStream): Promise<void> {
   return new Promise((done, fail) => {
+    // It may have failed while the connection was prepared, and does not report that again.
+    if (output.errored) return fail(output.errored);
     output.once('error', fail);
     const copied = readCopy(client, BASE_BACKUP, {
       onStart: (stream) => output.on('drain', () => stream.resume()),

@@ -190,3 +190,21 @@ it('processes of MCP servers end with their worker', async () => {
   await here.stop();
   expect(await running()).toBe(0);
 });
+
+it('a call takes as many milliseconds in its event and its record as the tool slept, and not a hundred times as many', async () => {
+  const SLEPT_MS = 307;
+  const source = `import time\ndef sleeps() -> str:\n    time.sleep(${SLEPT_MS / 1_000})\n    return "rested"\n`;
+  const workflow_id = await here.workflow({ tools: [source] });
+  here.model.script(
+    (response, request) => asks({ name: request.tools?.[0]?.function.name ?? '' })(response, request),
+    says('Done.'),
+  );
+  const task_id = await here.prompt(workflow_id);
+  await here.ended(task_id);
+  const { logs, steps_detail: steps } = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}?include=logs,steps`));
+  const event = (logs as Record<string, unknown>[]).find((entry) => entry.event === 'tool_result');
+  const recorded = steps[0].tool_calls[0];
+  expect(recorded).toMatchObject({ failed: false, duration_ms: event!.duration_ms });
+  expect(recorded.duration_ms).toBeGreaterThanOrEqual(SLEPT_MS);
+  expect(recorded.duration_ms).toBeLessThan(SLEPT_MS * 100);
+});

@@ -23,7 +23,7 @@ describe.skipIf(process.platform !== 'linux').each(Object.keys(ACCOUNTS))('%s le
     expect(await playAll(stage, TIERS)).toEqual([]);
   });
 
-  it('after checkouts', { timeout: PATIENCE_MS }, async () => {
-    expect(await playAll('checkouts', [{}])).toEqual([]);
+  it.each(['checkouts', 'backups'])('after %s', { timeout: PATIENCE_MS }, async (stage) => {
+    expect(await playAll(stage, [{}])).toEqual([]);
   });
 });

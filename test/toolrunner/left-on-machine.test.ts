@@ -43,6 +43,7 @@ const QUICK: Record<string, string[]> = {
   commands: ['a command that is killed', 'a command that is not there', 'a command whose workspace lies elsewhere'],
   servers: ['a server that is killed', 'a server that hangs at shutdown'],
   checkouts: ['a checkout', 'a checkout of too many files', 'a checkout that is cancelled'],
+  backups: ['a backup that is stopped while it copies', 'a restore that fails half way'],
 };
 
 describe.skipIf(process.platform !== 'linux').each(Object.keys(ACCOUNTS))('what %s leaves on the machine', (account) => {

@@ -7,11 +7,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 export type Picture = Record<Dimension, string[]>;
 type Dimension = 'process' | 'file' | 'mount' | 'lock' | 'descriptor' | 'service';
 
-interface View {
+export interface View {
   /** The process whose descendants count, orphans too if it adopts them. */
   ancestor: number;
   /** The folders whose content counts. */
   folders: readonly string[];
+  /** Facts that do not count, with their dimension. */
+  ignored?: RegExp;
 }
 
 const LOOK_MS = 50;
@@ -21,6 +23,8 @@ const LAST_TOOL_UID = 61_183;
 const DEFUNCT = 'Z';
 /** Files in shared memory that belong to servers of other tests. */
 const SERVERS_MEMORY = /^(?:PostgreSQL\.|\.?org\.chromium\.)/;
+/** Every holder of a lock file takes the next number. */
+const LOCK_NUMBER = /(\.lock)\.\d+$/;
 /** File systems that other tests mount. */
 const OTHER_DISKS = /\/perdura-disk-/;
 
@@ -30,7 +34,7 @@ export function takePicture(view: View): Picture {
   const processes = listDescendants(view.ancestor);
   const inodes = new Map(files.map(({ path, inode }) => [inode, path]));
   const memory = readdirSync('/dev/shm').filter((name) => !SERVERS_MEMORY.test(name));
-  return {
+  const picture: Picture = {
     process: processes.map(describeProcess),
     file: [...files.map(({ path, mode }) => `${path} ${mode.toString(8)}`), ...memory.map((name) => `/dev/shm/${name}`)],
     mount: listMounts(),
@@ -38,6 +42,9 @@ export function takePicture(view: View): Picture {
     descriptor: listDescriptors(),
     service: describeService(),
   };
+  for (const dimension of Object.keys(picture) as Dimension[])
+    picture[dimension] = picture[dimension].filter((fact) => !view.ignored?.test(`${dimension}: ${fact}`));
+  return picture;
 }
 
 /** Lists the facts of a picture that an earlier one does not have, and those of this process that are lost. */
@@ -130,11 +137,12 @@ function listFiles(folder: string): { path: string; inode: number; mode: number 
   const names = orNothing(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   return names.flatMap((entry) => {
     const path = join(folder, entry.name);
+    const shown = path.replace(LOCK_NUMBER, '$1');
     const stats = orNothing(() => statSync(path));
     const own = stats
-      ? [{ path, inode: stats.ino, mode: stats.mode }]
+      ? [{ path: shown, inode: stats.ino, mode: stats.mode }]
       : entry.isSymbolicLink()
-        ? [{ path, inode: 0, mode: 0 }]
+        ? [{ path: shown, inode: 0, mode: 0 }]
         : [];
     return entry.isDirectory() ? [...own, ...listFiles(path)] : own;
   });

@@ -63,6 +63,17 @@ const OUTCOMES: Record<string, RegExp> = {
   'a checkout that is cancelled': /^halted$/,
   'two checkouts of one run at once': /^\.git README\.md$/,
   'a checkout whose place is taken by a file': /ENOTDIR/,
+  'a backup': /^written$/,
+  'a backup that is stopped half way': /^Stopped: no backup was written$/,
+  'a backup that is stopped while it copies': /^Stopped: no backup was written$/,
+  'a backup into a folder that is not there': /ENOENT/,
+  'a backup over another file': /exists/,
+  'a backup next to another': /written.*is making a backup|is making a backup.*written/,
+  'a backup of nothing': /There is no installation/,
+  'a restore': /^restored$/,
+  'a restore of half a file': /damaged or incomplete/,
+  'a restore that fails half way': /nothing was left there: .*archive$/,
+  'a restore of no backup': /damaged or incomplete/,
 };
 
 /** Lists the scenes that did not come to what they should, and all that is left on the machine. */

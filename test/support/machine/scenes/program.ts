@@ -17,6 +17,7 @@ const STAGES: Record<string, () => Promise<{ open: Open }>> = {
   commands: () => import('./commands.ts'),
   servers: () => import('./servers.ts'),
   checkouts: () => import('./checkouts.ts'),
+  backups: () => import('./backups.ts'),
   leaks: () => import('./leaks.ts'),
 };
 
@@ -33,7 +34,9 @@ const folder = mkdtempSync(join(tmpdir(), 'stage-'));
 // Tools that run as other users traverse it.
 chmodSync(folder, 0o711);
 mkdirSync(join(folder, 'home'));
-const view = { ancestor: process.ppid, folders: [tmpdir()] };
+/** A server's own files change with every start. */
+const ignored = /^file: .*\/postgres\/data\//;
+const view = { ancestor: process.ppid, folders: [tmpdir()], ignored };
 const STEADY_MS = 10_000;
 
 // Node keeps a descriptor ready from the first server on.
