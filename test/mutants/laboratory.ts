@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createVitest, type TestModule } from 'vitest/node';
 import type { ChangedStatement } from '../support/database/database.ts';
+import { keepWorkers } from './kept-worker.ts';
 import type { MutantTest } from './mutant.ts';
 
 /** Runs tests of the worktree it was started in, again and again, with servers that are started once. Asked and answered by messages. */
@@ -12,6 +13,8 @@ export interface Order {
   changed_statement?: ChangedStatement;
   /** Files of database functions to use in place of those that the database has. */
   changed_functions?: readonly string[];
+  /** Ends the processes that earlier orders ran in. */
+  afresh?: boolean;
 }
 
 export interface FileResult {
@@ -21,26 +24,31 @@ export interface FileResult {
   tests: { name: string; state: 'passed' | 'failed' | 'skipped' | 'pending'; error: string | null }[];
 }
 
+/** Ends an order with its first failure, which is enough for who only asks whether there is one, and keeps its processes. */
+const quick = process.argv.includes('--quick');
+const workers = keepWorkers();
 const vitest = await createVitest('test', {
   project: ['main', 'rest', 'accidents'],
   watch: false,
   retry: 0,
   maxWorkers: 1,
-  // One failure is enough for who only asks whether there is one.
-  bail: process.argv.includes('--bail') ? 1 : 0,
+  ...(quick && { bail: 1, testTimeout: 30_000, pool: workers.pool }),
   reporters: [{}],
 });
 await vitest.standalone();
 // Its servers are ended; a test may leave something behind that would keep the process.
-process.once('disconnect', () => vitest.close().finally(() => process.exit()));
-process.on('message', ({ tests, changed, changed_statement, changed_functions = changed.filter(isFunction) }: Order) => {
+process.once('disconnect', () => Promise.all([vitest.close(), workers.end()]).finally(() => process.exit()));
+process.on('message', (order: Order) => {
+  const { tests, changed, changed_statement, changed_functions = changed.filter(isFunction), afresh } = order;
   for (const file of changed) vitest.invalidateFile(join(process.cwd(), file));
   vitest.provide('changed_functions', [...changed_functions]);
   vitest.provide('changed_statement', changed_statement ?? null);
-  run(tests).then(
-    (results) => process.send?.(results),
-    (error: Error) => process.send?.([{ file: 'vitest', errors: [error.message], tests: [] } satisfies FileResult]),
-  );
+  (afresh ? workers.end() : Promise.resolve())
+    .then(() => run(tests))
+    .then(
+      (results) => process.send?.(results),
+      (error: Error) => process.send?.([{ file: 'vitest', errors: [error.message], tests: [] } satisfies FileResult]),
+    );
 });
 
 const isFunction = (file: string) => file.startsWith('prisma/functions/');

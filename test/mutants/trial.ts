@@ -56,17 +56,17 @@ async function linkModules(from: string, to: string): Promise<void> {
   }
 }
 
-interface Laboratory {
+export interface Laboratory {
   run(order: Order): Promise<FileResult[]>;
   close(): Promise<void>;
 }
 
 /** A process that is replaced when it dies or hangs; then there are no results. */
-export function openLaboratory(directory: string, args: readonly string[] = []): Laboratory {
+export function openLaboratory(directory: string, { quick = false, longest_ms = LONGEST_MS } = {}): Laboratory {
   const start = () =>
-    fork(join(directory, 'test/mutants/laboratory.ts'), args, {
+    fork(join(directory, 'test/mutants/laboratory.ts'), quick ? ['--quick'] : [], {
       cwd: directory,
-      env: { ...process.env, EVERY_CASE: '1' },
+      env: { ...process.env, ...(!quick && { EVERY_CASE: '1' }) },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
   let child = start();
@@ -74,7 +74,7 @@ export function openLaboratory(directory: string, args: readonly string[] = []):
     async run(order) {
       if (!child.connected) child = start();
       const ended = new AbortController();
-      const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(LONGEST_MS)]);
+      const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(longest_ms)]);
       const abort = () => ended.abort();
       child.once('exit', abort);
       try {
@@ -130,7 +130,7 @@ function benchOf(directory: string, { run }: Laboratory): Bench {
 
 const isFailed = ({ state }: { state: string }) => state === 'failed';
 /** Such a fault is found by the compiler, or by the first who starts the service. */
-const NO_ASSERTION = /^(?:SyntaxError|ReferenceError|RolldownError|Error: Transform failed)/;
+export const NO_ASSERTION = /^(?:SyntaxError|ReferenceError|RolldownError|Error: Transform failed)/;
 
 function judged(results: readonly FileResult[], failing: ReadonlySet<string>): Outcome {
   const all = results.flatMap(({ tests }) => tests);

@@ -7,24 +7,10 @@ import { startPostgres } from '../../src/embedded/postgres.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
 import { readExecutions } from '../coverage/executions.ts';
-import type { Order } from '../mutants/laboratory.ts';
-import { openLaboratory } from '../mutants/trial.ts';
 import { allStatements } from '../support/database/statements.ts';
-import { applyChange, listChanges, type SqlChange } from './sql-changes.ts';
+import { applyChange, listChanges } from './sql-changes.ts';
 import { EQUIVALENT } from './sql-equivalents.ts';
-
-/** A statement, or a function of `prisma/functions`, with one change. */
-interface Candidate {
-  name: string;
-  change: SqlChange;
-  /** What the tests run with. */
-  order: Pick<Order, 'changed_statement' | 'changed_functions'>;
-  /** What the database judges: a change that is no valid SQL is none. */
-  check: string;
-  tests: readonly string[];
-}
-
-type Verdict = 'caught' | 'survived' | 'not executed';
+import { type Candidate, formatOutcome, type Outcome, tryAll, type Verdict } from './sql-trial.ts';
 
 export interface SqlEffort {
   /** Parts of names of statements and functions; none: all. */
@@ -50,8 +36,7 @@ export async function scoreStatements(effort: SqlEffort): Promise<boolean> {
     const valid = await keepValid(await listCandidates(folder, effort), folder);
     const chosen = effort.sample ? pick(valid, effort.sample, effort.seed) : valid;
     console.log(`${chosen.length} of ${valid.length} changes`);
-    const verdicts = await tryAll(chosen, effort.jobs);
-    return summarise(verdicts);
+    return summarise(await tryAll(chosen, effort.jobs));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -67,7 +52,13 @@ async function listCandidates(folder: string, { names, seconds }: SqlEffort): Pr
       listChanges(text).map((change): Candidate => {
         const changed = applyChange(text, change);
         const order = { changed_statement: { file: `src/store/${file}`, exported, text: changed } };
-        return { name, change, order, check: `PREPARE changed AS ${changed}`, tests: executions.listTests([name], seconds) };
+        return {
+          name,
+          change,
+          order,
+          check: `PREPARE changed AS ${changed}`,
+          tests: executions.listTests([name], seconds, exported),
+        };
       }),
     );
   const bodies = readdirSync(FUNCTIONS).map((file) => ({
@@ -89,7 +80,7 @@ async function listCandidates(folder: string, { names, seconds }: SqlEffort): Pr
             change,
             order: { changed_functions: [path] },
             check: changed,
-            tests: executions.listTests(callers, seconds),
+            tests: executions.listTests(callers, seconds, name),
           };
         });
     });
@@ -130,46 +121,34 @@ async function keepValid(candidates: readonly Candidate[], folder: string): Prom
   }
 }
 
+/** Takes one change of each kind from each statement, then another one; by chance within each. */
 function pick(candidates: readonly Candidate[], size: number, seed: string): Candidate[] {
-  const rank = ({ name, change }: Candidate) =>
-    createHash('sha256').update(`${seed} ${name} ${change.at} ${change.becomes}`).digest('hex');
-  return candidates
-    .map((candidate) => ({ candidate, rank: rank(candidate) }))
+  const ranked = candidates
+    .map((candidate) => ({ candidate, rank: rankOf(candidate, seed) }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ candidate }) => candidate);
+  const strata = Map.groupBy(ranked, ({ name, change }) => `${name} ${change.kind}`);
+  return [...strata.values()]
+    .flatMap((some) => some.map((candidate, round) => ({ candidate, round })))
+    .sort((a, b) => a.round - b.round || ranked.indexOf(a.candidate) - ranked.indexOf(b.candidate))
     .slice(0, size)
     .map(({ candidate }) => candidate);
 }
 
-async function tryAll(candidates: readonly Candidate[], jobs: number): Promise<[Candidate, Verdict][]> {
-  const queue = [...candidates];
-  const verdicts: [Candidate, Verdict][] = [];
-  const work = async () => {
-    const laboratory = openLaboratory(ROOT, ['--bail']);
-    for (let candidate = queue.shift(); candidate; candidate = queue.shift()) {
-      const { name, change, order, tests } = candidate;
-      const results =
-        tests.length > 0
-          ? await laboratory.run({ tests: tests.map((file) => ({ file, name: '' })), changed: [], ...order })
-          : null;
-      const failed = results?.flatMap((result) => result.tests).find(({ state }) => state === 'failed');
-      const unloaded = results?.find(({ errors }) => errors.length > 0);
-      // A run without any result has hung, which somebody would notice.
-      const verdict = !results ? 'not executed' : failed || unloaded || results.length === 0 ? 'caught' : 'survived';
-      verdicts.push([candidate, verdict]);
-      const by = failed?.name ?? unloaded?.errors[0]?.split('\n')[0] ?? `${tests.length} files`;
-      console.log(`${verdict.padEnd(12)}  ${name}  ${change.kind}: ${flatten(change.was)} → ${flatten(change.becomes)}  (${by})`);
-    }
-    await laboratory.close();
-  };
-  await Promise.all(Array.from({ length: jobs }, work));
-  return verdicts;
-}
+const rankOf = ({ name, change }: Candidate, seed: string): string =>
+  createHash('sha256').update(`${seed} ${name} ${change.at} ${change.becomes}`).digest('hex');
 
-const flatten = (sql: string) => sql.replaceAll(/\s+/g, ' ');
-
-function summarise(verdicts: readonly [Candidate, Verdict][]): boolean {
-  const caught = verdicts.filter(([, verdict]) => verdict === 'caught').length;
-  const share = verdicts.length === 0 ? 1 : caught / verdicts.length;
-  console.log(`\n${caught} of ${verdicts.length} changes of SQL noticed: ${(share * 100).toFixed(1)} %`);
+/** What has no verdict is not among what could be noticed. */
+function summarise(outcomes: readonly Outcome[]): boolean {
+  const those = (...verdicts: Verdict[]) => outcomes.filter(({ verdict }) => verdicts.includes(verdict));
+  console.log('');
+  for (const outcome of those('survived', 'not executed', 'broken')) console.log(formatOutcome(outcome));
+  console.log('\n| kind | caught | of |\n|---|---|---|');
+  for (const [kind, some] of Map.groupBy(those('caught', 'survived', 'not executed'), ({ candidate }) => candidate.change.kind))
+    console.log(`| ${kind} | ${some.filter(({ verdict }) => verdict === 'caught').length} | ${some.length} |`);
+  const caught = those('caught').length;
+  const judged = outcomes.length - those('broken').length;
+  const share = judged === 0 ? 1 : caught / judged;
+  console.log(`\n${caught} of ${judged} changes of SQL noticed: ${(share * 100).toFixed(1)} %; ${those('broken').length} broken`);
   return share >= LEAST;
 }

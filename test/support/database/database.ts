@@ -33,9 +33,16 @@ export interface ChangedStatement {
   text: string;
 }
 
+/** The process may be kept for the next change. */
+let restoreStatement = () => {};
+
 async function changeStatement(changed: ChangedStatement | null | undefined): Promise<void> {
+  restoreStatement();
+  restoreStatement = () => {};
   if (!changed) return;
   const { [changed.exported]: statement } = await import(new URL(`../../../${changed.file}`, import.meta.url).href);
+  const { text } = statement.prepared;
+  restoreStatement = () => (statement.prepared.text = text);
   statement.prepared.text = changed.text;
 }
 
