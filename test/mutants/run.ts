@@ -22,7 +22,8 @@ expression of its rooms, and repeats its test files under load.
   npm run mutants -- --repeat 20 test/x.test.ts   test files, again and again next to a busy loop
 
   --jobs 2          that many at a time
-  --seconds 60      of tests for each change of a statement, the quickest first
+  --seconds 60      of tests for each change of a statement that no recorded result shows, the quickest first; 0: none
+  --record          adds results of statements to those on record that show more changes
   --constants       also changes tables, schemas and what else runs while a module loads; slow
   --skip-baseline   when the tests have just passed without any planted fault
 `;
@@ -38,6 +39,7 @@ const { values, positionals } = parseArgs({
     rooms: { type: 'boolean', default: false },
     sql: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '60' },
+    record: { type: 'boolean', default: false },
     repeat: { type: 'string' },
     jobs: { type: 'string' },
     constants: { type: 'boolean', default: false },
@@ -66,6 +68,7 @@ async function proven(): Promise<boolean> {
       seed: values.seed,
       jobs: jobs(2),
       seconds: Number(values.seconds),
+      records: values.record,
     });
   if (values.rooms) return scoreRooms(isInRooms(positionals), effort);
   if (values.sample) return runAll(await sampled());

@@ -77,7 +77,7 @@ export function listChanges(sql: string): SqlChange[] {
     const { word, text } = token;
     const next = tokens[index + 1];
     const condition = next && CONDITIONS[word] && findCondition(tokens, index);
-    if (condition) add('condition', condition[0], condition[1], CONDITIONS[word]!);
+    if (condition && condition[0].word !== 'TRUE') add('condition', condition[0], condition[1], CONDITIONS[word]!);
     if (SIDES[text]) add('comparison', token, token, SIDES[text]);
     if (/^\d+$/.test(text) && !UNREAD.has(tokens[index - 1]?.word ?? '')) add('number', token, token, String(Number(text) + 1));
     const known = WORDS[word];

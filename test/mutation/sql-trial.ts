@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readExecutions } from '../coverage/executions.ts';
 import type { FileResult, Order } from '../mutants/laboratory.ts';
 import { type Laboratory, NO_ASSERTION, openLaboratory } from '../mutants/trial.ts';
 import type { SqlChange } from './sql-changes.ts';
@@ -9,9 +10,13 @@ export interface Candidate {
   change: SqlChange;
   /** What the tests run with. */
   order: Pick<Order, 'changed_statement' | 'changed_functions'>;
-  /** What the database judges: a change that is no valid SQL is none. */
-  check: string;
-  tests: readonly string[];
+  /** The statement or the function with the change. */
+  text: string;
+  is_function: boolean;
+  /** The statements that execute it. */
+  callers: readonly string[];
+  /** What a test that is about it has in its text. */
+  word: string;
 }
 
 export type Verdict = 'caught' | 'survived' | 'not executed' | 'broken';
@@ -29,7 +34,11 @@ const ROOT = join(import.meta.dirname, '../..');
 const LONGEST_MS = 4 * 60_000;
 
 /** Runs the tests of each change, the file first that has caught another change of the same statement. */
-export async function tryAll(candidates: readonly Candidate[], jobs: number): Promise<Outcome[]> {
+export async function tryAll(
+  candidates: readonly Candidate[],
+  { jobs, seconds }: { jobs: number; seconds: number },
+): Promise<Outcome[]> {
+  const executions = readExecutions(ROOT);
   const queue = [...candidates];
   const outcomes: Outcome[] = [];
   const catching = new Map<string, string>();
@@ -39,7 +48,8 @@ export async function tryAll(candidates: readonly Candidate[], jobs: number): Pr
     for (let candidate = queue.shift(); candidate; candidate = queue.shift()) {
       const began = Date.now();
       const first = catching.get(candidate.name);
-      const { file, ...judged } = await judge(candidate, laboratory, passing, first);
+      const tests = executions.listTests(candidate.callers, seconds, candidate.word);
+      const { file, ...judged } = await judge({ ...candidate, tests }, laboratory, passing, first);
       if (file) catching.set(candidate.name, file);
       const outcome = { candidate, ...judged };
       outcomes.push(outcome);
@@ -68,7 +78,7 @@ interface Judged {
  * does not start, a hang) is no verdict either, unless another file fails by an assertion.
  */
 async function judge(
-  { tests, order }: Candidate,
+  { tests, order }: Candidate & { tests: readonly string[] },
   laboratory: Laboratory,
   passing: Map<string, Promise<Set<string>>>,
   first: string | undefined,

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/database/migrations.ts';
-import { readExecutions } from '../coverage/executions.ts';
-import { allStatements } from '../support/database/statements.ts';
-import { applyChange, listChanges } from './sql-changes.ts';
-import { EQUIVALENT } from './sql-equivalents.ts';
+import { keepValid, listCandidates, pick } from './sql-candidates.ts';
+import { openJudge, TEST } from './sql-results.ts';
 import { type Candidate, formatOutcome, type Outcome, tryAll, type Verdict } from './sql-trial.ts';
 
 export interface SqlEffort {
@@ -19,124 +15,56 @@ export interface SqlEffort {
   sample?: number;
   seed: string;
   jobs: number;
-  /** The seconds of tests that are run for each change, the quickest first. */
+  /** The seconds of tests that are run for each change that no recorded result shows. */
   seconds: number;
+  /** Adds results to those on record that show more changes. */
+  records: boolean;
 }
 
 /** The share of changes that the tests must notice. */
 const LEAST = 0.9;
 
-const ROOT = join(import.meta.dirname, '../..');
-const FUNCTIONS = join(ROOT, 'prisma/functions');
-
-/** Changes statements, one condition, comparison or order at a time, and runs the tests that execute them. Whether enough was noticed. */
+/**
+ * Changes statements and functions, one condition, comparison or order at a time. First the recorded results are compared, then the
+ * other tests that execute the statement run. Whether enough was noticed.
+ */
 export async function scoreStatements(effort: SqlEffort): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-sql-'));
+  const postgres = await startPostgres({ home: folder, log: () => {}, port: 25_932 });
   try {
-    const valid = await keepValid(await listCandidates(folder, effort), folder);
+    await applyMigrations(postgres.url, MIGRATIONS);
+    const valid = await keepValid(await listCandidates(folder, effort.names), postgres.url);
     const chosen = effort.sample ? pick(valid, effort.sample, effort.seed) : valid;
     console.log(`${chosen.length} of ${valid.length} changes`);
-    return summarise(await tryAll(chosen, effort.jobs));
+    const { shown, rest } = await compareResults(chosen, postgres.url, effort.records);
+    console.log(`${shown.length} make a result of ${TEST} another one`);
+    for (const { name, change } of rest)
+      console.log(`${name}  ${change.kind} at ${change.at}: ${change.was} → ${change.becomes}`);
+    if (effort.seconds === 0 || effort.records)
+      return summarise([...shown, ...rest.map((candidate): Outcome => ({ candidate, verdict: 'survived', detail: TEST }))]);
+    return summarise([...shown, ...(await tryAll(rest, effort))]);
   } finally {
+    await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function listCandidates(folder: string, { names, seconds }: SqlEffort): Promise<Candidate[]> {
-  const executions = readExecutions(ROOT);
-  const statements = await allStatements();
-  const isWanted = (name: string) => names.length === 0 || names.some((part) => name.includes(part));
-  const inStatements = statements
-    .filter(({ name }) => isWanted(name))
-    .flatMap(({ file, exported, name, text }) =>
-      listChanges(text).map((change): Candidate => {
-        const changed = applyChange(text, change);
-        const order = { changed_statement: { file: `src/store/${file}`, exported, text: changed } };
-        return {
-          name,
-          change,
-          order,
-          check: `PREPARE changed AS ${changed}`,
-          tests: executions.listTests([name], seconds, exported),
-        };
-      }),
-    );
-  const bodies = readdirSync(FUNCTIONS).map((file) => ({
-    name: file.slice(0, -4),
-    text: readFileSync(join(FUNCTIONS, file), 'utf8'),
-  }));
-  const inFunctions = bodies
-    .filter(({ name }) => isWanted(name))
-    .flatMap(({ name, text }) => {
-      const callers = listCallers(name, [...statements, ...bodies]);
-      return listChanges(text)
-        .filter(({ at }) => at > text.indexOf('$$'))
-        .map((change, index): Candidate => {
-          const path = join(folder, `${name}-${index}.sql`);
-          const changed = applyChange(text, change);
-          writeFileSync(path, changed);
-          return {
-            name,
-            change,
-            order: { changed_functions: [path] },
-            check: changed,
-            tests: executions.listTests(callers, seconds, name),
-          };
-        });
-    });
-  return [...inStatements, ...inFunctions].filter(
-    ({ name, change }) =>
-      !EQUIVALENT.some((known) => known.name === name && known.was === change.was && known.becomes === change.becomes),
-  );
-}
-
-/** The names of what calls a function, directly or through other functions. */
-function listCallers(called: string, texts: readonly { name: string; text: string }[]): string[] {
-  const callers = new Set<string>([called]);
-  for (const name of callers)
-    for (const { name: caller, text } of texts) if (new RegExp(`\\b${name}\\(`).test(text)) callers.add(caller);
-  return [...callers];
-}
-
-async function keepValid(candidates: readonly Candidate[], folder: string): Promise<Candidate[]> {
-  const postgres = await startPostgres({ home: folder, log: () => {}, port: 25_932 });
+async function compareResults(candidates: readonly Candidate[], url: string, records: boolean) {
+  const judge = await openJudge(url);
+  const shown: Outcome[] = [];
+  const rest: Candidate[] = [];
   try {
-    await applyMigrations(postgres.url, MIGRATIONS);
-    const client = new pg.Client(postgres.url);
-    await client.connect();
-    const valid: Candidate[] = [];
     for (const candidate of candidates) {
-      await client.query('BEGIN');
-      await client.query(candidate.check).then(
-        () => valid.push(candidate),
-        () => {},
-      );
-      await client.query('ROLLBACK');
-      await client.query('DEALLOCATE ALL');
+      let statement = await judge.find(candidate);
+      if (!statement && records && (await judge.record(candidate))) statement = candidate.name;
+      if (statement) shown.push({ candidate, verdict: 'caught', detail: `${TEST} › ${statement}` });
+      else rest.push(candidate);
     }
-    await client.end();
-    return valid;
   } finally {
-    await postgres.stop();
+    await judge.close();
   }
+  return { shown, rest };
 }
-
-/** Takes one change of each kind from each statement, then another one; by chance within each. */
-function pick(candidates: readonly Candidate[], size: number, seed: string): Candidate[] {
-  const ranked = candidates
-    .map((candidate) => ({ candidate, rank: rankOf(candidate, seed) }))
-    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
-    .map(({ candidate }) => candidate);
-  const strata = Map.groupBy(ranked, ({ name, change }) => `${name} ${change.kind}`);
-  return [...strata.values()]
-    .flatMap((some) => some.map((candidate, round) => ({ candidate, round })))
-    .sort((a, b) => a.round - b.round || ranked.indexOf(a.candidate) - ranked.indexOf(b.candidate))
-    .slice(0, size)
-    .map(({ candidate }) => candidate);
-}
-
-const rankOf = ({ name, change }: Candidate, seed: string): string =>
-  createHash('sha256').update(`${seed} ${name} ${change.at} ${change.becomes}`).digest('hex');
 
 /** What has no verdict is not among what could be noticed. */
 function summarise(outcomes: readonly Outcome[]): boolean {

@@ -34,8 +34,8 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
 const SIZE_OF: Record<string, string> = { 'attachments.content': 'size' };
 
 const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {
-  const size = columns.map((column) => SIZE_OF[`${table}.${column}`] ?? `coalesce(octet_length(${column}::text), 0)`).join(' + ');
-  return `SELECT sum(${size}) AS bytes FROM ${table} WHERE created_by = :created_by`;
+  const sizes = columns.map((column) => `(${SIZE_OF[`${table}.${column}`] ?? `octet_length(${column}::text)`})`).join(', ');
+  return `SELECT sum(length) AS bytes FROM ${table}, LATERAL (VALUES ${sizes}) AS texts (length) WHERE created_by = :created_by`;
 });
 
 export const STORED_BYTES = `SELECT coalesce(sum(bytes), 0)::float8 AS bytes FROM (${sums.join(' UNION ALL ')}) t`;

@@ -21,12 +21,8 @@ const deletion = (tables: string[], which: string) =>
 export const buildDeletedCount = (task_id: string) =>
   `(${ALL.map((table) => `(SELECT count(*) FROM ${table} e WHERE e.task_id = ${task_id})`).join(' + ')})`;
 
-/** Deletes deltas of ended tasks, whose complete messages are stored. */
-export const removeDeltas = statement(
-  'remove_deltas',
-  ['task_ids'],
-  deletion(DELTAS, `task_id = ANY (:task_ids::uuid[]) AND type = 'message_delta'`),
-);
+/** Deletes deltas of ended tasks, whose complete messages are stored. Their tables hold nothing else. */
+export const removeDeltas = statement('remove_deltas', ['task_ids'], deletion(DELTAS, `task_id = ANY (:task_ids::uuid[])`));
 
 export const removeEvents = statement('remove_events', ['task_ids'], deletion(ALL, `task_id = ANY (:task_ids::uuid[])`));
 

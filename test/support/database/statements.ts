@@ -5,6 +5,8 @@ export interface Listed {
   exported: string;
   name: string;
   text: string;
+  /** The names of its values, in their order. */
+  parameters: string[];
 }
 
 const FOLDER = new URL('../../../src/store/', import.meta.url);
@@ -17,9 +19,14 @@ export async function allStatements(): Promise<Listed[]> {
       const values: Record<string, unknown> = await import(new URL(file, FOLDER).href);
       return Object.entries(values).flatMap(([exported, value]) => {
         const prepared = (value as { prepared?: { name: string; text: string } } | null)?.prepared;
-        return prepared ? [{ file, exported, ...prepared }] : [];
+        return prepared ? [{ file, exported, ...prepared, parameters: listParameters(value as Called) }] : [];
       });
     }),
   );
   return listed.flat();
 }
+
+type Called = (values: object) => { values: string[] };
+
+/** A statement puts the value of each name into its place: here the value is the name. */
+const listParameters = (statement: Called): string[] => statement(new Proxy({}, { get: (_, name) => name })).values;
