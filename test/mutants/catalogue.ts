@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mutant } from './mutant.ts';
 
-const MACHINERY = ['catalogue.ts', 'laboratory.ts', 'mutant.ts', 'run.ts', 'trial.ts'];
+const MACHINERY = ['catalogue.ts', 'kept-worker.ts', 'laboratory.ts', 'mutant.ts', 'run.ts', 'trial.ts'];
 
 /** All planted faults. Each file next to this one is an area and exports a list of them. */
 export async function catalogue(): Promise<Mutant[]> {
