@@ -110,7 +110,9 @@ function symbolsOf(now: bigint) {
       .replaceAll(/([0-9a-f]{8})-0000-7000-8000-(\d{12})/g, (whole, prefix, row) =>
         PREFIXES.has(prefix) ? `@${PREFIXES.get(prefix)}-${Number(row)}` : whole,
       )
-      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, '@random');
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, '@random')
+      // Which hour it is depends on the moment.
+      .replaceAll(/"hour":"@now[^"]*"/g, '"hour":"@hour"');
   const map = (value: unknown, change: (text: string) => string): unknown => {
     if (typeof value === 'string') return change(value);
     if (value instanceof Date || Buffer.isBuffer(value)) return value;
