@@ -75,7 +75,7 @@ interface Judged {
 
 /**
  * A failure counts if the file passes without the change. What does not count (a file that does not load, an installation that
- * does not start, a hang) is no verdict either, unless another file fails by an assertion.
+ * does not start, a hang) gives none either, unless another file fails by an assertion.
  */
 async function judge(
   { tests, order }: Candidate & { tests: readonly string[] },
