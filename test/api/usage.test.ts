@@ -199,6 +199,21 @@ describe('usage of calls', () => {
     }
   });
 
+  it('has the duration within which each share of the calls ended', async () => {
+    const CLASSES = { 50: 50, 80: 45, 100: 4, 120: 1 };
+    for (const [duration_class, calls] of Object.entries(CLASSES))
+      await sql(`INSERT INTO usage_calls (hour, owner, kind, name, duration_class, calls, failed, total_in, total_out, cost)
+        VALUES (date_trunc('hour', now()), 'local:alice', 'tool', 'shares', ${duration_class}, ${calls}, 0, 0, 0, 0)`);
+    const rows = await read(world.alice, '/api/usage/tools');
+    const middle = (duration_class: number) => Math.round(1.1 ** (duration_class - 0.5));
+    expect(rows.find(({ name }) => name === 'shares')).toMatchObject({
+      calls: 100,
+      p50_ms: middle(50),
+      p95_ms: middle(80),
+      p99_ms: middle(100),
+    });
+  });
+
   it('has durations of months', async () => {
     await sql(`INSERT INTO usage_calls (hour, owner, kind, name, duration_class, calls, failed, total_in, total_out, cost)
       VALUES (date_trunc('hour', now()), 'local:alice', 'tool', 'waited', 250, 1, 0, 0, 0, 0)`);

@@ -125,6 +125,8 @@ describe('an evaluation', () => {
     const halted_path = await evals.begin(dataset, { workflow_id, parallel: 1 });
     await here.alice.ok(here.alice.post(`${halted_path}/halt`), 202);
     await evals.ended(halted_path);
+    // Nor does one of another workflow.
+    await evals.ended(await evals.begin(dataset, { workflow_id: await here.workflow(markdown), parallel: 3 }));
     const { evaluation, results } = await evals.ended(await evaluate(({ now }) => now));
     expect(second.evaluation).toMatchObject({ baseline_id: first.evaluation.id, passed: 3, failed: 3, errors: 3 });
     expect(evaluation).toMatchObject({ baseline_id: second.evaluation.id, passed: 3, failed: 3, errors: 3 });
