@@ -3,22 +3,23 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Client as TemporalClient } from '@temporalio/client';
 import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/service/dashboard.ts';
-import { isTerminal } from '../../src/domain/statuses.ts';
+import { isTerminal, LIVE_STATUSES } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { type Config, readConfig } from '../../src/main/config.ts';
 import type { RunControl, SharedServices } from '../../src/main/core.ts';
 import type { InstallationSettings } from '../../src/main/installation-settings.ts';
 import { textLine } from '../../src/main/log.ts';
 import { openWorker } from '../../src/main/open-worker.ts';
-import { createResources } from '../../src/main/resources.ts';
+import { createResources, type Resources } from '../../src/main/resources.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring/index.ts';
 import { lazyConnection } from '../../src/temporal/client/client-connection.ts';
 import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { quietSdk } from '../../src/temporal/worker/worker.ts';
-import { type Client, clientOf } from './client.ts';
+import { type Client, clientOf, type StreamedEvent } from './client.ts';
 import { findForeignEvents } from './contract/foreign-events.ts';
 import { type Answers, type Description, misdescribed, undescribed, watchAnswers } from './contract/statuses.ts';
 import { testDatabase } from './database/database.ts';
+import { freeNames } from './harness/second-attempts.ts';
 import { type ModelServer, startModelServer } from './peers/model-server.ts';
 
 export const ALICE = 'token-of-alice';
@@ -31,6 +32,13 @@ export const BOB = 'token-of-bob';
  */
 const KEY_START = '////';
 
+export interface Person {
+  token: string;
+  login: string;
+  /** The owner of what the person makes, such as `local:alice`. */
+  subject: string;
+}
+
 export interface TestInstallation {
   url: string;
   setting: InstallationSettings;
@@ -40,6 +48,15 @@ export interface TestInstallation {
   alice: Client;
   bob: Client;
   anonymous: Client;
+  people: Record<'alice' | 'bob', Person>;
+  /** Runs a statement in the database of the installation, which others may share, and returns its rows. */
+  sql(text: string, ...values: unknown[]): Promise<any[]>;
+  /** Returns a name that nothing in the installation has. */
+  unique(name: string): string;
+  /** Creates an agent of Alice and returns its id. */
+  agent(values?: object): Promise<string>;
+  /** Follows the stream of Alice's task from its begin, until `enough` returns true or the task has ended. */
+  events(task_id: string, options?: Parameters<Client['events']>[1]): Promise<StreamedEvent[]>;
   /** Waits until a task has ended and returns it. */
   ended(task_id: string, timeout_ms?: number): Promise<Record<string, any>>;
   /** Creates a workflow of Alice whose agent uses the scripted model. */
@@ -70,18 +87,84 @@ export interface InstallationOptions {
 }
 
 /** Starts API and worker in this process, with the real servers of the test run and a scripted model. */
-export async function startTestInstallation({
-  env = {},
-  worker = true,
-  setting: overrides = {},
-  dashboards,
-  log = () => {},
-  fails_inside = false,
-}: InstallationOptions = {}): Promise<TestInstallation> {
+export async function startTestInstallation(options: InstallationOptions = {}): Promise<TestInstallation> {
+  const model = await startModelServer();
+  const people = { alice: personOf('alice', ALICE), bob: personOf('bob', BOB) };
+  const running = await startService(options, model, [people.alice, people.bob]);
+  let stopped: Promise<void> | undefined;
+  return { ...viewOf(running, model, people), stop: () => (stopped ??= stop()) };
+
+  async function stop(): Promise<void> {
+    const faults = await listFaults(running, options);
+    await running.resources.close();
+    await model.stop();
+    if (!options.env?.TEMPORAL_TASK_QUEUE) await leaveEngine(running.setting.config).catch(() => {});
+    refuse(faults);
+  }
+}
+
+/** Options that can be compared: two files with the same ones share an installation. */
+export type SharedOptions = Pick<InstallationOptions, 'env' | 'worker'>;
+
+/** The installations that the files of this process share. They end with the process. */
+const shared = new Map<string, Promise<Service & { accounts: Person[] }>>();
+let views = 0;
+
+/**
+ * Returns the process's installation with these options, for a file that looks at nothing but what it has made: with two persons
+ * and a scripted model of its own. `stop` halts what the file left running and frees its names.
+ */
+export async function shareInstallation(options: SharedOptions = {}): Promise<TestInstallation> {
+  const key = JSON.stringify(options);
+  const starting = shared.get(key) ?? startShared(options);
+  shared.set(key, starting);
+  const running = await starting;
+  const [model, since] = [await startModelServer(), new Date()];
+  views += 1;
+  const people = { alice: personOf(`alice-${views}`), bob: personOf(`bob-${views}`) };
+  running.accounts.push(people.alice, people.bob);
+  running.answers.forget();
+  let stopped: Promise<void> | undefined;
+  return { ...viewOf(running, model, people), stop: () => (stopped ??= stop()) };
+
+  async function stop(): Promise<void> {
+    if (options.worker !== false)
+      for (const person of Object.values(people)) await leaveNothing(clientOf(running.url, person.token));
+    const faults = await listFaults(running, { since });
+    await freeNames(running.setting.database_url, since);
+    await model.stop();
+    refuse(faults);
+  }
+}
+
+async function startShared(options: SharedOptions) {
+  const accounts: Person[] = [];
+  // What calls the default runtime has its own installation.
+  const model = await startModelServer();
+  return { ...(await startService(options, model, accounts)), accounts };
+}
+
+/** Halts a person's runs, and deletes the schedules that would start more. */
+async function leaveNothing(client: Client): Promise<void> {
+  const idsOf = async (path: string) => ((await client.ok(client.get(path))) as { id: string }[]).map(({ id }) => id);
+  for (const id of await idsOf('/api/scheduled-agents?limit=1000')) await client.del(`/api/scheduled-agents/${id}`);
+  for (const status of LIVE_STATUSES)
+    for (const id of await idsOf(`/api/tasks?limit=1000&status=${status}`)) await client.post(`/api/tasks/${id}/stop`);
+}
+
+const personOf = (login: string, token = `token-of-${login}`): Person => ({ token, login, subject: `local:${login}` });
+
+interface Service extends Pick<TestInstallation, 'url' | 'setting' | 'core' | 'driver'> {
+  resources: Resources;
+  answers: Answers;
+  describe(): Promise<Description>;
+}
+
+async function startService(options: InstallationOptions, model: ModelServer, accounts: readonly Person[]): Promise<Service> {
+  const { env = {}, worker = true, setting: overrides = {}, dashboards, log = () => {} } = options;
   const resources = createResources((error) => console.error(error));
   const database = await testDatabase();
   resources.hold(database, (it) => it.drop());
-  const model = resources.hold(await startModelServer(), (it) => it.stop());
   const config = readConfig({
     LOG_LEVEL: 'silent',
     PERDURA_HOME: inject('cache_dir'),
@@ -91,10 +174,6 @@ export async function startTestInstallation({
     MCP_PATHS: '/:rw',
     ...env,
   });
-  const accounts = [
-    { login: 'alice', token: ALICE },
-    { login: 'bob', token: BOB },
-  ];
   const setting: InstallationSettings = {
     config,
     version: 'test',
@@ -112,7 +191,8 @@ export async function startTestInstallation({
     provider_allow: [],
     own_ports: [],
     answers_to: null,
-    identity_providers: [localIdentity(accounts)],
+    // A shared installation gets more accounts later.
+    identity_providers: [(token) => localIdentity(accounts)(token)],
     ...overrides,
   };
   const core = await openSharedServices(setting, resources, (message, ids) => log(textLine(message, ids)));
@@ -126,26 +206,47 @@ export async function startTestInstallation({
   });
   const answers = watchAnswers(app.server);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const alice = clientOf(url, ALICE);
-  let stopped: Promise<void> | undefined;
+  const describe = async () => (app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} });
+  return { url, setting, core, driver, resources, answers, describe };
+}
+
+function viewOf(
+  { url, setting, core, driver, answers }: Service,
+  model: ModelServer,
+  people: TestInstallation['people'],
+): Omit<TestInstallation, 'stop'> {
+  const alice = clientOf(url, people.alice.token);
+  const unique = (name: string) => `${name} ${randomBytes(4).toString('hex')}`;
   return {
-    ...{ url, setting, core, driver, model, alice, answers },
-    bob: clientOf(url, BOB),
+    ...{ url, setting, core, driver, model, alice, answers, people, unique },
+    bob: clientOf(url, people.bob.token),
     anonymous: clientOf(url, null),
     ...helpers(alice, model),
-    stop: () => (stopped ??= stop()),
+    sql: async (text, ...values) => (await core.database.pool.query(text, values)).rows,
+    agent: async (values = {}) => (await alice.ok(alice.post('/api/agents', { name: unique('agent'), ...values }), 201)).id,
+    async events(task_id, options) {
+      const { workflow_id } = await alice.ok(alice.get(`/api/tasks/${task_id}`));
+      return alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, options);
+    },
   };
+}
 
-  async function stop(): Promise<void> {
-    const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
-    const foreign_events = await findForeignEvents(database.url);
-    await resources.close();
-    if (!env.TEMPORAL_TASK_QUEUE) await leaveEngine(config).catch(() => {});
-    const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
-    const wrong = [...missing, ...misdescribed(description, answers.bodies)];
-    if (foreign_events.length > 0) throw new Error(`src/contracts/events.ts does not describe:\n${foreign_events.join('\n')}`);
-    if (wrong.length > 0) throw new Error(`/openapi.json does not describe what was answered:\n${wrong.join('\n')}`);
-  }
+/** Lists what the contract does not describe: events of the record since a time, and what the API answered. */
+async function listFaults(
+  { setting, answers, describe }: Service,
+  { since = new Date(0), fails_inside = false }: { since?: Date; fails_inside?: boolean },
+): Promise<string[]> {
+  const description = await describe();
+  const foreign = await findForeignEvents(setting.database_url, since);
+  const missing = undescribed(description, answers.statuses).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
+  return [
+    ...foreign.map((event) => `src/contracts/events.ts does not describe ${event}`),
+    ...[...missing, ...misdescribed(description, answers.bodies)].map((answer) => `/openapi.json does not describe ${answer}`),
+  ];
+}
+
+function refuse(faults: readonly string[]): void {
+  if (faults.length > 0) throw new Error(faults.join('\n'));
 }
 
 const LEAVING_MS = 5_000;

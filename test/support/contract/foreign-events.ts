@@ -19,12 +19,12 @@ export function judgeEvent({ type, data }: { type: string; data: Record<string, 
   return error ? `${name}: ${z.prettifyError(error)}` : null;
 }
 
-/** Returns a sentence for each way in which an event of the record does not fit the map. */
-export async function findForeignEvents(database_url: string): Promise<string[]> {
+/** Returns a sentence for each way in which an event of the record since a time does not fit the map. */
+export async function findForeignEvents(database_url: string, since = new Date(0)): Promise<string[]> {
   const client = new pg.Client(database_url);
   await client.connect();
   try {
-    const { rows } = await client.query('SELECT type, data FROM events');
+    const { rows } = await client.query('SELECT type, data FROM events WHERE timestamp >= $1', [since]);
     return [...new Set(rows.flatMap((row) => judgeEvent(row) ?? []))];
   } finally {
     await client.end();

@@ -15,6 +15,8 @@ export interface Answers {
   statuses: ReadonlySet<string>;
   /** The first JSON bodies of each operation and status. */
   bodies: readonly Body[];
+  /** Begins again with none. */
+  forget(): void;
 }
 
 interface Body {
@@ -44,7 +46,11 @@ export function watchAnswers(server: Server): Answers {
       if (json && is_json && bodies.length < MOST_BODIES) bodies.push({ answer, json });
     });
   });
-  return { statuses, bodies };
+  const forget = () => {
+    statuses.clear();
+    bodies.length = 0;
+  };
+  return { statuses, bodies, forget };
 }
 
 const patternOf = (path: string) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);

@@ -7,11 +7,13 @@ export const databasesInUse = new Set<string>();
 const NAMED = `SELECT quote_ident(table_name) AS name FROM information_schema.columns
   WHERE table_schema = 'public' AND column_name IN ('name', 'created_at', 'created_by') GROUP BY table_name HAVING count(*) = 3`;
 
-/** Renames the records that a test's attempt has created since `since`: the next attempt uses the same names. */
+/** Renames the records created since `since`: the next attempt of a test, or the next file, uses the same names. */
 export const freeNames = (url: string, since: Date): Promise<void> =>
   asOperator(url, async (operator) => {
     const { rows } = await operator.query<{ name: string }>(NAMED);
     for (const { name } of rows) {
-      await operator.query(`UPDATE ${name} SET name = name || '_before' WHERE created_at >= $1`, [since]);
+      await operator.query(`UPDATE ${name} SET name = name || '_' || substr(md5(random()::text), 1, 8) WHERE created_at >= $1`, [
+        since,
+      ]);
     }
   });
