@@ -1,6 +1,6 @@
 import { APIError, type OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { breaksOff, fails, says } from '../support/peers/model-server.ts';
 import { openaiAt } from '../support/peers/openai.ts';
 
@@ -8,8 +8,8 @@ import { openaiAt } from '../support/peers/openai.ts';
 let here: TestInstallation;
 let openai: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
-  openai = openaiAt(here.url, ALICE);
+  here = await shareInstallation();
+  openai = openaiAt(here.url, here.people.alice.token);
 });
 afterAll(() => here.stop());
 

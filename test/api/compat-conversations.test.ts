@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
 import { openaiAt, refusal } from '../support/peers/openai.ts';
 
@@ -8,9 +8,9 @@ let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
-  alice = openaiAt(here.url, ALICE);
-  bob = openaiAt(here.url, BOB);
+  here = await shareInstallation();
+  alice = openaiAt(here.url, here.people.alice.token);
+  bob = openaiAt(here.url, here.people.bob.token);
 });
 afterAll(() => here.stop());
 

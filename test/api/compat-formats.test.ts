@@ -2,15 +2,15 @@ import type OpenAI from 'openai';
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { openaiAt, refusal } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let openai: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
-  openai = openaiAt(here.url, ALICE);
+  here = await shareInstallation();
+  openai = openaiAt(here.url, here.people.alice.token);
 });
 afterAll(() => here.stop());
 

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/peers/model-server.ts';
 import { refusal } from '../support/peers/openai.ts';
 
@@ -8,10 +8,10 @@ let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey });
-  alice = client(ALICE);
-  bob = client(BOB);
+  alice = client(here.people.alice.token);
+  bob = client(here.people.bob.token);
 });
 afterAll(() => here.stop());
 

@@ -12,15 +12,15 @@ import {
   OpenAIError,
 } from '../../src/contracts/compat.ts';
 import { framesIn } from '../support/client.ts';
-import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/peers/model-server.ts';
 import { openaiAt } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
 let openai: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
-  openai = openaiAt(here.url, ALICE);
+  here = await shareInstallation();
+  openai = openaiAt(here.url, here.people.alice.token);
 });
 afterAll(() => here.stop());
 
@@ -74,7 +74,7 @@ describe('a call at the door for MCP clients', () => {
   async function connected() {
     const client = new Client({ name: 'test', version: '1' });
     const transport = new StreamableHTTPClientTransport(new URL(`${here.url}/mcp`), {
-      requestInit: { headers: { authorization: `Bearer ${ALICE}` } },
+      requestInit: { headers: { authorization: `Bearer ${here.people.alice.token}` } },
     });
     await client.connect(transport as never);
     return { client, transport };
@@ -123,16 +123,16 @@ describe('a call at the door for MCP clients', () => {
         body: JSON.stringify({ jsonrpc: '2.0', ...message }),
       }).then((answer) => answer.text());
     const call = { id: 78, method: 'tools/call', params: { name, arguments: { prompt: 'x' } } };
-    const hers = post(ALICE, call);
+    const hers = post(here.people.alice.token, call);
     const task_id = await begun(workflow_id);
-    await post(BOB, { method: 'notifications/cancelled', params: { requestId: 78 } });
-    const repeated = await post(BOB, call);
+    await post(here.people.bob.token, { method: 'notifications/cancelled', params: { requestId: 78 } });
+    const repeated = await post(here.people.bob.token, call);
     expect(repeated).toContain('There is no tool named');
     expect(repeated).not.toContain('Her answer');
     // A halt would have reached it by now.
     await wait(1_000);
     expect(await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).toMatchObject({ status: 'running' });
-    await post(ALICE, { method: 'notifications/cancelled', params: { requestId: 78 } });
+    await post(here.people.alice.token, { method: 'notifications/cancelled', params: { requestId: 78 } });
     expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     await hers;
     await client.close();
@@ -149,7 +149,7 @@ describe('a call at the door for MCP clients', () => {
       fetch(`${here.url}/mcp`, {
         method: 'POST',
         headers: {
-          ...{ authorization: `Bearer ${ALICE}`, 'mcp-session-id': transport.sessionId ?? '' },
+          ...{ authorization: `Bearer ${here.people.alice.token}`, 'mcp-session-id': transport.sessionId ?? '' },
           ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 77, method: 'tools/call', params: { name, arguments: { prompt: 'x' } } }),

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { openaiAt, refusal } from '../support/peers/openai.ts';
 import { PNG } from '../support/runs/attachments.ts';
@@ -10,9 +10,9 @@ let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
-  alice = openaiAt(here.url, ALICE);
-  bob = openaiAt(here.url, BOB);
+  here = await shareInstallation();
+  alice = openaiAt(here.url, here.people.alice.token);
+  bob = openaiAt(here.url, here.people.bob.token);
 });
 afterAll(() => here?.stop());
 
@@ -208,7 +208,7 @@ describe('a response in a conversation', () => {
 
   it('is refused if items came first', async () => {
     const { id } = await alice.conversations.create();
-    const row = await here.core.store.conversations.find(id.slice('conv_'.length), 'local:alice');
+    const row = await here.core.store.conversations.find(id.slice('conv_'.length), here.people.alice.subject);
     await alice.conversations.items.create(id, { items: [user('First.')] });
     const item = { type: 'message', role: 'user', content: [] };
     const late = [{ id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001', item }];

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, fails, hangs, says } from '../support/peers/model-server.ts';
 import { openaiAt, refusal } from '../support/peers/openai.ts';
 
@@ -11,9 +11,9 @@ let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
-  here = await startTestInstallation();
-  alice = openaiAt(here.url, ALICE);
-  bob = openaiAt(here.url, BOB);
+  here = await shareInstallation();
+  alice = openaiAt(here.url, here.people.alice.token);
+  bob = openaiAt(here.url, here.people.bob.token);
 });
 afterAll(() => here.stop());
 
@@ -205,7 +205,7 @@ describe('the MCP server', () => {
 
   it('lists every workflow of the caller as a tool, and reports the progress of a call', async () => {
     const workflow_id = await here.workflow({ workflow: { title: 'Sum it up!' }, tools: ['def f() -> int:\n    return 1\n'] });
-    const client = await connected(ALICE);
+    const client = await connected(here.people.alice.token);
     const { tools } = await client.listTools();
     const tool = tools.find(({ name }) => name === `Sum_it_up_${workflow_id.slice(-8)}`);
     here.model.script(asks({ name: 'no-such' }), says('Summed.'));
@@ -223,7 +223,7 @@ describe('the MCP server', () => {
 
   it('returns the reason of a run that failed as the error of the call', async () => {
     const workflow_id = await here.workflow({ workflow: { title: 'Fails' } });
-    const client = await connected(ALICE);
+    const client = await connected(here.people.alice.token);
     here.model.script(fails(400, { message: 'bad thing' }));
     const result = await client.callTool({ name: `Fails_${workflow_id.slice(-8)}`, arguments: { prompt: 'Go' } });
     expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: expect.stringContaining('bad thing') }] });
@@ -232,7 +232,7 @@ describe('the MCP server', () => {
 
   it('reports progress while nothing happens, so that clients do not give up', async () => {
     const workflow_id = await here.workflow({ workflow: { title: 'Slow' } });
-    const client = await connected(ALICE);
+    const client = await connected(here.people.alice.token);
     here.model.script(hangs());
     const asked = new AbortController();
     const beat = Promise.withResolvers<void>();
@@ -249,14 +249,14 @@ describe('the MCP server', () => {
     const workflow_id = await here.workflow({ workflow: { title: 'Long' } });
     const name = `Long_${workflow_id.slice(-8)}`;
     const start = async () => {
-      const client = await connected(ALICE);
+      const client = await connected(here.people.alice.token);
       const params = { name, arguments: { prompt: 'Go' } };
       const { task } = await client.request({ method: 'tools/call', params: { ...params, task: {} } }, CreateTaskResultSchema);
       await client.close();
       return task.taskId;
     };
-    const client = await connected(ALICE);
-    const other = await connected(BOB);
+    const client = await connected(here.people.alice.token);
+    const other = await connected(here.people.bob.token);
     here.model.script(says('Done at last.'));
     const taskId = await start();
     expect(await client.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)).toMatchObject({
@@ -277,7 +277,7 @@ describe('the MCP server', () => {
   });
 
   it('shows only the caller’s own, and nothing without a token', async () => {
-    const client = await connected(BOB);
+    const client = await connected(here.people.bob.token);
     here.model.script(says('Hi.'));
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
     const { name } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));

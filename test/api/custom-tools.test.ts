@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 const UNKNOWN = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 
 let here: TestInstallation;
 let made = 0;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
 });
 afterAll(() => here.stop());
 

@@ -5,12 +5,12 @@ import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { createTaskEvents } from '../../src/events/task-events.ts';
 import type { OpenRun } from '../../src/store/runs/runs.ts';
 import type { OpenCall } from '../../src/store/runs/tool-ledger.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 /** A worker that was considered lost may still run next to its successor. Its attempt is outdated, so its writes are refused. */
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
 });
 afterAll(() => here.stop());
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here?.stop());
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 let agent_id: string;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
   agent_id = (await here.alice.ok(here.alice.post('/api/agents', { name: 'answers' }), 201)).id;
 });
 afterAll(() => here.stop());

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
 });
 afterAll(() => here.stop());
 

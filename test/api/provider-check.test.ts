@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Certificates, makeCertificates } from '../support/peers/certificates.ts';
 import { type CompatibleVendor, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
 import * as vendors from '../support/peers/vendor-rules.ts';
@@ -11,7 +11,7 @@ import * as vendors from '../support/peers/vendor-rules.ts';
 let here: TestInstallation;
 let certificates: Certificates;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
   certificates = makeCertificates();
 });
 afterAll(async () => {

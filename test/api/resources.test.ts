@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MEMORY_SCOPES } from '../../src/contracts/memories.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
 });
 afterAll(() => here.stop());
 
@@ -225,8 +225,8 @@ describe('memories', () => {
     );
     expect(memory.workflow_id).toBe(workflow_id);
     const { memories } = here.core.store;
-    expect(await memories.newest({ agent_id, viewer: 'local:alice', limit: 5 })).toHaveLength(1);
-    expect(await memories.newest({ agent_id, viewer: 'local:bob', limit: 5 })).toHaveLength(0);
+    expect(await memories.newest({ agent_id, viewer: here.people.alice.subject, limit: 5 })).toHaveLength(1);
+    expect(await memories.newest({ agent_id, viewer: here.people.bob.subject, limit: 5 })).toHaveLength(0);
     await alice.ok(alice.del(`/api/workflows/${workflow_id}`));
     await alice.ok(alice.del(`/api/agents/${agent_id}`));
     expect((await alice.get(`/api/memories/${memory.id}`)).status).toBe(404);
@@ -238,7 +238,7 @@ describe('memories', () => {
     const [workflow_id, other_workflow] = [await workflow(agent_id), await workflow(agent_id)];
     // Only administrators write global memories through the API.
     const remember = (values: { agent_id: string; scope: string; key: string; workflow_id?: string }) =>
-      memories.create({ value: 'a heron stood here', created_by: 'local:alice', ...values });
+      memories.create({ value: 'a heron stood here', created_by: here.people.alice.subject, ...values });
     for (const scope of MEMORY_SCOPES)
       for (const number of [1, 2])
         await remember({ agent_id, scope, key: `${scope} ${number}`, ...(scope === 'session' && { workflow_id }) });
@@ -253,7 +253,8 @@ describe('memories', () => {
     const keysOf = (scope: string) => [`${scope} 1`, `${scope} 2`];
     for (const scope of MEMORY_SCOPES) expect(await search({ scope })).toEqual(keysOf(scope));
     expect(await search({})).toEqual(MEMORY_SCOPES.flatMap(keysOf).sort());
-    for (const { id } of await memories.newest({ agent_id, viewer: 'local:alice', limit: 20 })) await memories.remove(id);
+    for (const { id } of await memories.newest({ agent_id, viewer: here.people.alice.subject, limit: 20 }))
+      await memories.remove(id);
   });
 
   it('refuses an agent that does not exist', async () => {

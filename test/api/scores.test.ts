@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here.stop());
 
@@ -21,7 +21,7 @@ it('a run gets thumbs and numbers with notes, listed newest first, and loses the
   const thumb = await here.alice.ok(score(id, { thumb: 'down', note: 'It named the wrong month.' }, 'once'), 201);
   expect(await here.alice.ok(score(id, { thumb: 'down', note: 'It named the wrong month.' }, 'once'))).toEqual(thumb);
   const number = await here.alice.ok(score(id, { value: 3.5 }), 201);
-  expect(thumb).toMatchObject({ task_id: id, thumb: 'down', value: null, created_by: 'local:alice' });
+  expect(thumb).toMatchObject({ task_id: id, thumb: 'down', value: null, created_by: here.people.alice.subject });
   expect(await here.alice.ok(here.alice.get(`/api/tasks/${id}/scores`))).toEqual([number, thumb]);
   expect((await here.alice.del(`/api/tasks/${id}/scores/${thumb.id}`)).status).toBe(204);
   expect((await here.alice.del(`/api/tasks/${id}/scores/${thumb.id}`)).status).toBe(404);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TASK_SORTS } from '../../src/contracts/task-lists.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
@@ -18,7 +18,7 @@ const RUNS = [
 ];
 
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   office = await here.workflow();
   const other = await here.workflow();
   for (const [index, { prompt, answer, cost, seconds, tokens }] of RUNS.entries()) {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
 });
 afterAll(() => here.stop());
 

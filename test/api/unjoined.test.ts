@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
   const saved = (path: string, values: object) => here.bob.ok(here.bob.post(path, { ...values, tags: ['house'] }), 201);
   await saved('/api/guardrails', { name: 'of bob', guardrail_type: 'prompt', config: { max_length: 5 } });
   await saved('/api/skills', { name: 'of bob', instructions: 'x' });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { versionsAt } from '../support/runs/versions.ts';
 
@@ -7,7 +7,7 @@ let here: TestInstallation;
 let at: ReturnType<typeof versionsAt>;
 
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   here.model.always(says('Done.'));
   at = versionsAt(here);
 });
@@ -101,7 +101,7 @@ describe('a workflow is set back to a version', () => {
     expect((await as('change')).status).toBe(403);
     expect((await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`))).system_prompt).toBe('New.');
     const copy = await here.bob.ok(here.bob.get(`/api/agents/${(await as('copy')).body.agent_id}`));
-    expect(copy).toMatchObject({ system_prompt: 'Old.', created_by: 'local:bob' });
+    expect(copy).toMatchObject({ system_prompt: 'Old.', created_by: here.people.bob.subject });
   });
 
   it('with a copy of the agent, once for a repeated request', async () => {
@@ -113,7 +113,11 @@ describe('a workflow is set back to a version', () => {
     const first = await here.alice.ok(at.restore(id, 1, { agent: 'copy' }, key));
     expect(await here.alice.ok(at.restore(id, 1, { agent: 'copy' }, key))).toEqual(first);
     const copy = await here.alice.ok(here.alice.get(`/api/agents/${first.agent_id}`));
-    expect(copy).toMatchObject({ name: `${name} (version 1 of Office)`, system_prompt: 'Old.', created_by: 'local:alice' });
+    expect(copy).toMatchObject({
+      name: `${name} (version 1 of Office)`,
+      system_prompt: 'Old.',
+      created_by: here.people.alice.subject,
+    });
     expect((await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`))).system_prompt).toBe('New.');
     expect(await at.agentOf(id)).toBe(copy.id);
     expect((await at.run(id)).agent_name).toBe(copy.name);

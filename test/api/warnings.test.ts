@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reply } from '../support/client.ts';
 import { describedBodies, type Schema } from '../support/contract/described-bodies.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type World, worldOf } from './contract-world.ts';
 
 interface Operation {
@@ -15,7 +15,7 @@ let bodies: ReturnType<typeof describedBodies>;
 let operations: { method: string; path: string; body: Schema }[];
 
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   world = await worldOf(here);
   // The token that an example names.
   await here.alice.ok(here.alice.post('/api/tokens', { name: 'weather-key', value: 'x' }), 201);

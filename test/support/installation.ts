@@ -125,7 +125,7 @@ export async function shareInstallation(options: SharedOptions = {}): Promise<Te
   running.accounts.push(people.alice, people.bob);
   running.answers.forget();
   let stopped: Promise<void> | undefined;
-  return { ...viewOf(running, model, people), stop: () => (stopped ??= stop()) };
+  return { ...viewOf(running, model, people, views * 1_000), stop: () => (stopped ??= stop()) };
 
   async function stop(): Promise<void> {
     if (options.worker !== false)
@@ -214,6 +214,7 @@ function viewOf(
   { url, setting, core, driver, answers }: Service,
   model: ModelServer,
   people: TestInstallation['people'],
+  first_name = 0,
 ): Omit<TestInstallation, 'stop'> {
   const alice = clientOf(url, people.alice.token);
   const unique = (name: string) => `${name} ${randomBytes(4).toString('hex')}`;
@@ -221,7 +222,7 @@ function viewOf(
     ...{ url, setting, core, driver, model, alice, answers, people, unique },
     bob: clientOf(url, people.bob.token),
     anonymous: clientOf(url, null),
-    ...helpers(alice, model),
+    ...helpers(alice, model, '', first_name),
     sql: async (text, ...values) => (await core.database.pool.query(text, values)).rows,
     agent: async (values = {}) => (await alice.ok(alice.post('/api/agents', { name: unique('agent'), ...values }), 201)).id,
     async events(task_id, options) {
@@ -269,9 +270,13 @@ async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE
   }
 }
 
-/** Creates the same helpers for another server's client, or for another user, whose `names` begin differently. */
-export function helpers(alice: Client, model: ModelServer, names = ''): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
-  let made = 0;
+/** Creates the same helpers for another server's client, or for another user, whose `names` begin differently or count on. */
+export function helpers(
+  alice: Client,
+  model: ModelServer,
+  names = '',
+  made = 0,
+): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
   const providerOf = async () => {
     const values = {
       name: `${names}scripted ${++made}`,

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { toRunId } from '../../src/temporal/names.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
 });
 afterAll(() => here.stop());
 

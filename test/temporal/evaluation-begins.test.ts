@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { beginItemActivity } from '../../src/temporal/activities/evaluate.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { evaluating } from '../support/runs/evaluations.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
   // Without a worker, an evaluation stays where its test puts it.
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
   here.model.always(says('x'));
 });
 afterAll(() => here.stop());

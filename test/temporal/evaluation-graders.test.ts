@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toEvaluationId, toRunId } from '../../src/temporal/names.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, fails, hangs, type ModelRequest, says } from '../support/peers/model-server.ts';
 import { answering, evaluating, promptOf } from '../support/runs/evaluations.ts';
 import { until } from '../support/until.ts';
@@ -9,7 +9,7 @@ let here: TestInstallation;
 let evals: ReturnType<typeof evaluating>;
 let provider_id: string;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   evals = evaluating(here);
   provider_id = await providerOf({ name: 'judges', price_table: { '*': { input: 1_000_000, output: 0 } } });
 });
@@ -237,7 +237,7 @@ describe('what graders refer to', () => {
       expect(await here.alice.del(used)).toMatchObject(refused(`evaluation ${id} (halt it or wait for its end)`));
     }
     const { customTools, providers, usersOf } = here.core.store;
-    expect(await usersOf('provider', judges, 'local:bob')).toEqual(['an evaluation of someone else']);
+    expect(await usersOf('provider', judges, here.people.bob.subject)).toEqual(['an evaluation of someone else']);
     await customTools.remove(tool_id);
     await providers.remove(judges);
     gate.resolve();

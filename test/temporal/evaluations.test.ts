@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MOST_ITEMS } from '../../src/contracts/datasets.ts';
 import { reconcileEvaluations } from '../../src/temporal/client/evaluations.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
 import { answering, evaluating, promptOf } from '../support/runs/evaluations.ts';
@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 let here: TestInstallation;
 let evals: ReturnType<typeof evaluating>;
 beforeAll(async () => {
-  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
   evals = evaluating(here);
 });
 afterAll(() => here.stop());
@@ -277,7 +277,7 @@ describe('an evaluation', () => {
       ...{
         effects: 'stub',
         parallel: 1,
-        created_by: 'local:alice',
+        created_by: here.people.alice.subject,
         owner_login: 'alice',
         access_token: null,
         service_key_id: null,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type CompatibleVendor, messageAnswer, startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
 import * as vendors from '../support/peers/vendor-rules.ts';
 
 let here: TestInstallation;
 let vendor: CompatibleVendor;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   vendor = await startCompatibleVendor(vendors.anthropic);
   await here.alice.ok(here.alice.post('/api/tokens', { name: 'vendor-key', value: 'canary-vendor-key' }));
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcile } from '../../src/temporal/repair/reconcile-tasks.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here?.stop());
 
@@ -88,7 +88,10 @@ it('a finished stream answers 204 to a reader who has its end, whatever else the
   const last = events.at(-1)!.id!;
   const answer = (query: string, id?: number) =>
     fetch(`${here.url}${path}${query}`, {
-      headers: { authorization: `Bearer ${ALICE}`, ...(id === undefined ? {} : { 'last-event-id': String(id) }) },
+      headers: {
+        authorization: `Bearer ${here.people.alice.token}`,
+        ...(id === undefined ? {} : { 'last-event-id': String(id) }),
+      },
     });
   const ends = [await answer('', last), await answer(`&after=${last}`), await answer('&after=0', last)];
   expect(ends.map(({ status }) => status)).toEqual([204, 204, 204]);

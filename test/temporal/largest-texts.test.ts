@@ -4,12 +4,12 @@ import { AgentCreate } from '../../src/contracts/agents.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
 import { ScheduledAgentCreate } from '../../src/contracts/scheduled-agents.ts';
 import { WorkflowCreate } from '../../src/contracts/workflows.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here?.stop());
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { builtinSpecs } from '../../src/tools/builtin/index.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
 });
 afterAll(() => here.stop());
 

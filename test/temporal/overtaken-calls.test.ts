@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTaskEvents } from '../../src/events/task-events.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/peers/model-server.ts';
 import { paidIn, paying } from '../support/runs/paying.ts';
 import { resultsOf } from '../support/runs/run-facts.ts';
@@ -12,7 +12,7 @@ import { resultsOf } from '../support/runs/run-facts.ts';
 let here: TestInstallation;
 let folder: string;
 beforeAll(async () => {
-  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
   folder = await mkdtemp(join(tmpdir(), 'perdura-overtaken-'));
 });
 afterAll(async () => {

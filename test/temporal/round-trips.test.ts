@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
 /** The names of the prepared statements that this process has sent. */
@@ -15,7 +15,7 @@ beforeAll(async () => {
     if (name) sent.push(name);
     return query.apply(this, args);
   };
-  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
 });
 afterAll(async () => {
   await here.stop();

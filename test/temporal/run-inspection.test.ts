@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSpan, StepRequest } from '../../src/contracts/run-inspection.ts';
 import type { TaskDetail, TaskStep } from '../../src/contracts/tasks.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, type ModelRequest, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here.stop());
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, type ModelRequest, says } from '../support/peers/model-server.ts';
 import { spentOnSteps } from '../support/runs/spent.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 beforeEach(() => here.model.always(says('done')));
 afterAll(() => here?.stop());

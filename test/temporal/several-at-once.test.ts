@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/peers/model-server.ts';
 import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here.stop());
 

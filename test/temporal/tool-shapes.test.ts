@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { startCompatibleVendor } from '../support/peers/compatible-vendor.ts';
 import * as vendors from '../support/peers/vendor-rules.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   await here.alice.ok(here.alice.post('/api/tokens', { name: 'vendor-key', value: 'canary-vendor-key' }));
 });
 afterAll(() => here?.stop());
