@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it as plain } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
 import { findChromium } from '../support/harness/chromium.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await shareInstallation({ worker: false });
 });
 afterAll(() => here.stop());
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { baseEnv } from '../support/machine/processes.ts';
 import { testPython } from '../support/machine/python-venv.ts';
 import { overALostConnection, TRICKY } from '../support/peers/broken-stream.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await run(python, ['-m', 'build', '--no-isolation', '--outdir', join(folder, 'dist'), join(folder, 'source')]);
   const wheel = join(folder, 'dist/perdura-0.1.0-py3-none-any.whl');
   await run(python, ['-m', 'zipfile', '-e', wheel, join(folder, 'site')]);
-  here = await startTestInstallation();
+  here = await shareInstallation();
 }, 300_000);
 afterAll(async () => {
   await here?.stop();
@@ -36,7 +36,7 @@ describe('the Python client', () => {
     const workflow_id = await here.workflow();
     const env = { ...baseEnv(), PYTHONPATH: join(folder, 'site') };
     const { last, names } = await overALostConnection(here, workflow_id, (url) =>
-      spawn(python, [PROGRAM, kind, url, ALICE, workflow_id], { env, stdio: 'pipe' }),
+      spawn(python, [PROGRAM, kind, url, here.people.alice.token, workflow_id], { env, stdio: 'pipe' }),
     );
     expect(last).toEqual({ status: 'completed', text: TRICKY, names, refused: ['not_found', 404, true], lacks: [] });
   });

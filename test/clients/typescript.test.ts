@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { baseEnv } from '../support/machine/processes.ts';
 import { overALostConnection, TRICKY } from '../support/peers/broken-stream.ts';
 
@@ -23,7 +23,7 @@ let here: TestInstallation;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'perdura-client-'));
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(async () => {
   await here?.stop();
@@ -41,7 +41,11 @@ it('follows a run over a lost connection from its package alone, with types', { 
   const workflow_id = await here.workflow();
   await here.workflow();
   const { last, names } = await overALostConnection(here, workflow_id, (url) =>
-    spawn(process.execPath, ['program.mts', url, ALICE, workflow_id], { cwd: folder, env: baseEnv(), stdio: 'pipe' }),
+    spawn(process.execPath, ['program.mts', url, here.people.alice.token, workflow_id], {
+      cwd: folder,
+      env: baseEnv(),
+      stdio: 'pipe',
+    }),
   );
   expect(last).toEqual({
     status: 'completed',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startTestInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
 import { freePort } from '../support/machine/processes.ts';
 import { fails, hangs, says } from '../support/peers/model-server.ts';
 import { type Received, startReceiver } from '../support/peers/receiver.ts';
@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 let here: TestInstallation;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 beforeEach(async () => {
   receiver = await startReceiver();
