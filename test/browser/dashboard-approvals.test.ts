@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
 });
 afterAll(() => here.stop());
 
@@ -15,7 +15,7 @@ describeInBrowser('the tools of an agent that ask', () => {
     const { id: server } = await here.alice.ok(here.alice.post('/api/mcps', values));
     const agent = { name: 'guarded', builtin_tools: ['bash', 'glob'], mcp_server_ids: [server], approval_tools: ['send_mail'] };
     const { id } = await here.alice.ok(here.alice.post('/api/agents', agent));
-    await signInAsAlice(page, `${here.url}/dashboard/agents/${id}`);
+    await signInAsAlice(page, `${here.url}/dashboard/agents/${id}`, here.people.alice.token);
     await page.getByText('Not among the tools that are known: send_mail.').waitFor();
     await page.getByText('Not listed yet: the tools of unlisted.').waitFor();
     const asking = page.getByRole('group', { name: 'Tools that ask', exact: true });

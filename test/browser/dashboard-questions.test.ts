@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { startHttpMcpServer } from '../support/peers/http-mcp-server.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 
@@ -23,7 +23,7 @@ let here: TestInstallation;
 let server: Awaited<ReturnType<typeof asksOverHttp>>;
 let server_id: string;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   server = await asksOverHttp();
   const mcp = { name: 'asks', transport_type: 'http', connection_config: { url: server.url } };
   server_id = (await here.alice.ok(here.alice.post('/api/mcps', mcp))).id;
@@ -44,7 +44,7 @@ const resultOf = async (task_id: string) =>
 describeInBrowser('the question of an MCP server', () => {
   it('is a form made from its schema, which shows what is wrong before it sends the answer', async ({ page }) => {
     const { task_id } = await asked();
-    await signInAsAlice(page, `${here.url}/dashboard/`);
+    await signInAsAlice(page, `${here.url}/dashboard/`, here.people.alice.token);
     await page.getByText('book asks: Who travels?').waitFor();
     await page.getByRole('link', { name: 'Journeys' }).first().click();
     const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Submit' }) });

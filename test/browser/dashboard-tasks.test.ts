@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   const office = await here.workflow({ workflow: { title: 'Office' } });
   for (const [prompt, answer] of [
     ['Pay the invoice', says('Paid it to the plumber.')],
@@ -28,7 +28,7 @@ afterAll(() => here.stop());
 describeInBrowser('the list of tasks', () => {
   it('finds a task by its words, and shows why others failed', async ({ page }) => {
     await page.setViewportSize({ width: 1280, height: 800 });
-    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`, here.people.alice.token);
     const rows = page.getByRole('row');
     await expect.poll(() => rows.count()).toBe(5);
     expect(await rows.nth(2).innerText()).toContain('model_error');
@@ -48,7 +48,7 @@ describeInBrowser('the list of tasks', () => {
   });
 
   it('keeps what is typed and chosen faster than the page follows', async ({ page }) => {
-    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`, here.people.alice.token);
     const search = page.getByLabel('Search');
     await search.waitFor();
     // Two changes and a look at the field, all before the router can apply the first.
@@ -72,13 +72,13 @@ describeInBrowser('the list of tasks', () => {
   });
 
   long('orders them', async ({ page }) => {
-    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`, here.people.alice.token);
     await page.getByLabel('Order').selectOption('oldest');
     await expect.poll(() => page.getByRole('row').nth(1).innerText()).toContain('Pay the invoice');
   });
 
   long('filters by model, cost and days', async ({ page }) => {
-    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`, here.people.alice.token);
     const rows = page.getByRole('row');
     await expect.poll(() => rows.count()).toBe(5);
     await page.getByLabel('Model').selectOption('large');

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { formatCost, formatDuration, formatNumber, formatShare } from '../../src/dashboard/ui/figures.ts';
 import { axe, describeInBrowser, it, long } from '../support/browser/browser.ts';
 import { signInAsAlice } from '../support/browser/dashboard.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, says } from '../support/peers/model-server.ts';
 
 let here: TestInstallation;
 
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   const office = await here.workflow({
     tools: ['def doubled(n: int) -> int:\n    """Doubles."""\n    return n * 2\n'],
     workflow: { title: 'Office' },
@@ -23,7 +23,7 @@ afterAll(() => here.stop());
 
 describeInBrowser('the usage screen', () => {
   it('shows what runs spent, which failed, and how long tools took', async ({ page }) => {
-    await signInAsAlice(page, `${here.url}/dashboard/usage`);
+    await signInAsAlice(page, `${here.url}/dashboard/usage`, here.people.alice.token);
     const groups = page.getByRole('region', { name: 'By workflow' });
     await expect.poll(() => groups.getByRole('row').nth(1).innerText()).toMatch(/^Office\s+2\s+1 \(50 %\)/);
     await expect
@@ -48,7 +48,7 @@ describeInBrowser('the usage screen', () => {
   });
 
   it('saves the table as CSV', async ({ page }) => {
-    await signInAsAlice(page, `${here.url}/dashboard/usage`);
+    await signInAsAlice(page, `${here.url}/dashboard/usage`, here.people.alice.token);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download CSV' }).click(),
@@ -60,7 +60,7 @@ describeInBrowser('the usage screen', () => {
   long('has no axe violations in the dark theme on a phone', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
-    await signInAsAlice(page, `${here.url}/dashboard/usage`);
+    await signInAsAlice(page, `${here.url}/dashboard/usage`, here.people.alice.token);
     await page.getByRole('region', { name: 'By workflow' }).waitFor();
     expect(await axe(page)).toEqual([]);
     expect(Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))).toBe(0);

@@ -4,9 +4,9 @@ import { everyCase } from '../some-of.ts';
 import { axe } from './browser.ts';
 
 /** Opens a page of the dashboard without a session and signs in. */
-export async function signInAsAlice(page: Page, address: string): Promise<void> {
+export async function signInAsAlice(page: Page, address: string, token = ALICE): Promise<void> {
   await page.goto(address);
-  await page.getByLabel('Access token').fill(ALICE);
+  await page.getByLabel('Access token').fill(token);
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
