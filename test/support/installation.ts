@@ -112,7 +112,7 @@ let views = 0;
 
 /**
  * Returns the process's installation with these options, for a file that looks at nothing but what it has made: with two persons
- * and a scripted model of its own. `stop` halts what the file left running and frees its names.
+ * and another scripted model. `stop` halts what the file left running and frees its names.
  */
 export async function shareInstallation(options: SharedOptions = {}): Promise<TestInstallation> {
   const key = JSON.stringify(options);
