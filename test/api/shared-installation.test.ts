@@ -24,7 +24,8 @@ it('files with the same options share an installation, as different people', asy
 it('what a file left running is halted, and its names are free for the next', async () => {
   const one = await share();
   one.model.script(hangs('I wait.'));
-  await one.agent({ name: 'taken' });
+  const agent_id = await one.agent({ name: 'taken' });
+  await one.sql(`UPDATE agents SET created_at = '2024-02-29' WHERE id = $1`, agent_id);
   const task_id = await one.prompt(await one.workflow());
   await until('it runs', async () => one.model.requests.length === 1);
   await one.stop();

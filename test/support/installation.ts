@@ -125,13 +125,17 @@ export async function shareInstallation(options: SharedOptions = {}): Promise<Te
   running.accounts.push(people.alice, people.bob);
   running.answers.forget();
   let stopped: Promise<void> | undefined;
-  return { ...viewOf(running, model, people, views * 1_000), stop: () => (stopped ??= stop()) };
+  return { ...viewOf(running, model, people), stop: () => (stopped ??= stop()) };
 
   async function stop(): Promise<void> {
     if (options.worker !== false)
       for (const person of Object.values(people)) await leaveNothing(clientOf(running.url, person.token));
     const faults = await listFaults(running, { since });
-    await freeNames(running.setting.database_url, since);
+    await freeNames(
+      running.setting.database_url,
+      since,
+      Object.values(people).map(({ subject }) => subject),
+    );
     await model.stop();
     refuse(faults);
   }
@@ -214,7 +218,6 @@ function viewOf(
   { url, setting, core, driver, answers }: Service,
   model: ModelServer,
   people: TestInstallation['people'],
-  first_name = 0,
 ): Omit<TestInstallation, 'stop'> {
   const alice = clientOf(url, people.alice.token);
   const unique = (name: string) => `${name} ${randomBytes(4).toString('hex')}`;
@@ -222,7 +225,7 @@ function viewOf(
     ...{ url, setting, core, driver, model, alice, answers, people, unique },
     bob: clientOf(url, people.bob.token),
     anonymous: clientOf(url, null),
-    ...helpers(alice, model, '', first_name),
+    ...helpers(alice, model),
     sql: async (text, ...values) => (await core.database.pool.query(text, values)).rows,
     agent: async (values = {}) => (await alice.ok(alice.post('/api/agents', { name: unique('agent'), ...values }), 201)).id,
     async events(task_id, options) {
@@ -270,13 +273,9 @@ async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE
   }
 }
 
-/** Creates the same helpers for another server's client, or for another user, whose `names` begin differently or count on. */
-export function helpers(
-  alice: Client,
-  model: ModelServer,
-  names = '',
-  made = 0,
-): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
+/** Creates the same helpers for another server's client, or for another user, whose `names` begin differently. */
+export function helpers(alice: Client, model: ModelServer, names = ''): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
+  let made = 0;
   const providerOf = async () => {
     const values = {
       name: `${names}scripted ${++made}`,
