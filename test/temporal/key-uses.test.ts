@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findOutage } from '../../src/domain/outages.ts';
 import { createActivityPorts } from '../../src/main/wiring/runs/index.ts';
 import { ParserFailure } from '../../src/parsers/failure.ts';
-import { shareInstallation, type TestInstallation } from '../support/installation.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/peers/model-server.ts';
 import { resultsOf } from '../support/runs/run-facts.ts';
 import { until } from '../support/until.ts';
@@ -12,7 +12,7 @@ const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await shareInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
 });
 afterAll(() => here.stop());
 
@@ -90,7 +90,7 @@ it('a token is opened within the time of the statements of a run, which is short
     await operator.query('BEGIN; LOCK TABLE token_uses IN ACCESS EXCLUSIVE MODE');
     const other = database.pool.query('SELECT count(*) FROM token_uses').then(() => 'counted', note('another statement'));
     const destination = { kind: 'provider', id: UNKNOWN, name: 'p', label: 'p', facts: {} } as const;
-    const opened = store.tokens.open({ name: 'key', principal: here.people.alice.subject, destination }).catch(note('the token'));
+    const opened = store.tokens.open({ name: 'key', principal: 'local:alice', destination }).catch(note('the token'));
     expect(await opened).toBe('database_unavailable');
     expect(failed).toEqual(['the token']);
     await operator.query('ROLLBACK');
