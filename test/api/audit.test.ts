@@ -23,7 +23,6 @@ const entries = async (query: string) =>
   (await here.bob.ok(here.bob.get(`/api/audit?${query}`))) as unknown as Record<string, any>[];
 const operations = async (query: string) =>
   (await entries(query)).map(({ operation, status }) => `${operation} ${status}`).reverse();
-const sql = async (text: string) => (await here.core.database.pool.query(text)).rows;
 
 describe('the audit', () => {
   it('has who changed, ran, decided and exported what, when the reply is there', async () => {
@@ -100,9 +99,9 @@ describe('the audit', () => {
 
   it('cannot be changed, emptied or shortened; only retention removes what is old', async () => {
     for (const text of ["UPDATE audit_entries SET login = 'x'", 'DELETE FROM audit_entries', 'TRUNCATE audit_entries'])
-      await expect(sql(text)).rejects.toThrow('audit_is_append_only');
+      await expect(here.sql(text)).rejects.toThrow('audit_is_append_only');
     const young = (await entries('')).length;
-    await sql(`INSERT INTO audit_entries SELECT (jsonb_populate_record(e, jsonb_build_object('id', gen_random_uuid(), 'at', now() - interval '40 days'))).*
+    await here.sql(`INSERT INTO audit_entries SELECT (jsonb_populate_record(e, jsonb_build_object('id', gen_random_uuid(), 'at', now() - interval '40 days'))).*
       FROM audit_entries e LIMIT 3`);
     const { audit } = here.core.store.retention;
     expect(await sweep(audit(daysAgo(30)), 30_000)).toEqual({ removed: { audit_entries: 3 }, finished: true });

@@ -51,17 +51,17 @@ const PARTS: Record<string, { body: object; moment: [table: string, column: stri
 
 const newEvaluation = async () =>
   (
-    await sql(`INSERT INTO evaluations (id, dataset_id, workflow_id, definition_hash, graders, effects, parallel, status, items, created_by, owner_login)
+    await here.sql(`INSERT INTO evaluations (id, dataset_id, workflow_id, definition_hash, graders, effects, parallel, status, items, created_by, owner_login)
       VALUES ('${uuid()}', '${world.ids.datasets}', '${world.ids.workflows}', 'h', '[]', 'stub', 1, 'halted', 0, 'local:alice', 'alice') RETURNING id`)
   )[0].id as string;
 
 async function create(path: string): Promise<void> {
   if (path === USES) {
     const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
-    await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label)
+    await here.sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label)
       VALUES ('${uuid()}', '${name}', 'local:alice', 'mcp', true, 'mcp_server', '${uuid()}', 'tools', 'https://tools.example')`);
   } else if (path === ALERT_EVENTS) {
-    await sql(`INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
+    await here.sql(`INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
       VALUES ('${uuid()}', '${world.ids.alerts}', 'firing', 2, 1, false)`);
   } else if (path === VERSIONS) {
     await here.alice.ok(here.alice.put(`/api/workflows/${world.ids.workflows}`, { max_turns: ++turns }));
@@ -89,7 +89,6 @@ function momentOf(path: string): [table: string, column: string] {
 
 const placed = (path: string) =>
   path.replace('{workflow_id}', world.ids.workflows as string).replace('{id}', world.ids[path.split('/')[2]!] as string);
-const sql = async (text: string) => (await here.core.database.pool.query(text)).rows;
 
 interface Item {
   id: string;
@@ -149,7 +148,7 @@ describe.each(BY_CURSOR)('%s', (path) => {
     here.model.always(says('ok'));
     for (let made = 0; made < ROWS; made += 1) await create(path);
     const [table, column] = momentOf(path);
-    await sql(`UPDATE ${table} SET ${column} = (SELECT max(${column}) FROM ${table})`);
+    await here.sql(`UPDATE ${table} SET ${column} = (SELECT max(${column}) FROM ${table})`);
     const list = placed(path);
     const { ids: all } = await followed(`${list}?limit=1000`);
     expect(all.length).toBeGreaterThanOrEqual(ROWS);
@@ -176,7 +175,7 @@ it('gives each chat session once, when all were made in the same moment', async 
   here.model.always(says('ok'));
   const path = `/api/agents/${world.ids.agents}/chat`;
   for (let made = 0; made < ROWS; made += 1) expect((await here.alice.post(path, { message: 'Hello' })).status).toBe(200);
-  await sql(`UPDATE chat_sessions SET created_at = '2026-01-31T12:00:00Z'`);
+  await here.sql(`UPDATE chat_sessions SET created_at = '2026-01-31T12:00:00Z'`);
   const page = async (skip: number, limit: number) =>
     ((await here.alice.get(`${path}/sessions?skip=${skip}&limit=${limit}`)).body as unknown as Item[]).map(({ id }) => id);
   const all = await page(0, 1_000);
@@ -189,7 +188,7 @@ it('gives each chat session once, when all were made in the same moment', async 
 it('gives each result of an evaluation once, the newest item first', async () => {
   for (let made = 0; made < ROWS; made += 1) await create('/api/datasets/{id}/items');
   const id = await newEvaluation();
-  await sql(`INSERT INTO evaluation_results (evaluation_id, item_id)
+  await here.sql(`INSERT INTO evaluation_results (evaluation_id, item_id)
     SELECT '${id}', id FROM dataset_items WHERE dataset_id = '${world.ids.datasets}'`);
   const items: string[] = [];
   for (let next: string | undefined = `${placed(EVALUATIONS)}/${id}/results?limit=2`; next; ) {
@@ -204,7 +203,7 @@ it('gives each result of an evaluation once, the newest item first', async () =>
 it('gives each due time of a schedule once', async () => {
   const id = world.ids['scheduled-agents'] as string;
   const due = Array.from({ length: ROWS }, (_, hour) => `('${id}', '2026-01-31T0${hour}:00:00Z', 'missed')`);
-  await sql(`INSERT INTO schedule_fires (scheduled_agent_id, due_at, outcome) VALUES ${due.join(', ')}`);
+  await here.sql(`INSERT INTO schedule_fires (scheduled_agent_id, due_at, outcome) VALUES ${due.join(', ')}`);
   const page = async (query: string) =>
     ((await here.alice.get(`/api/scheduled-agents/${id}/runs?${query}`)).body as unknown as { due_at: string }[]).map(
       ({ due_at }) => due_at,

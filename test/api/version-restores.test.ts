@@ -13,8 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const sql = async (text: string, ...values: unknown[]) => (await here.core.database.pool.query(text, values)).rows;
-
 describe('a workflow is set back to a version', () => {
   it('with all the fields that it had', async () => {
     const first = {
@@ -47,7 +45,7 @@ describe('a workflow is set back to a version', () => {
   it('without the settings of a call, if the version is older than they are', async () => {
     const id = await here.workflow();
     const older = `UPDATE workflow_versions SET config = config #- '{workflow,temperature}' #- '{workflow,stop}' WHERE workflow_id = $1`;
-    await sql(older, id);
+    await here.sql(older, id);
     await at.set(`workflows/${id}`, { temperature: 0.3, stop: ['END'] });
     expect(await here.alice.ok(at.restore(id, 1))).toMatchObject({ version: 1, exact: true });
     expect(await at.workflowOf(id)).toMatchObject({ temperature: null, stop: [] });
@@ -129,12 +127,12 @@ describe('a workflow is set back to a version', () => {
     const id = await here.workflow();
     const key = { 'idempotency-key': `resumed ${id}` };
     const { agent_id } = await here.alice.ok(at.restore(id, 1, { agent: 'copy' }, key));
-    await sql(
+    await here.sql(
       `UPDATE idempotency_keys SET reply = NULL, created_at = created_at - interval '1 minute' WHERE key = $1`,
       `resumed ${id}`,
     );
     expect((await here.alice.ok(at.restore(id, 1, { agent: 'copy' }, key))).agent_id).toBe(agent_id);
-    expect(await sql('SELECT id FROM agents WHERE id = $1', agent_id)).toHaveLength(1);
+    expect(await here.sql('SELECT id FROM agents WHERE id = $1', agent_id)).toHaveLength(1);
   });
 
   it('whose agent was deleted, with a copy', async () => {
@@ -150,7 +148,7 @@ describe('a workflow is set back to a version', () => {
 
   it('unless only its definition is known, from before there were versions', async () => {
     const id = await here.workflow();
-    await sql('UPDATE workflow_versions SET config = NULL WHERE workflow_id = $1', id);
+    await here.sql('UPDATE workflow_versions SET config = NULL WHERE workflow_id = $1', id);
     expect((await at.list(id))[0]?.restorable).toBe(false);
     expect((await at.restore(id, 1)).body).toMatchObject({ status: 409, code: 'version_without_settings' });
   });

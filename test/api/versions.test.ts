@@ -13,8 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const sql = async (text: string, ...values: unknown[]) => (await here.core.database.pool.query(text, values)).rows;
-
 describe('a version comes into being', () => {
   it('when the workflow is saved with another definition', async () => {
     const id = await here.workflow();
@@ -96,9 +94,9 @@ describe('a version comes into being', () => {
     const { name } = await here.alice.ok(here.alice.get(`/api/agents/${await at.agentOf(id)}`));
     const body = { model: name, messages: [{ role: 'user', content: 'x' }] };
     await here.alice.ok(here.alice.post('/v1/chat/completions', body));
-    const [single] = await sql('SELECT id, version_count FROM workflows WHERE single_use');
+    const [single] = await here.sql('SELECT id, version_count FROM workflows WHERE single_use');
     expect(single?.version_count).toBe(0);
-    expect(await sql('SELECT 1 FROM workflow_versions WHERE workflow_id = $1', single?.id)).toEqual([]);
+    expect(await here.sql('SELECT 1 FROM workflow_versions WHERE workflow_id = $1', single?.id)).toEqual([]);
   });
 });
 

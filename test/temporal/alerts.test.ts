@@ -19,7 +19,6 @@ beforeEach(async () => {
 });
 afterAll(() => here?.stop());
 
-const sql = async (text: string, ...values: unknown[]) => (await here.core.database.pool.query(text, values)).rows;
 const create = (workflow_id: string, values: object) =>
   here.alice.ok(here.alice.post('/api/alerts', { name: 'Watch', workflow_id, webhook_url: receiver.url, ...values }), 201);
 const read = (id: string) => here.alice.ok(here.alice.get(`/api/alerts/${id}`));
@@ -138,7 +137,7 @@ describe('an alert', () => {
   it('keeps the newest 200 events', async () => {
     const workflow_id = await here.workflow();
     const { id } = await create(workflow_id, { measure: 'failure_rate', threshold: 1, min_runs: 1, webhook_url: null });
-    await sql(
+    await here.sql(
       `INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
         SELECT ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'ok', n, 1, false FROM generate_series(1, 205) AS n`,
       id,
@@ -166,15 +165,15 @@ describe('what an alert measures', () => {
       await ran(workflow_id, says('3')),
     ];
     const stepsBefore = `UPDATE task_steps SET cost = $2, ended_at = now() - interval '2 hours' WHERE task_id = $1`;
-    await sql(stepsBefore, old, 5);
+    await here.sql(stepsBefore, old, 5);
     // The run ended within the window, its step before it.
-    await sql(stepsBefore, long, 100);
-    await sql(`UPDATE tasks SET completed_at = now() - interval '2 hours' WHERE id = $1`, old);
-    await sql(`UPDATE task_steps SET cost = 3 WHERE task_id = $1`, late);
+    await here.sql(stepsBefore, long, 100);
+    await here.sql(`UPDATE tasks SET completed_at = now() - interval '2 hours' WHERE id = $1`, old);
+    await here.sql(`UPDATE task_steps SET cost = 3 WHERE task_id = $1`, late);
     here.model.script(hangs('Half'));
     const open = await here.prompt(workflow_id);
-    await until('its step', async () => (await sql('SELECT 1 FROM task_steps WHERE task_id = $1', open)).length === 1);
-    await sql(`UPDATE task_steps SET cost = 0.5 WHERE task_id = $1`, open);
+    await until('its step', async () => (await here.sql('SELECT 1 FROM task_steps WHERE task_id = $1', open)).length === 1);
+    await here.sql(`UPDATE task_steps SET cost = 0.5 WHERE task_id = $1`, open);
     expect(await measuredBy(workflow_id, { measure: 'spend' })).toBe(3.5);
     expect(await measuredBy(workflow_id, { measure: 'spend', window_minutes: 240 })).toBe(108.5);
     await here.alice.ok(here.alice.post(`/api/tasks/${open}/stop`));
@@ -186,7 +185,7 @@ describe('what an alert measures', () => {
     await ran(workflow_id, fails(500), says('At last.'));
     await ran(workflow_id, fails(401));
     const long = await ran(workflow_id, fails(401));
-    await sql(`UPDATE task_steps SET started_at = now() - interval '2 hours' WHERE task_id = $1`, long);
+    await here.sql(`UPDATE task_steps SET started_at = now() - interval '2 hours' WHERE task_id = $1`, long);
     expect(await measuredBy(workflow_id, { measure: 'provider_errors' })).toBe(2);
     expect(await measuredBy(workflow_id, { measure: 'provider_errors', window_minutes: 240 })).toBe(3);
   });
@@ -201,7 +200,7 @@ describe('what an alert measures', () => {
     const status = async (id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${id}`))).status;
     await until('the approval', async () => (await status(task_id)) === 'waiting');
     const next = await here.prompt(workflow_id);
-    await sql(`UPDATE events SET timestamp = timestamp - interval '10 minutes' WHERE task_id = $1`, task_id);
+    await here.sql(`UPDATE events SET timestamp = timestamp - interval '10 minutes' WHERE task_id = $1`, task_id);
     const minutes = await measuredBy(workflow_id, { measure: 'waiting' });
     expect(minutes).toBeGreaterThanOrEqual(10);
     expect(minutes).toBeLessThan(20);
@@ -215,7 +214,7 @@ describe('what an alert measures', () => {
 
   it("is of the owner's runs, or of one workflow", async () => {
     const [one, other] = [await here.workflow(), await here.workflow()];
-    await sql(`UPDATE tasks SET completed_at = now() - interval '1 day' WHERE completed_at IS NOT NULL`);
+    await here.sql(`UPDATE tasks SET completed_at = now() - interval '1 day' WHERE completed_at IS NOT NULL`);
     await ran(one, fails(401));
     await ran(other, says('Fine.'));
     const rate = { measure: 'failure_rate', min_runs: 1 };
@@ -245,7 +244,7 @@ describe('the API of alerts', () => {
     const { id } = await create(workflow_id, { measure: 'spend', threshold: 1 });
     await here.alice.ok(here.alice.del(`/api/workflows/${workflow_id}`), 204);
     expect((await here.alice.get(`/api/alerts/${id}`)).status).toBe(404);
-    const [{ count }] = await sql(`SELECT count(*)::int FROM alerts WHERE owner = 'local:bob'`);
+    const [{ count }] = await here.sql(`SELECT count(*)::int FROM alerts WHERE owner = 'local:bob'`);
     const body = { name: 'x', measure: 'spend', threshold: 1 };
     for (let n = count; n < MOST_ALERTS; n += 1) await here.bob.ok(here.bob.post('/api/alerts', body), 201);
     expect(await here.bob.post('/api/alerts', body)).toMatchObject({ status: 409, body: { code: 'alerts_limit' } });

@@ -16,7 +16,6 @@ afterAll(() => here.stop());
 
 const compareNow = () => compareIn(here, 0);
 const compareLater = () => compareIn(here, 60_000);
-const sql = async (text: string, ...values: unknown[]) => (await here.core.database.pool.query(text, values)).rows;
 const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status;
 const stateOf = (task_id: string) => here.driver.engine.state(task_id);
 /** Whether the engine has a request to end the run; the run itself may not have noticed yet. */
@@ -77,7 +76,7 @@ describe('the reconciler leaves alone', () => {
     expect(await Promise.all([first, second].map(statusOf))).toEqual(['running', 'pending']);
     expect(await Promise.all([first, second].map(stateOf))).toEqual(['open', 'waiting']);
     expect(await Promise.all([first, second].map(isAskedToEnd))).toEqual([false, false]);
-    const [{ active_task_id: holder }] = await sql('SELECT active_task_id FROM workflows WHERE id = $1', workflow_id);
+    const [{ active_task_id: holder }] = await here.sql('SELECT active_task_id FROM workflows WHERE id = $1', workflow_id);
     expect(holder).toBe(first);
     await halted(second, first);
   });
@@ -86,10 +85,10 @@ describe('the reconciler leaves alone', () => {
     const task_id = await streaming(await here.workflow());
     await until('the index lists it', async () => (await openRuns()).includes(task_id));
     // A moment before the comparison, which is made in a minute.
-    await sql(`UPDATE tasks SET status = 'halted', completed_at = now() + interval '1 minute' WHERE id = $1`, task_id);
+    await here.sql(`UPDATE tasks SET status = 'halted', completed_at = now() + interval '1 minute' WHERE id = $1`, task_id);
     expect(await compareLater()).toMatchObject(REPAIRED_NOTHING);
     expect(await stateOf(task_id)).toBe('open');
-    await sql(`UPDATE tasks SET completed_at = now() WHERE id = $1`, task_id);
+    await here.sql(`UPDATE tasks SET completed_at = now() WHERE id = $1`, task_id);
     expect(await compareLater()).toMatchObject({ strays: 1 });
     expect(await stateOf(task_id)).toBe('closed');
   });
@@ -97,11 +96,11 @@ describe('the reconciler leaves alone', () => {
   it('a call that nobody has decided about, while it delivers a decision about the same call of another run', async () => {
     const [asked, decided] = [await waiting(), await waiting()];
     here.model.script(says('Approved.'));
-    await sql(`UPDATE tool_calls SET decision = '{"decision": "approve"}' WHERE task_id = $1`, decided);
+    await here.sql(`UPDATE tool_calls SET decision = '{"decision": "approve"}' WHERE task_id = $1`, decided);
     expect(await compareLater()).toMatchObject(REPAIRED_NOTHING);
     expect(await here.ended(decided)).toMatchObject({ status: 'completed' });
     expect(await statusOf(asked)).toBe('waiting');
-    expect(await sql(`SELECT status, decision FROM tool_calls WHERE task_id = $1`, asked)).toEqual([
+    expect(await here.sql(`SELECT status, decision FROM tool_calls WHERE task_id = $1`, asked)).toEqual([
       { status: 'waiting_approval', decision: null },
     ]);
     await halted(asked);
@@ -114,7 +113,7 @@ describe('the reconciler', () => {
     const [first, other] = [await streaming(interrupted), await streaming(waited)];
     const [urgent, patient] = [await here.prompt(interrupted), await here.prompt(waited)];
     // As if its server had died between the record of the prompt and the halt.
-    await sql(`UPDATE tasks SET on_busy = 'interrupt' WHERE id = $1`, urgent);
+    await here.sql(`UPDATE tasks SET on_busy = 'interrupt' WHERE id = $1`, urgent);
     here.model.script(says('Urgent.'));
     expect(await compareLater()).toMatchObject(REPAIRED_NOTHING);
     expect(await here.ended(first)).toMatchObject({ status: 'halted' });
@@ -150,7 +149,7 @@ describe('the reconciler and messages to webhooks', () => {
     const [lost, delivered, failed] = [await sent(200), await sent(200), await sent(410)];
     expect([lost, delivered, failed].map(({ status }) => status)).toEqual(['delivered', 'delivered', 'failed']);
     // As if its worker had died before it could start the delivery.
-    await sql(`UPDATE webhook_deliveries SET status = 'pending', delivered_at = NULL WHERE id = $1`, lost.id);
+    await here.sql(`UPDATE webhook_deliveries SET status = 'pending', delivered_at = NULL WHERE id = $1`, lost.id);
     await compareLater();
     expect((await lost.settled()).attempts).toHaveLength(2);
     expect((await delivered.settled()).attempts).toHaveLength(1);
