@@ -1,7 +1,7 @@
 import { EventSource } from 'eventsource';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventOf, rebuilt, type StreamedEvent } from '../support/client.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { shareInstallation, type TestInstallation } from '../support/installation.ts';
 import { type DroppingProxy, startDroppingProxy } from '../support/peers/dropping-proxy.ts';
 import { says } from '../support/peers/model-server.ts';
 
@@ -9,7 +9,7 @@ import { says } from '../support/peers/model-server.ts';
 let here: TestInstallation;
 let proxy: DroppingProxy;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await shareInstallation();
   proxy = await startDroppingProxy(here.url);
 });
 afterEach(() => {
@@ -34,7 +34,12 @@ interface Opened {
 /** `EventSource` itself sends no token and reads only by GET. */
 function opened(
   path: string,
-  { token = ALICE, base = here.url, last, ...request }: { token?: string; base?: string; last?: string } & RequestInit = {},
+  {
+    token = here.people.alice.token,
+    base = here.url,
+    last,
+    ...request
+  }: { token?: string; base?: string; last?: string } & RequestInit = {},
 ) {
   const asked: Opened['asked'] = [];
   const source = new EventSource(`${base}${path}`, {
