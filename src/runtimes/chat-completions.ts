@@ -36,7 +36,7 @@ export function chatCompletions({ client, default_model, dialect, advice }: Chat
           return send(chatRequest({ ...input, output_schema: undefined, wants_json: false }, model, dialect(model)));
         });
         await refuseOtherAnswers(response, 'a chat completion');
-        const answer = collectReply(emit, input.report);
+        const answer = collectReply({ emit, report: input.report, tools: input.tools });
         if (isJson(response)) answer.add(await wholeAnswer(response));
         else await readChunks(response, answer.add);
         return { reply: answer.reply(), cursor: null };

@@ -1,16 +1,19 @@
 import type OpenAI from 'openai';
-import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
+import { answerTooLarge, jsonText, REPLY_CHARACTERS, tokenCount } from '../domain/normalise.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
+import { assembleCalls, type CallPart } from './call-assembler.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
 
 export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
-type Delta = Chunk['choices'][number]['delta'] & {
+type Delta = Omit<Chunk['choices'][number]['delta'], 'tool_calls' | 'function_call'> & {
+  tool_calls?: unknown;
+  /** A call in the form before `tool_calls`. */
+  function_call?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
   reasoning_details?: unknown;
 };
-type CallPart = NonNullable<Delta['tool_calls']>[number] & { extra_content?: unknown };
 
 /** The data that goes back with a reply: reasoning, and the endpoint's additions to each call, in the order of the calls. */
 export interface ReplyExtra {
@@ -26,10 +29,17 @@ interface ReplyCollector {
   reply(): ModelReply;
 }
 
+interface ReplyPorts {
+  emit(delta: string): void;
+  report?: Exchange['report'];
+  /** The tools that the model may call. */
+  tools?: Exchange['tools'];
+}
+
 /** Collects the chunks of a streamed reply, and emits its text. */
-export function collectReply(emit: (delta: string) => void, report: Exchange['report'] = () => {}): ReplyCollector {
+export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts): ReplyCollector {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
-  const calls = callGatherer();
+  const calls = assembleCalls(new Set(tools.map(({ name }) => name)));
   let reasoning = '';
   const details = detailGatherer();
   let has_refused = false;
@@ -54,15 +64,18 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
       has_refused ||= Boolean(delta.refusal);
       reasoning += getReasoning(delta);
       details.add(delta.reasoning_details);
-      for (const part of delta.tool_calls ?? []) calls.add(part);
-      characters += measureDelta(delta, text);
+      const parts = listParts(delta);
+      calls.add(parts);
+      characters += measureDelta({ delta, text, parts });
       if (characters > REPLY_CHARACTERS) throw answerTooLarge();
       reply.finish = toText(choice.finish_reason) || reply.finish;
     },
     reply() {
-      reply.calls = calls.all();
+      const all = calls.all();
+      reply.calls = all.map(({ extra: _, ...call }) => call);
       if (has_refused && reply.finish === 'stop') reply.finish = 'refusal';
-      reply.extra = reply.calls.length > 0 ? buildExtra({ reasoning, details: details.all(), parts: calls.parts() }) : null;
+      const additions = all.map(({ extra }) => extra);
+      reply.extra = all.length > 0 ? buildExtra({ reasoning, details: details.all(), additions }) : null;
       return usableReply(reply, 'lower the reasoning effort or shorten the input');
     },
   };
@@ -72,19 +85,25 @@ export function collectReply(emit: (delta: string) => void, report: Exchange['re
 function buildExtra({
   reasoning,
   details,
-  parts,
+  additions,
 }: {
   reasoning: string;
   details: object[];
-  parts: unknown[];
+  additions: unknown[];
 }): ReplyExtra | null {
   const extra: ReplyExtra = {
     ...(details.length > 0 ? { reasoning_details: details } : reasoning ? { reasoning_content: reasoning } : {}),
-    ...(parts.some((part) => part !== undefined)
-      ? { calls: parts.map((part) => (part === undefined ? null : { extra_content: part })) }
+    ...(additions.some((addition) => addition !== undefined)
+      ? { calls: additions.map((addition) => (addition === undefined ? null : { extra_content: addition })) }
       : {}),
   };
   return Object.keys(extra).length > 0 ? extra : null;
+}
+
+/** Returns the pieces of calls in a delta, whatever holds them. */
+function listParts({ tool_calls, function_call }: Delta): CallPart[] {
+  const parts = Array.isArray(tool_calls) ? tool_calls : [tool_calls];
+  return [...parts, function_call].filter((part): part is CallPart => typeof part === 'object' && part !== null);
 }
 
 /** Endpoints are typed by their documentation alone. */
@@ -97,12 +116,11 @@ const contentText = (content: unknown): string =>
 const deltaText = ({ content, refusal }: Delta): string => contentText(content ?? refusal);
 const getReasoning = ({ reasoning_content, reasoning }: Delta): string => toText(reasoning_content ?? reasoning);
 
-function measureDelta(delta: Delta, text: string): number {
-  const call_characters = (delta.tool_calls ?? []).reduce(
-    (sum, { function: it, ...part }) =>
-      sum + measureText(it?.arguments) + measureText(it?.name) + measureValue((part as CallPart).extra_content),
-    0,
-  );
+function measureDelta({ delta, text, parts }: { delta: Delta; text: string; parts: CallPart[] }): number {
+  const call_characters = parts.reduce((sum, { function: named, ...part }) => {
+    const { name, arguments: args } = named ?? part;
+    return sum + measureText(args) + measureText(name) + measureValue(part.extra_content);
+  }, 0);
   return text.length + getReasoning(delta).length + measureValue(delta.reasoning_details) + call_characters;
 }
 
@@ -128,32 +146,6 @@ function detailGatherer() {
       for (const piece of Array.isArray(pieces) ? pieces : []) if (typeof piece === 'object' && piece !== null) add(piece);
     },
     all: () => details,
-  };
-}
-
-/** Calls arrive in pieces, matched by index; a piece with another id at the same index starts another call. */
-function callGatherer() {
-  const calls: ModelReply['calls'] = [];
-  const extras = new Map<ModelReply['calls'][number], unknown>();
-  const open = new Map<number, ModelReply['calls'][number]>();
-  return {
-    add({ index, id, function: piece, extra_content }: CallPart) {
-      const place = index ?? Math.max(0, open.size - 1);
-      let call = open.get(place);
-      if (!call || (id && call.id && call.id !== id)) {
-        if (calls.length >= MOST_CALLS) throw tooManyCalls();
-        call = { id: '', name: '', arguments: '' };
-        calls.push(call);
-        open.set(place, call);
-      }
-      call.id ||= toText(id);
-      call.name += toText(piece?.name);
-      // Some endpoints send an object instead of its text.
-      call.arguments += jsonText(piece?.arguments);
-      if (extra_content) extras.set(call, extra_content);
-    },
-    all: () => calls,
-    parts: () => calls.map((call) => extras.get(call)),
   };
 }
 

@@ -2,6 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
 import { type Answered, addExchangeUsage, type ExchangeUsage } from '../domain/usage.ts';
+import { type ArgumentPieces, collectArguments } from './call-arguments.ts';
 import { isHostedResult, listHostedCalls, type ReplyBlock, toMessagesExtra, toSendable } from './messages-blocks.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
@@ -78,6 +79,7 @@ interface MessageCollector {
 export function collectMessage(emit: (delta: string) => void, report: Exchange['report'] = () => {}): MessageCollector {
   const blocks: ReplyBlock[] = [];
   const open = new Map<unknown, ReplyBlock>();
+  const inputs = new Map<ReplyBlock, ArgumentPieces>();
   let [text, stop_reason, has_started, ended] = ['', '', false, false];
   let [characters, calls] = [0, 0];
   let model: string | null = null;
@@ -140,6 +142,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     };
     countPiece(block.type + block.id + block.name);
     blocks.push(block);
+    inputs.set(block, collectArguments());
     open.set(index, block);
     if (block.type === 'tool_use' || block.type === 'server_tool_use') calls += 1;
     if (calls > MOST_CALLS) throw tooManyCalls();
@@ -150,7 +153,7 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
   function extend(block: ReplyBlock | undefined, delta: Loose<DeltaFields>): void {
     say(block, toText(delta.text));
     if (!block) return;
-    block.arguments += countPiece(toText(delta.partial_json));
+    inputs.get(block)?.add(countPiece(toText(delta.partial_json)));
     block.thinking += countPiece(toText(delta.thinking));
     // The signature arrives whole, unlike the others.
     block.signature = countPiece(toText(delta.signature)) || block.signature;
@@ -159,7 +162,10 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
 
   const getFinish = () => (stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '');
   const whole = (): ReplyBlock[] =>
-    blocks.map((block) => ({ ...block, arguments: block.arguments || wholeInput(block.input, { finish: getFinish() }) }));
+    blocks.map((block) => ({
+      ...block,
+      arguments: inputs.get(block)?.text() || wholeInput(block.input, { finish: getFinish() }),
+    }));
 
   return {
     add({ type, index, message, content_block, delta, usage: more }) {
