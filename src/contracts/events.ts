@@ -46,7 +46,12 @@ export const LOG_EVENTS = {
     not_joined: z.array(z.string()).optional().meta({ description: "Resources of others, which the agent's tags do not join" }),
   }),
   model_call: defineEvent('A step calls the model; `detail` is the name of the model.', { step }),
-  model_response: defineEvent('The model answered completely; `detail` is its finish reason.', { step }),
+  model_response: defineEvent('The model answered; `detail` is its finish reason.', {
+    step,
+    unknown: z.boolean().optional().meta({
+      description: 'True: Perdura does not know this finish reason, and took the answer for complete',
+    }),
+  }),
   tool_call: defineEvent('A tool call starts.', {
     ...call_with_arguments,
     attempt: z.int().optional().meta({ description: 'Present from the second attempt on' }),

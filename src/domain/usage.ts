@@ -20,6 +20,8 @@ export const addExchangeUsage = (one: ExchangeUsage, more: ExchangeUsage): Excha
 export interface Answered {
   model: string | null;
   usage: ExchangeUsage;
+  /** True if the endpoint did not report a part of the usage, which is estimated; absent: false. */
+  estimated?: boolean;
 }
 
 export interface Usage extends ExchangeUsage {

@@ -42,7 +42,7 @@ interface Piece {
 /**
  * Assembles the calls of a streamed reply. Endpoints mark the pieces of a call by index, by id, by both or by neither; they leave
  * out, repeat and change these marks. So a piece belongs to the call that its marks name, unless that call is whole and the piece
- * begins another one. `known`: the names of the offered tools, which tell a repeated name from one that comes in pieces.
+ * begins another one. `known`: the names of the offered tools, which distinguish a repeated name from one that comes in pieces.
  */
 export function assembleCalls(known: ReadonlySet<string> = new Set()) {
   const calls: OpenCall[] = [];
@@ -148,7 +148,7 @@ function beginsAnother(piece: Piece, call: OpenCall, known: ReadonlySet<string>)
   if (has_next_name || piece.arguments === '') return true;
   if (args.isEmpty()) return false;
   if (/^\s*\{/.test(piece.arguments) && !args.acceptsBrace()) return true;
-  // Some endpoints give every piece an id of its own, and repeat the name.
+  // Some endpoints give every piece another id, and repeat the name.
   return call.ids.size < call.pieces;
 }
 
@@ -200,7 +200,7 @@ function withoutRepetitions(calls: readonly OpenCall[]): OpenCall[] {
   );
 }
 
-/** True if two calls have a mark in common, and none that tells them apart. */
+/** True if two calls have a mark in common, and none that distinguishes them. */
 function isMarkedAs(one: OpenCall, other: OpenCall): boolean {
   const has_shared_id = [...one.ids].some((id) => other.ids.has(id));
   const has_shared_index = [...one.indexes].some((index) => other.indexes.has(index));

@@ -1,11 +1,15 @@
 import type OpenAI from 'openai';
-import { answerTooLarge, jsonText, REPLY_CHARACTERS, tokenCount } from '../domain/normalise.ts';
+import { parseFinish } from '../domain/finish.ts';
+import { answerTooLarge, jsonText, REPLY_CHARACTERS } from '../domain/normalise.ts';
+import { Misshapen } from '../domain/reason.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
+import type { BodyEnd } from './answer-body.ts';
 import { assembleCalls, type CallPart } from './call-assembler.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
+import { findUsage } from './usage-report.ts';
 
-export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
+type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Omit<Chunk['choices'][number]['delta'], 'tool_calls' | 'function_call'> & {
   tool_calls?: unknown;
   /** A call in the form before `tool_calls`. */
@@ -23,10 +27,12 @@ export interface ReplyExtra {
 }
 
 interface ReplyCollector {
-  /** Throws if the reply becomes too large. */
-  add(chunk: Chunk): void;
+  /** Adds a chunk of a stream. Throws if the reply becomes too large. */
+  add(chunk: object): void;
+  /** Adds an answer that was sent at once. Throws if it is none. */
+  addWhole(answer: object): void;
   /** Returns the reply after the last chunk. Throws a ModelFailure if the result is not a usable answer. */
-  reply(): ModelReply;
+  reply(end: BodyEnd): ModelReply;
 }
 
 interface ReplyPorts {
@@ -42,43 +48,62 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
   const calls = assembleCalls(new Set(tools.map(({ name }) => name)));
   let reasoning = '';
   const details = detailGatherer();
-  let has_refused = false;
+  let [has_refused, finish_word, has_final_usage] = [false, '', false];
   let characters = 0;
   // After the text of the chunk, which it includes.
-  const reportUsage = ({ usage }: Chunk) => {
+  const reportUsage = (usage: ExchangeUsage | null) => {
     if (usage) report({ model: reply.model, usage: reply.usage });
   };
+  const add = (chunk: Chunk): void => {
+    reply.model ??= toText(chunk.model) || null;
+    const [choice] = chunk.choices ?? [];
+    const usage = findUsage(chunk);
+    if (usage) reply.usage = usage;
+    if (!choice) {
+      has_final_usage ||= usage !== null;
+      reportUsage(usage);
+      return;
+    }
+    const delta = getDelta(choice);
+    const text = deltaText(delta);
+    if (text) {
+      reply.text += text;
+      emit(text);
+    }
+    reportUsage(usage);
+    has_refused ||= Boolean(delta.refusal);
+    reasoning += getReasoning(delta);
+    details.add(delta.reasoning_details);
+    const parts = listParts(delta);
+    calls.add(parts);
+    characters += measureDelta({ delta, text, parts });
+    if (characters > REPLY_CHARACTERS) throw answerTooLarge();
+    const finish = parseFinish(choice.finish_reason);
+    if (finish) [reply.finish, finish_word] = [finish, toText(choice.finish_reason)];
+  };
   return {
-    add(chunk) {
-      reply.model ??= toText(chunk.model) || null;
-      const [choice] = chunk.choices ?? [];
-      if (chunk.usage) reply.usage = toExchangeUsage(chunk.usage);
-      if (!choice) return reportUsage(chunk);
-      const delta = (choice.delta ?? {}) as Delta;
-      const text = deltaText(delta);
-      if (text) {
-        reply.text += text;
-        emit(text);
-      }
-      reportUsage(chunk);
-      has_refused ||= Boolean(delta.refusal);
-      reasoning += getReasoning(delta);
-      details.add(delta.reasoning_details);
-      const parts = listParts(delta);
-      calls.add(parts);
-      characters += measureDelta({ delta, text, parts });
-      if (characters > REPLY_CHARACTERS) throw answerTooLarge();
-      reply.finish = toText(choice.finish_reason) || reply.finish;
+    add: (chunk) => add(chunk as Chunk),
+    addWhole(answer) {
+      const { choices } = answer as Partial<Chunk>;
+      if (!Array.isArray(choices) || !choices[0]) throw new Misshapen('the answer has no choices');
+      add(answer as Chunk);
     },
-    reply() {
+    reply(end) {
       const all = calls.all();
       reply.calls = all.map(({ extra: _, ...call }) => call);
       if (has_refused && reply.finish === 'stop') reply.finish = 'refusal';
       const additions = all.map(({ extra }) => extra);
       reply.extra = all.length > 0 ? buildExtra({ reasoning, details: details.all(), additions }) : null;
-      return usableReply(reply, 'lower the reasoning effort or shorten the input');
+      const is_whole = has_final_usage || (reply.text === '' && calls.areWhole());
+      return usableReply(reply, { end, finish_word, is_whole, advice: 'lower the reasoning effort or shorten the input' });
     },
   };
+}
+
+/** Some endpoints send the whole message in a chunk. */
+function getDelta(choice: Chunk['choices'][number]): Delta {
+  const { delta, message } = choice as { delta?: unknown; message?: unknown };
+  return Object(delta ?? message) as Delta;
 }
 
 /** The details hold the reasoning as well, with its signatures. */
@@ -150,18 +175,3 @@ function detailGatherer() {
 }
 
 const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
-
-function toExchangeUsage(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
-  const { prompt_tokens, completion_tokens, prompt_tokens_details, prompt_cache_hit_tokens } = usage as typeof usage & {
-    prompt_cache_hit_tokens?: number;
-  };
-  const details = prompt_tokens_details as { cached_tokens?: number; cache_write_tokens?: number } | undefined;
-  const total_in = tokenCount(prompt_tokens);
-  const cache_read = Math.min(total_in, tokenCount(details?.cached_tokens ?? prompt_cache_hit_tokens));
-  return {
-    total_in,
-    total_out: tokenCount(completion_tokens),
-    cache_read,
-    cache_write: Math.min(total_in - cache_read, tokenCount(details?.cache_write_tokens)),
-  };
-}

@@ -80,7 +80,12 @@ export async function vendorClient(
   { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch: Fetch },
 ): Promise<Anthropic> {
   const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
-  return new Anthropic({ ...options, apiKey: await openApiKey(provider, caller), baseURL: provider.base_url ?? url, fetch });
+  return new Anthropic({
+    ...options,
+    apiKey: await openApiKey(provider, caller),
+    baseURL: provider.base_url ?? url,
+    fetch: readableErrors(fetch),
+  });
 }
 
 /** `base_url` is the address of the resource; a deployment, if named, is part of the path. */

@@ -46,7 +46,7 @@ async function embedBatch(client: OpenAI, { model, input }: { model: string; inp
   try {
     return parseVectors(await client.embeddings.create({ model, input, encoding_format: 'float' }), input.length);
   } catch (error) {
-    const { message } = toModelFailure(error, 'a list of vectors') as Error;
+    const { message } = toModelFailure(error, { expected: 'a list of vectors' }) as Error;
     throw new Error(`The embedding endpoint does not serve: ${message}`);
   }
 }

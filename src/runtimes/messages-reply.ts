@@ -1,7 +1,10 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import { parseFinish } from '../domain/finish.ts';
 import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
+import { Misshapen } from '../domain/reason.ts';
 import { type Answered, addExchangeUsage, type ExchangeUsage } from '../domain/usage.ts';
+import type { BodyEnd } from './answer-body.ts';
 import { type ArgumentPieces, collectArguments } from './call-arguments.ts';
 import { isHostedResult, listHostedCalls, type ReplyBlock, toMessagesExtra, toSendable } from './messages-blocks.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
@@ -10,7 +13,7 @@ import { usableReply } from './usable-reply.ts';
 /** Endpoints are typed by their documentation alone. */
 type Loose<T> = { [K in keyof T]?: unknown };
 
-export interface MessageEvent {
+interface MessageEvent {
   type?: unknown;
   index?: number;
   message?: Loose<Omit<Anthropic.Message, 'usage'>> & { usage?: Loose<Anthropic.Usage> | null };
@@ -45,13 +48,6 @@ interface DeltaFields {
   container: unknown;
 }
 
-const FINISHES: Record<string, string> = {
-  tool_use: 'tool_calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  refusal: 'refusal',
-};
-
 const USAGE = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 /** The limit for blocks. Thinking, text and calls alternate, so an answer with the largest number of calls has fewer. */
 const MOST_BLOCKS = 4 * MOST_CALLS;
@@ -62,14 +58,16 @@ const toText = (value: unknown): string => (typeof value === 'string' ? value : 
 type PausedReply = Pick<ModelReply, 'text' | 'extra'>;
 
 interface MessageCollector {
-  /** Throws if the reply becomes too large. */
-  add(event: MessageEvent): void;
+  /** Adds an event of a stream. Throws if the reply becomes too large. */
+  add(event: object): void;
+  /** Adds an answer that was sent at once. Throws if it is none. */
+  addWhole(answer: object): void;
   /** Returns the answering model and the usage so far; null before the first event. */
   getUsage(): Answered | null;
   /** Returns, after the last event, the data that a paused vendor needs to continue its answer; null if it has not paused. */
   getPausedReply(): PausedReply | null;
   /** Returns the reply after the last event. Throws a ModelFailure if the result is not a usable answer. */
-  reply(): ModelReply;
+  reply(end: BodyEnd): ModelReply;
 }
 
 /**
@@ -160,30 +158,35 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
     if (delta.citation) block.citations.push(takeValue(delta.citation));
   }
 
-  const getFinish = () => (stop_reason || ended ? (FINISHES[stop_reason] ?? 'stop') : '');
+  const getFinish = () => parseFinish(stop_reason) || (ended ? 'stop' : '');
   const whole = (): ReplyBlock[] =>
     blocks.map((block) => ({
       ...block,
       arguments: inputs.get(block)?.text() || wholeInput(block.input, { finish: getFinish() }),
     }));
 
+  function add({ type, index, message, content_block, delta, usage: more }: MessageEvent): void {
+    if (type === 'message_start') enter(message);
+    else if (type === 'content_block_start') begin(index, content_block ?? {});
+    else if (type === 'content_block_delta') extend(open.get(index), delta ?? {});
+    else if (type === 'message_delta') {
+      stop_reason = toText(delta?.stop_reason) || stop_reason;
+      settle(delta?.container);
+      charge(more);
+    } else if (type === 'message_stop') ended = true;
+  }
+
   return {
-    add({ type, index, message, content_block, delta, usage: more }) {
-      if (type === 'message_start') enter(message);
-      else if (type === 'content_block_start') begin(index, content_block ?? {});
-      else if (type === 'content_block_delta') extend(open.get(index), delta ?? {});
-      else if (type === 'message_delta') {
-        stop_reason = toText(delta?.stop_reason) || stop_reason;
-        settle(delta?.container);
-        charge(more);
-      } else if (type === 'message_stop') ended = true;
+    add,
+    addWhole(answer) {
+      for (const event of toMessageEvents(answer)) add(event);
     },
     getUsage: () => (has_started ? findUsage() : null),
     getPausedReply: () =>
       stop_reason === 'pause_turn' && !blocks.some(({ type }) => type === 'tool_use')
         ? { text, extra: toMessagesExtra(whole(), container) }
         : null,
-    reply() {
+    reply(end) {
       const all = whole();
       const tool_calls = all.flatMap(({ type, id, name, arguments: args }) =>
         type === 'tool_use' ? [{ id, name, arguments: args }] : [],
@@ -197,9 +200,22 @@ export function collectMessage(emit: (delta: string) => void, report: Exchange['
         extra: toMessagesExtra(all, container),
         ...(made_there.length > 0 ? { made_there } : {}),
       };
-      return usableReply(reply, 'raise max_output_tokens or lower the reasoning effort');
+      const advice = 'raise max_output_tokens or lower the reasoning effort';
+      return usableReply(reply, { end, finish_word: stop_reason, is_whole: false, advice });
     },
   };
+}
+
+/** Converts an answer that was sent at once into the events of a stream. */
+function toMessageEvents(answer: object): MessageEvent[] {
+  const { content, stop_reason } = answer as Loose<Anthropic.Message>;
+  if (!Array.isArray(content)) throw new Misshapen('the answer has no content');
+  return [
+    { type: 'message_start', message: answer },
+    ...content.map((content_block, index) => ({ type: 'content_block_start', index, content_block })),
+    { type: 'message_delta', delta: { stop_reason } },
+    { type: 'message_stop' },
+  ];
 }
 
 /**

@@ -1,13 +1,11 @@
-import Anthropic from '@anthropic-ai/sdk';
-import { parseExact } from '../domain/exact-json.ts';
+import type Anthropic from '@anthropic-ai/sdk';
 import { ModelFailure } from '../domain/model-failure.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { Answered } from '../domain/usage.ts';
-import { isJson, refuseOtherAnswers } from './answer-type.ts';
-import { readChunks } from './chat-chunks.ts';
+import { readAnswer } from './answer-body.ts';
 import { noModel, toModelFailure } from './failures.ts';
-import { toVendorFailure } from './managed/failures.ts';
-import { collectMessage, type MessageEvent } from './messages-reply.ts';
+import { askWhenLoaded } from './loading.ts';
+import { collectMessage } from './messages-reply.ts';
 import { messagesRequest } from './messages-request.ts';
 import type { ModelReply, ModelRuntime } from './runtime.ts';
 
@@ -30,25 +28,21 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
       try {
         for (let requests = 1; ; requests += 1) {
           const request = { ...messagesRequest(current_input, model), stream: true as const };
-          await hear(await client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse(), answer.add);
+          const send = () => client.messages.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
+          const response = await askWhenLoaded(send, signal);
+          const end = await readAnswer(response, EXPECTED, { onEvent: answer.add, onWhole: answer.addWhole });
           const paused = answer.getPausedReply();
-          if (!paused) return { reply: answer.reply(), cursor: null };
+          if (!paused) return { reply: answer.reply(end), cursor: null };
           if (requests === MOST_REQUESTS) throw new ModelFailure(TOO_MANY_PAUSES, { code: 'model_paused', recoverable: false });
           current_input = { ...input, transcript: [...input.transcript, toPausedMessage(paused)] };
         }
       } catch (error) {
         signal.throwIfAborted();
-        const failure = error instanceof Anthropic.AnthropicError ? toVendorFailure(error) : toModelFailure(error, EXPECTED);
+        const failure = toModelFailure(error, { expected: EXPECTED });
         throw attachAnswer(failure, answer.getUsage());
       }
     },
   };
-}
-
-async function hear(response: Response, add: (event: MessageEvent) => void): Promise<void> {
-  await refuseOtherAnswers(response, EXPECTED);
-  if (!isJson(response)) return readChunks(response, add);
-  for (const event of toMessageEvents(parseExact(await response.text()) as Anthropic.Message)) add(event);
 }
 
 /** Returns the answer so far as the end of the conversation: the vendor continues it. */
@@ -68,11 +62,3 @@ const attachAnswer = (failure: unknown, answer: Answered | null): unknown =>
   failure instanceof ModelFailure && answer && !failure.answer
     ? new ModelFailure(failure.message, { ...failure, answer })
     : failure;
-
-/** Converts the answer of an endpoint that does not stream into the events of a stream. */
-const toMessageEvents = (message: Anthropic.Message): MessageEvent[] => [
-  { type: 'message_start', message },
-  ...message.content.map((content_block, index) => ({ type: 'content_block_start', index, content_block })),
-  { type: 'message_delta', delta: { stop_reason: message.stop_reason } },
-  { type: 'message_stop' },
-];

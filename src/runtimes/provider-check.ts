@@ -5,7 +5,7 @@ import { ModelFailure } from '../domain/model-failure.ts';
 import { getDialect } from '../domain/provider-presets.ts';
 import { storable } from '../domain/transcript.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { toModelFailure } from './failures.ts';
+import { ADVICE, toModelFailure } from './failures.ts';
 import { listModels, MOST_MODELS } from './listed-models.ts';
 import { toVendorFailure } from './managed/failures.ts';
 import { messagesRuntime } from './messages.ts';
@@ -78,24 +78,28 @@ interface Refused {
 
 async function explainRefusal({ failure, runtime, model, models, endpoint }: Refused): Promise<string> {
   const vendor_message = getVendorMessage(failure.message);
-  const { status } = failure;
-  if (status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
+  const { status, code } = failure;
+  if (code !== 'quota_exhausted' && status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
     if (!(await askOnce(runtime, null))) return formatNoToolsFault(model, vendor_message);
-    if (status === 404 || /model/i.test(vendor_message))
-      return formatUnknownModelFault(model, { known: models, said: vendor_message });
+    if (status === 404 || /model/i.test(vendor_message)) {
+      const others = models.filter((id) => !sameModel(id, model));
+      return formatUnknownModelFault(model, { known: others, said: vendor_message });
+    }
   }
-  return (
-    (status !== undefined &&
-      status !== 404 &&
-      status !== 400 &&
-      findProviderFault({ status, message: vendor_message }, endpoint)) ||
-    formatModelFault(model, vendor_message)
-  );
+  const has_own_sentence = code === 'quota_exhausted' || (status !== undefined && status !== 404 && status !== 400);
+  return (has_own_sentence && findRefusalFault(failure, endpoint)) || formatModelFault(model, vendor_message);
 }
+
+/** Returns the sentence for a refusal by its status; an account without quota counts as one that must pay. */
+const findRefusalFault = ({ code, status, message }: ModelFailure, endpoint: AskedEndpoint): string | null =>
+  findProviderFault({ status: code === 'quota_exhausted' ? 402 : status, message: getVendorMessage(message) }, endpoint);
 
 /** Returns the vendor's message without the words that a run's error adds to it. */
 const getVendorMessage = (message: string) =>
-  message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, '').split('; check ')[0] ?? '';
+  Object.values(ADVICE).reduce(
+    (text, advice) => text.replace(`; ${advice}`, ''),
+    message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, ''),
+  );
 
 const TOOL: Exchange['tools'][number] = {
   name: 'no_operation',
@@ -148,9 +152,10 @@ async function loadModels(client: OpenAI | Anthropic, endpoint: AskedEndpoint): 
   try {
     return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, endpoint);
   } catch (error) {
-    const failure = client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error);
-    const { status } = error as { status?: number };
-    const fault = storable(findProviderFault(error, endpoint) ?? (failure as Error).message);
+    const failure = (client instanceof Anthropic ? toVendorFailure(error) : toModelFailure(error)) as ModelFailure;
+    const { status } = failure;
+    const found = status === undefined ? findProviderFault(error, endpoint) : findRefusalFault(failure, endpoint);
+    const fault = storable(found ?? failure.message);
     return { models: [], fault, ...(status === undefined ? {} : { status }) };
   }
 }

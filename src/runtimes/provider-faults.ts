@@ -44,16 +44,8 @@ function formatConnectionFault(error: unknown, { url }: AskedEndpoint): string |
   return null;
 }
 
-/** Returns a message without the status that the clients put in front, and without the JSON around it. */
-function plainMessage(message: string): string {
-  const text = message.replace(/^\d{3} /, '');
-  try {
-    const { error = {} } = JSON.parse(text) as { error?: { message?: unknown } };
-    return typeof error.message === 'string' ? error.message : text;
-  } catch {
-    return text.replace(/\.$/, '');
-  }
-}
+/** Returns a message without the status that the clients put in front, as a part of a sentence. */
+const plainMessage = (message: string): string => message.replace(/^\d{3} /, '').replace(/\.$/, '');
 
 function formatRefusalFault(status: number, message: string, endpoint: AskedEndpoint): string {
   const status_text = `(${status}: ${message})`;
@@ -61,7 +53,8 @@ function formatRefusalFault(status: number, message: string, endpoint: AskedEndp
     return endpoint.has_key
       ? `The endpoint refuses the key ${status_text}: check the provider's stored key, and that it belongs to this vendor`
       : `The endpoint wants a key ${status_text}: store one as a token and name it in api_key_token_name`;
-  if (status === 402) return `The account has no credit ${status_text}: pay at the vendor, or use another key`;
+  if (status === 402)
+    return `The account has no credit or quota ${status_text}: pay at the vendor, raise the quota, or use another key`;
   if (status === 403)
     return `The key may not use this API ${status_text}: give it access to models at the vendor, or use the key of another project`;
   if (status === 404 || status === 405) return `${formatNoApi(endpoint.url)} ${status_text}: ${pathAdvice(endpoint.url)}`;

@@ -47,7 +47,7 @@ const mannerArbitrary: fc.Arbitrary<Manner> = fc.record({
 
 const hasIndexes = ({ indexes }: Manner) => ['each', 'skipping', 'text'].includes(indexes);
 
-/** False for mixtures that mean two lists of calls at once, so that no reader could tell them apart. */
+/** False for mixtures that mean two lists of calls at once, so that no reader could distinguish them. */
 function isDecidable(calls: readonly Called[], manner: Manner): boolean {
   const { ids, names, before, again, order } = manner;
   const marked = hasIndexes(manner) || ids === 'each';
@@ -60,7 +60,7 @@ function isDecidable(calls: readonly Called[], manner: Manner): boolean {
   if (order === 'by position' && (hasIndexes(manner) || manner.indexes !== 'none' || !['none', 'null', 'empty'].includes(ids)))
     return false;
   if (order === 'by position' && (names !== 'first' || placeholder)) return false;
-  // Every name in one list is a call of its own.
+  // Every name in one list is a separate call.
   if (manner.packed > 1 && names !== 'first' && !marked && order === 'one by one') return false;
   // Without a name, an id or an index nothing begins a call.
   if (names === 'late' && !(hasIndexes(manner) || ids === 'each' || ids === 'first') && calls.length > 1) return false;
@@ -178,7 +178,7 @@ describe('assembles', () => {
   const ROME = '{"city":"Rome"}';
 
   it.each<[string, CallPart[][], Called[]]>([
-    ['a call whose name and arguments stand beside its id', [[{ id: 'a', name: 'look', arguments: OSLO }]], [oslo]],
+    ['a call whose name and arguments are next to its id', [[{ id: 'a', name: 'look', arguments: OSLO }]], [oslo]],
     [
       'two calls of a tool without arguments',
       [[part('ping', '', { id: 'a' })], [part('ping', '', { id: 'b' })]],

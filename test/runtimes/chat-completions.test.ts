@@ -206,7 +206,10 @@ describe('a failure states the cause and whether to retry', () => {
   it.each([
     ['an empty answer', () => says('', CHARGED)],
     ['a filtered answer', () => says('bad', { ...CHARGED, finish: 'content_filter' })],
-    ['an answer that broke off', () => says('bad', { ...CHARGED, finish: '' })],
+    [
+      'an answer that broke off',
+      () => sends(`data: ${JSON.stringify({ model: 'scripted', choices: [{ delta: { content: 'bad' } }], ...CHARGED })}\n\n`),
+    ],
     ['an answer of nothing but thought', () => says('', { ...CHARGED, finish: 'length' })],
   ])('%s, with what it costs', async (_, answer) => {
     server.script(answer());

@@ -59,7 +59,6 @@ const DIALS: Record<string, string> = {
   'runtimes/embeddings.ts': 'is given a fetch',
   'runtimes/listed-models.ts': 'is given a client',
   'runtimes/model-lists.ts': 'is given a client',
-  'runtimes/messages.ts': 'is given a client',
   'runtimes/provider-check.ts': 'is given clients',
   'runtimes/reusing-fetch.ts': 'is given a fetch',
   'runtimes/vendor-errors.ts': 'is given a fetch',

@@ -1635,6 +1635,8 @@ export type LogData =
       event: 'model_response';
       detail: string;
       step: number;
+      /** True: Perdura does not know this finish reason, and took the answer for complete */
+      unknown?: boolean;
     }
   | {
       event: 'tool_call';

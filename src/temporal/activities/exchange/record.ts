@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { OfferedTool } from '../../../domain/definition.ts';
+import { isUnknownFinish } from '../../../domain/finish.ts';
 import { parseResponse } from '../../../domain/normalise.ts';
 import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
@@ -103,7 +104,7 @@ async function buildEntry(
     events: [
       ...(published || content === '' ? [] : resent),
       ...(reply.made_there ?? []).flatMap((call) => toProviderCallEvents(call, log)),
-      log('model_response', reply.finish, { step: order.step }),
+      log('model_response', reply.finish, { step: order.step, ...(isUnknownFinish(reply.finish) ? { unknown: true } : {}) }),
       ...judgement.events,
       message('assistant', content, { step: order.step, ...(tool_calls.length > 0 ? { tool_calls: tool_calls } : {}) }),
       ...(rejected ? [rejected.event] : []),

@@ -3,8 +3,8 @@ import { APIError } from 'openai';
 import type { Stream } from 'openai/core/streaming';
 import { Stream as ClientStream } from 'openai/core/streaming';
 import { describe, expect, it } from 'vitest';
-import { readChunks } from '../../src/runtimes/chat-chunks.ts';
-import type { Chunk } from '../../src/runtimes/chat-reply.ts';
+import { readAnswer } from '../../src/runtimes/answer-body.ts';
+import { ReportedError } from '../../src/runtimes/vendor-errors.ts';
 
 const HEADERS = { 'content-type': 'text/event-stream' };
 
@@ -27,7 +27,9 @@ interface Outcome {
 }
 
 const failureOf = (error: unknown) =>
-  error instanceof APIError ? `APIError ${error.message}` : (error as Error).constructor.name;
+  error instanceof APIError || error instanceof ReportedError
+    ? `reported ${(error as Error).message}`
+    : (error as Error).constructor.name;
 
 async function outcomeOf(read: (add: (chunk: unknown) => void) => Promise<void>): Promise<Outcome> {
   const chunks: unknown[] = [];
@@ -35,13 +37,20 @@ async function outcomeOf(read: (add: (chunk: unknown) => void) => Promise<void>)
   return { chunks, failed };
 }
 
-const ours = (pieces: readonly Uint8Array[]) => outcomeOf((add) => readChunks(answer(pieces), add));
+const read = (response: Response, add: (chunk: object) => void) =>
+  readAnswer(response, 'a chat completion', { onEvent: add, onWhole: add });
+
+const ours = (pieces: readonly Uint8Array[]) =>
+  outcomeOf(async (add) => {
+    await read(answer(pieces), add);
+  });
 
 const theirs = (pieces: readonly Uint8Array[]) =>
   outcomeOf(async (add) => {
     const controller = new AbortController();
-    const stream: Stream<Chunk> = ClientStream.fromSSEResponse(answer(pieces), controller, { logLevel: 'off' } as never);
-    for await (const chunk of stream) add(chunk);
+    const stream: Stream<unknown> = ClientStream.fromSSEResponse(answer(pieces), controller, { logLevel: 'off' } as never);
+    // Perdura skips what is not an object.
+    for await (const chunk of stream) if (chunk !== null) add(chunk);
   });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -100,7 +109,7 @@ describe('the chunks of a streamed answer', () => {
   });
 
   it('fail without quoting what was sent', async () => {
-    const error = await readChunks(answer([bytes('data: {"key": sk-secret}\n\n')]), () => {}).catch((reason: Error) => reason);
+    const error = await read(answer([bytes('data: {"key": sk-secret}\n\n')]), () => {}).catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(SyntaxError);
     expect((error as Error).message).not.toContain('secret');
   });
@@ -114,10 +123,10 @@ describe('the chunks of a streamed answer', () => {
       },
     });
     const full = new Error('too much');
-    const read = readChunks(new Response(body, { headers: HEADERS }), () => {
+    const reading = read(new Response(body, { headers: HEADERS }), () => {
       throw full;
     });
-    await expect(read).rejects.toBe(full);
+    await expect(reading).rejects.toBe(full);
     expect(reason).toBe(full);
   });
 });
