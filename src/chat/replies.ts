@@ -18,7 +18,9 @@ interface ChatTurn {
 
 interface ChatAnswer {
   text: string;
-  usage: { prompt_tokens: number; completion_tokens: number };
+  usage: { prompt_tokens: number; completion_tokens: number; estimated?: boolean | undefined };
+  /** True if the answer ended at the model's output limit; absent: false. */
+  truncated?: boolean;
 }
 
 /** Asks the agent's model and emits text as it arrives. Throws an error with a readable message if the provider failed. */
@@ -82,10 +84,10 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       const signal = AbortSignal.any([closing.signal, stopped]);
       const history = await loadHistory(turn, signal);
       const answer = ask(turn, history, { emit, signal });
-      const { text, usage } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
-      await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage });
+      const { text, usage, truncated = false } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
+      await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage, truncated });
       markStored(async () => (await store.message(message_id))?.content ?? null);
-      return { type: 'done', usage, message_id };
+      return { type: 'done', usage, message_id, ...(truncated ? { truncated } : {}) };
     } catch (error) {
       // If this write fails, questions that wait for this reply wait a few seconds longer.
       await store.endReplying(question_id).catch(() => {});

@@ -9,13 +9,20 @@ const ChatRequest = z
   })
   .meta({ id: 'ChatRequest', example: { message: 'What can you do?' } });
 
-const ChatUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).meta({ id: 'ChatUsage' });
+const ChatUsage = z
+  .object({
+    prompt_tokens: z.int(),
+    completion_tokens: z.int(),
+    estimated: z.boolean().optional().meta({ description: 'True: the endpoint did not report a part, which is an estimate' }),
+  })
+  .meta({ id: 'ChatUsage' });
+const truncated = z.boolean().meta({ description: 'The reply ended at the output limit of the model' });
 
 export const ChatEvent = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('session'), session_id: Id, warnings: z.array(Warning).optional() }),
     z.object({ type: z.literal('delta'), content: z.string() }),
-    z.object({ type: z.literal('done'), usage: ChatUsage, message_id: Id }),
+    z.object({ type: z.literal('done'), usage: ChatUsage, message_id: Id, truncated: truncated.optional() }),
     z.object({ type: z.literal('error'), message: z.string() }),
   ])
   .meta({ id: 'ChatEvent', description: 'The `data` line of a frame; the `id` line counts from 1' });
@@ -38,6 +45,7 @@ export const ChatMessage = z
     role: z.enum(['user', 'assistant']),
     content: z.string(),
     usage: ChatUsage.nullable(),
+    truncated,
     created_at: Timestamp,
   })
   .meta({ id: 'ChatMessage' });

@@ -143,7 +143,7 @@ export const ModelResponse = z
     object: z.literal('response'),
     created_at: z.int(),
     model: z.string(),
-    status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
+    status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'incomplete']),
     error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     output: z.array(z.looseObject({ type: z.string() })),
     usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }),

@@ -194,6 +194,7 @@ export const EVENT_TYPES = {
       call_id: z.string().optional(),
       name: z.string().optional().meta({ description: 'The tool, if the message is a result' }),
       partial: z.boolean().optional().meta({ description: 'True: the run ended before the message was complete' }),
+      truncated: z.boolean().optional().meta({ description: 'True: the reply ended at the output limit of the model' }),
     })
     .meta({ description: 'A complete message of the model or of a tool.' }),
   message_delta: z.object({ delta: z.string() }).meta({ description: 'A piece of the text that the model is writing.' }),

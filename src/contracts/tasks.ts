@@ -35,6 +35,9 @@ export const Task = z
     tool_calls: z.int().meta({ description: 'The same as turns' }),
     steps: z.int(),
     turn_limit_reached: z.boolean(),
+    truncated: z.boolean().meta({
+      description: 'The answer ended at the output limit of the model, so `response` is incomplete',
+    }),
     record_behind: z
       .string()
       .nullable()

@@ -7,10 +7,7 @@ export const UsageCounts = z.object({
   cache_read: z.int(),
   cache_write: z.int(),
   premium_requests: z.int(),
-  estimated: z
-    .boolean()
-    .default(false)
-    .meta({ description: 'A part was not reported by the endpoint, since the run was halted, and is an estimate' }),
+  estimated: z.boolean().default(false).meta({ description: 'A part was not reported by the endpoint and is an estimate' }),
 });
 type Counts = z.output<typeof UsageCounts>;
 

@@ -104,6 +104,7 @@ export const TranscriptEntry = z
     step: z.int(),
     tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
     call_id: z.string().nullable(),
+    truncated: z.boolean().meta({ description: 'A reply that ended at the output limit of the model' }),
     created_at: Timestamp,
   })
   .meta({ id: 'TranscriptMessage' });

@@ -29,7 +29,7 @@ export class ModelFailure extends Error {
     this.recoverable = recoverable;
     this.retry_after_ms = retry_after_ms;
     this.status = status;
-    this.answer = answer && normalCharge(answer);
+    this.answer = answer && { ...normalCharge(answer), ...(answer.estimated ? { estimated: true } : {}) };
   }
 }
 

@@ -8,6 +8,8 @@ export interface ExchangeUsage {
   cache_write: number;
 }
 
+export const NO_EXCHANGE_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
+
 /** Returns the usage of several answers of one exchange. */
 export const addExchangeUsage = (one: ExchangeUsage, more: ExchangeUsage): ExchangeUsage => ({
   total_in: one.total_in + more.total_in,
@@ -28,6 +30,8 @@ export interface Usage extends ExchangeUsage {
   /** The cost in US dollars. */
   cost: number;
   premium_requests: number;
+  /** True if a part was not reported by an endpoint, but estimated; absent: false. */
+  estimated?: boolean;
 }
 
 /** The most tokens of a kind that a run counts; its cost has no such limit. */
@@ -64,10 +68,14 @@ export function calculateCost(usage: ExchangeUsage, names: readonly (string | nu
 }
 
 /** Returns the usage and cost of an answer; `asked` is the model that was asked for. */
-export const toUsage = ({ model, usage }: Answered, { asked, prices }: { asked: string | null; prices: ModelPrices }): Usage => ({
+export const toUsage = (
+  { model, usage, estimated }: Answered,
+  { asked, prices }: { asked: string | null; prices: ModelPrices },
+): Usage => ({
   ...usage,
   cost: calculateCost(usage, [model, asked], prices),
   premium_requests: 0,
+  ...(estimated ? { estimated } : {}),
 });
 
 /** The usage of an exchange so far, and the text that it sent after its endpoint last reported usage. */
@@ -82,7 +90,7 @@ export interface UsageSoFar {
 
 /** Returns the usage of an exchange that was broken off: what its endpoint reported, and an estimate of the rest. */
 export function usageSoFar({ request_tokens, reported, unreported }: UsageSoFar, estimateTokens: (text: string) => number) {
-  const reported_usage = reported?.usage ?? { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
+  const reported_usage = reported?.usage ?? NO_EXCHANGE_USAGE;
   const total_in = reported_usage.total_in > 0 ? reported_usage.total_in : request_tokens;
   const usage = { ...reported_usage, total_in, total_out: reported_usage.total_out + estimateTokens(unreported) };
   const estimated = usage.total_in !== reported_usage.total_in || usage.total_out !== reported_usage.total_out;
@@ -99,4 +107,5 @@ export const addUsage = (sum: Usage, more: Usage): Usage => ({
   cache_write: addCapped(sum.cache_write, more.cache_write),
   cost: sum.cost + more.cost,
   premium_requests: sum.premium_requests + more.premium_requests,
+  ...(sum.estimated || more.estimated ? { estimated: true } : {}),
 });

@@ -26,7 +26,7 @@ export function createTaskEvents(task_id: string, now: () => string) {
     message: (role: string, content: string, more: Omit<DataOf<'message'>, 'role' | 'content'> = {}) =>
       event('message', { role, content, ...more }),
     delta: (delta: string) => event('message_delta', { delta }),
-    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests }: Usage, { estimated = false } = {}) =>
+    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests, estimated }: Usage) =>
       event('usage', {
         total_in,
         total_out,

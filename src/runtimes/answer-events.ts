@@ -8,7 +8,16 @@ export interface BodyReader {
 
 /** `[DONE]` in all spellings. */
 const END_MARK = /^"?\[?\s*done\s*\]?"?[.!]?$/i;
-const SIGN_OF_LIFE = /^\W*(?:ping|pong|keep[-_ ]?alive|heart[-_ ]?beat|processing|openrouter processing|null|undefined|\W*)\W*$/i;
+const SIGNS_OF_LIFE = ['', 'ping', 'pong', 'keepalive', 'heartbeat', 'processing', 'openrouterprocessing', 'null', 'undefined'];
+
+/** True for a text that only shows that the endpoint works. */
+const showsLife = (data: string): boolean =>
+  SIGNS_OF_LIFE.includes(
+    data
+      .slice(0, 100)
+      .replaceAll(/[^\p{L}\d]/gu, '')
+      .toLowerCase(),
+  );
 
 interface Events {
   feed(text: string): void;
@@ -32,7 +41,7 @@ export function readEvents({ onEvent }: BodyReader, headers: Headers): Events {
     if (typeof value !== 'string') return throwOrPass(value, event);
     if (END_MARK.test(value)) ended = true;
     else if (event === 'error') throw new ReportedError({ ...readVendorError(value), headers });
-    else if (!SIGN_OF_LIFE.test(value)) stray = value;
+    else if (!showsLife(value)) stray = value;
   };
   const throwOrPass = (value: unknown, event?: string) => {
     if (typeof value !== 'object' || value === null) return;

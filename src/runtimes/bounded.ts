@@ -3,9 +3,11 @@ import { ModelFailure } from '../domain/model-failure.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
 import { getReason } from '../domain/reason.ts';
 import { type ByteSource, relayBody } from '../domain/relayed-body.ts';
+import { NO_EXCHANGE_USAGE } from '../domain/usage.ts';
+import { estimateMissing } from './estimated-usage.ts';
 import { findRefusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
-import type { ModelReply, ModelRuntime } from './runtime.ts';
+import type { Exchange, ModelReply, ModelRuntime } from './runtime.ts';
 
 /** The longest that an exchange may take, and the longest that it may be silent. */
 export interface ExchangeDeadlines {
@@ -48,16 +50,26 @@ export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
       async exchange(input, emit, outer) {
         const watch = startWatch({ total_ms, silence_ms }, outer);
         watches.add(watch);
-        const text = deltaJoiner(emit);
+        let emitted = '';
+        const text = deltaJoiner((delta) => {
+          emitted += delta;
+          emit(delta);
+        });
         let answer: ModelReply | undefined;
         try {
           const { reply, cursor } = await runtime.exchange(input, text.push, watch.signal);
           answer = reply;
           text.end();
-          return { reply: normalReply(reply), cursor: storableValue(cursor, 'model_answer_too_large') };
+          return {
+            reply: estimateMissing(normalReply(reply), input, reply),
+            cursor: storableValue(cursor, 'model_answer_too_large'),
+          };
         } catch (error) {
           outer.throwIfAborted();
-          throw watch.signal.aborted ? watch.signal.reason : (findRefusedFailure(error, answer) ?? createUnreadableError(error));
+          const failure = watch.signal.aborted
+            ? watch.signal.reason
+            : (findRefusedFailure(error, answer) ?? createUnreadableError(error));
+          throw estimateCost(failure, input, emitted);
         } finally {
           watches.delete(watch);
           watch.end();
@@ -79,6 +91,14 @@ function startWatch({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSig
       clearTimeout(silence);
     },
   };
+}
+
+/** Adds an estimate to a failed answer whose endpoint did not report its usage. A refused request has no answer. */
+function estimateCost(failure: unknown, input: Exchange, text: string): unknown {
+  if (!(failure instanceof ModelFailure)) return failure;
+  const answer = failure.answer ?? (text === '' ? undefined : { model: null, usage: NO_EXCHANGE_USAGE });
+  if (!answer) return failure;
+  return new ModelFailure(failure.message, { ...failure, answer: estimateMissing(answer, input, { text }) });
 }
 
 /** Counts any other error as a failure of the model, which is retried at most twice and noted in the run's log. */

@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { parseFinish } from '../domain/finish.ts';
 import { answerTooLarge, jsonText, REPLY_CHARACTERS } from '../domain/normalise.ts';
 import { Misshapen } from '../domain/reason.ts';
-import type { ExchangeUsage } from '../domain/usage.ts';
+import { type ExchangeUsage, NO_EXCHANGE_USAGE } from '../domain/usage.ts';
 import type { BodyEnd } from './answer-body.ts';
 import { assembleCalls, type CallPart } from './call-assembler.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
@@ -44,7 +44,7 @@ interface ReplyPorts {
 
 /** Collects the chunks of a streamed reply, and emits its text. */
 export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts): ReplyCollector {
-  const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
+  const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_EXCHANGE_USAGE, extra: null };
   const calls = assembleCalls(new Set(tools.map(({ name }) => name)));
   let reasoning = '';
   const details = detailGatherer();
@@ -173,5 +173,3 @@ function detailGatherer() {
     all: () => details,
   };
 }
-
-const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };

@@ -43,6 +43,8 @@ export interface ModelReply {
   /** The name that the answering model reports for itself. */
   model: string | null;
   usage: ExchangeUsage;
+  /** True if the endpoint did not report a part of the usage, which is estimated; absent: false. */
+  estimated?: boolean;
   /** Data that later exchanges must send back with this reply. */
   extra: unknown;
   /** Calls of tools that ran at the provider, if it reported them. */

@@ -207,12 +207,17 @@ function extractSentence(text: string): string {
           .map(findMessage)
           .findLast((it) => it !== null) ?? null);
   if (message === null) return text;
-  const before = text
-    .slice(0, at)
-    .replace(/[\s:–-]+(?:b['"])?$/, '')
-    .trim();
+  const before = trimSeparator(text.slice(0, at));
   return before === '' ? message : `${before}: ${message}`;
 }
+
+const trimSeparator = (text: string): string =>
+  text
+    .trimEnd()
+    .replace(/b['"]$/, '')
+    .trimEnd()
+    .replace(/[:–-]$/, '')
+    .trim();
 
 function tryParse(text: string): unknown {
   if (isTooDeepText(text)) return undefined;

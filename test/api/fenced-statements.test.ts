@@ -39,7 +39,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<unknown>> = {
   compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: eventsFor(run) }),
   wait: (run) => here.core.store.runs.wait(run, { step, events: eventsFor(run) }),
   noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', model: 'm', usage, events: eventsFor(run) }),
-  noteHalted: (run) => here.core.store.runs.noteHalted(run, { step, model: 'm', usage, estimated: true, events: eventsFor(run) }),
+  noteHalted: (run) => here.core.store.runs.noteHalted(run, { step, model: 'm', usage, events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
 const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];

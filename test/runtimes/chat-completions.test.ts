@@ -108,11 +108,14 @@ describe('a streamed reply', () => {
     });
   });
 
-  it('ignores usage that is not a valid count', async () => {
+  it('ignores usage that is not a valid count, and estimates it', async () => {
     server.script(
       says('ok', { usage: { prompt_tokens: -5, completion_tokens: 'many', prompt_tokens_details: { cached_tokens: 1e300 } } }),
     );
-    expect((await reply(at())).usage).toEqual({ total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 });
+    expect(await reply(at())).toMatchObject({
+      usage: { total_in: 8, total_out: 1, cache_read: 0, cache_write: 0 },
+      estimated: true,
+    });
   });
 });
 

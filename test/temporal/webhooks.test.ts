@@ -30,7 +30,7 @@ const settled = (task_id: string) =>
 const verified = ({ headers, body }: Received) => new Webhook(WEBHOOK_SECRET).verify(body, headers as Record<string, string>);
 
 it('sends webhook_url a message about a completed run that verifies, and shows the attempt', async () => {
-  here.model.script(says('All is well.'));
+  here.model.script(says('All is well.', { finish: 'length' }));
   const id = await here.workflow({ workflow: { webhook_url: receiver.url, title: 'Daily' } });
   const task_id = await here.prompt(id, 'How is it?');
   await here.ended(task_id);
@@ -44,7 +44,7 @@ it('sends webhook_url a message about a completed run that verifies, and shows t
   expect(message!.headers['webhook-id']).toBe(delivery.id);
   expect(verified(message!)).toMatchObject({
     ...{ task_id, workflow_id: id, workflow_title: 'Daily', prompt: 'How is it?', response: 'All is well.' },
-    ...{ status: 'completed', error: null, error_code: null, usage: { total_in: 10, total_out: 5 } },
+    ...{ status: 'completed', error: null, error_code: null, usage: { total_in: 10, total_out: 5 }, truncated: true },
     ...{ elapsed_seconds: expect.any(Number), timestamp: expect.stringMatching(/Z$/) },
   });
 });

@@ -95,16 +95,24 @@ async function loadStoredReply(
       'The reply to the first request with this Idempotency-Key is not stored: it is on its way, or its model failed',
       'reply_missing',
     );
-  return streamStoredReply(store, { session_id, message_id, usage: message.usage ?? { prompt_tokens: 0, completion_tokens: 0 } });
+  const { usage, truncated } = message;
+  return streamStoredReply(store, {
+    session_id,
+    message_id,
+    truncated,
+    usage: usage ?? { prompt_tokens: 0, completion_tokens: 0 },
+  });
 }
+
+type StoredReply = Pick<ChatMessage, 'truncated'> & { usage: NonNullable<ChatMessage['usage']> };
 
 async function* streamStoredReply(
   store: Store,
-  { session_id, message_id, usage }: Omit<ReplyPlace, 'question_id'> & { usage: NonNullable<ChatMessage['usage']> },
+  { session_id, message_id, usage, truncated }: Omit<ReplyPlace, 'question_id'> & StoredReply,
 ): AsyncGenerator<ChatEvent | StoredText> {
   yield { type: 'session', session_id };
   yield { load: async () => (await store.chat.message(message_id))?.content ?? null };
-  yield { type: 'done', usage, message_id };
+  yield { type: 'done', usage, message_id, ...(truncated ? { truncated } : {}) };
 }
 
 /** Numbers the frames. The first frame is the session, with the warnings about the request. */

@@ -437,6 +437,8 @@ export type ChatEvent =
       usage: ChatUsage;
       /** Identifier issued by the service (UUIDv7) */
       message_id: string;
+      /** The reply ended at the output limit of the model */
+      truncated?: boolean;
     }
   | {
       type: 'error';
@@ -449,6 +451,8 @@ export type ChatMessage = {
   role: 'user' | 'assistant';
   content: string;
   usage: ChatUsage | null;
+  /** The reply ended at the output limit of the model */
+  truncated: boolean;
   /** ISO 8601, UTC */
   created_at: string;
 };
@@ -499,6 +503,8 @@ export type ChatStop = {
 export type ChatUsage = {
   prompt_tokens: number;
   completion_tokens: number;
+  /** True: the endpoint did not report a part, which is an estimate */
+  estimated?: boolean;
 };
 
 export type ContinuityDecision = {
@@ -2688,7 +2694,7 @@ export type RunBundle = {
       cost: number;
       cache_read: number;
       cache_write: number;
-      /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+      /** A part was not reported by the endpoint and is an estimate */
       estimated: boolean;
     };
     /** ISO 8601, UTC */
@@ -2776,7 +2782,7 @@ export type RunBundle = {
       cache_read: number;
       cache_write: number;
       premium_requests: number;
-      /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+      /** A part was not reported by the endpoint and is an estimate */
       estimated: boolean;
     };
   };
@@ -2809,6 +2815,8 @@ export type RunEvent =
         name?: string;
         /** True: the run ended before the message was complete */
         partial?: boolean;
+        /** True: the reply ended at the output limit of the model */
+        truncated?: boolean;
       };
       /** ISO 8601, UTC */
       timestamp: string;
@@ -3268,6 +3276,8 @@ export type Task = {
   tool_calls: number;
   steps: number;
   turn_limit_reached: boolean;
+  /** The answer ended at the output limit of the model, so `response` is incomplete */
+  truncated: boolean;
   /** What the record lacks of what the run has done, because the installation was restored from an older record. While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity` */
   record_behind: string | null;
   definition_hash: string;
@@ -3310,6 +3320,8 @@ export type TaskDetail = {
   tool_calls: number;
   steps: number;
   turn_limit_reached: boolean;
+  /** The answer ended at the output limit of the model, so `response` is incomplete */
+  truncated: boolean;
   /** What the record lacks of what the run has done, because the installation was restored from an older record. While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity` */
   record_behind: string | null;
   definition_hash: string;
@@ -3369,7 +3381,7 @@ export type TaskStep = {
     cost: number;
     cache_read: number;
     cache_write: number;
-    /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+    /** A part was not reported by the endpoint and is an estimate */
     estimated: boolean;
   };
   /** Messages added for the model since the previous step */
@@ -3529,6 +3541,8 @@ export type TranscriptMessage = {
       }[]
     | null;
   call_id: string | null;
+  /** A reply that ended at the output limit of the model */
+  truncated: boolean;
   /** ISO 8601, UTC */
   created_at: string;
 };
@@ -3541,7 +3555,7 @@ export type Usage = {
   cache_read: number;
   cache_write: number;
   premium_requests: number;
-  /** A part was not reported by the endpoint, since the run was halted, and is an estimate */
+  /** A part was not reported by the endpoint and is an estimate */
   estimated: boolean;
   /** The same as total_in */
   total_input_tokens: number;

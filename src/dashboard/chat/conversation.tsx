@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import type { z } from 'zod';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
@@ -49,8 +49,15 @@ export function Conversation({ agent_id, session_id, messages, draft, setDraft }
 function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { exchange: Exchange | null }) {
   return (
     <div className="chat-log" role="log" aria-label="Messages">
-      {messages.map(({ id, role, content }) => (
-        <Bubble key={id} speaker={role} text={content} />
+      {messages.map(({ id, role, content, truncated }) => (
+        <Fragment key={id}>
+          <Bubble speaker={role} text={content} />
+          {truncated && (
+            <Text size="sm" c="dimmed">
+              The reply ended at the model's output limit, so it is incomplete.
+            </Text>
+          )}
+        </Fragment>
       ))}
       {exchange && (
         <>

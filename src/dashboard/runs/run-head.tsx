@@ -87,6 +87,11 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
           {task.error} {task.error_code && <span className="mono">({task.error_code})</span>}
         </Text>
       )}
+      {task.truncated && (
+        <Text c="dimmed" data-testid="truncated">
+          The answer ended at the model's output limit, so it is incomplete. Raise max_output_tokens, or ask for a shorter answer.
+        </Text>
+      )}
       {task.turn_limit_reached && (
         <Text c="dimmed">The turn limit was reached, so the model had to answer without further tool calls.</Text>
       )}

@@ -58,7 +58,9 @@ function createAskModel(core: ReplyServices): AskModel {
     const reply = dropCalls(answer.reply, 'answering');
     const text = getAllowedText(await judge.judgeAnswer(guardrails, reply.text, { owner: caller.key }));
     if (holds_text) emit(text);
-    return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
+    const { usage, estimated, finish } = reply;
+    const counts = { prompt_tokens: usage.total_in, completion_tokens: usage.total_out, ...(estimated ? { estimated } : {}) };
+    return { text, usage: counts, truncated: finish === 'length' };
   };
 }
 

@@ -8,6 +8,8 @@ import * as sql from './chat.sql.ts';
 export interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
+  /** True if a part was not reported, but estimated; absent: false. */
+  estimated?: boolean | undefined;
 }
 
 export interface Question {
@@ -89,7 +91,7 @@ export function chatStore(prisma: PrismaClient) {
     },
     async answer(
       session_id: string,
-      reply: { id: string; question_id: string; content: string; usage: ChatUsage },
+      reply: { id: string; question_id: string; content: string; usage: ChatUsage; truncated: boolean },
     ): Promise<void> {
       await append(session_id, { role: 'assistant', ...reply });
     },
@@ -126,6 +128,7 @@ interface NewMessage {
   role: string;
   content: string;
   usage?: ChatUsage;
+  truncated?: boolean;
   question_id?: string;
 }
 
@@ -139,8 +142,8 @@ function pairReplies(messages: MessageRow[]): MessageRow[] {
   return messages.filter((message) => !isReply(message)).flatMap((message) => [message, ...(replies.get(message.id) ?? [])]);
 }
 
-function toChatMessage({ prompt_tokens, completion_tokens, ...row }: MessageRow) {
-  const usage =
-    row.role === 'assistant' ? { prompt_tokens: prompt_tokens ?? 0, completion_tokens: completion_tokens ?? 0 } : null;
+function toChatMessage({ prompt_tokens, completion_tokens, estimated, ...row }: MessageRow) {
+  const counts = { prompt_tokens: prompt_tokens ?? 0, completion_tokens: completion_tokens ?? 0 };
+  const usage = row.role === 'assistant' ? { ...counts, ...(estimated ? { estimated } : {}) } : null;
   return { ...wireAs<ChatMessage>()(row), usage };
 }

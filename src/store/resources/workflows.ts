@@ -108,13 +108,16 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
     /** Returns the messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {
       if (!last_task_id) return { messages: [], logs: [], usage: NO_USAGE };
-      const [messages, logs, task] = await Promise.all([
+      const [messages, logs, task, cut_steps] = await Promise.all([
         prisma.taskMessage.findMany({ where: { task_id: last_task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
         findAllLogs(prisma, last_task_id),
         prisma.task.findUnique({ where: { id: last_task_id } }),
+        prisma.taskStep.findMany({ where: { task_id: last_task_id, finish: 'length' }, select: { step: true } }),
       ]);
+      const isTruncated = ({ kind, step }: { kind: string; step: number }) =>
+        kind === 'reply' && cut_steps.some((cut) => cut.step === step);
       return {
-        messages: messages.map(wireAs<TranscriptEntry>()),
+        messages: messages.map((message) => wireAs<TranscriptEntry>()({ ...message, truncated: isTruncated(message) })),
         logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...data, timestamp: timestamp.toISOString() })),
         usage: task ? toUsage(task) : NO_USAGE,
       };

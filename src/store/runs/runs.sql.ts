@@ -31,7 +31,7 @@ export const openRun = statement(
   ['task_id', 'step'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.attachments, t.status, t.halt_requested, t.definition_hash,
       t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
-      t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
+      t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests, t.usage_estimated AS estimated,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       ${FOLLOWS} AS follows, ARRAY(SELECT c.call_id FROM ${UNENDED} ORDER BY c.position) AS unended,
       EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
@@ -46,8 +46,12 @@ export const openRun = statement(
 
 const buildIncrement = (name: keyof ExchangeUsage) => `${name} = least(${name} + :${name}::bigint, ${MOST_COUNTED})::int`;
 
-/** Adds what was paid, to a task or to a step. */
-export const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out')}, ${buildIncrement('cache_read')}, ${buildIncrement('cache_write')}, cost = cost + :cost`;
+/** Adds the tokens and the cost of what was paid. */
+const SPENT = `${buildIncrement('total_in')}, ${buildIncrement('total_out')}, ${buildIncrement('cache_read')}, ${buildIncrement('cache_write')}, cost = cost + :cost`;
+
+/** Adds what was paid to a step, and to its task. */
+export const SPENT_BY_STEP = `${SPENT}, estimated = estimated OR :estimated`;
+export const SPENT_BY_TASK = `${SPENT}, usage_estimated = usage_estimated OR :estimated`;
 
 /**
  * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
@@ -98,6 +102,7 @@ export const writeReply = statement(
     'cache_read',
     'cache_write',
     'cost',
+    'estimated',
     'messages',
     'calls',
     'cursor',
@@ -114,12 +119,13 @@ export const writeReply = statement(
         SELECT count(*) = :texts::int AND sum(octet_length(data ->> 'delta')) = :text_bytes::int
         FROM events WHERE task_id = :task_id AND seq > :texts_after::int AND type = 'message_delta') END AS is_whole),
     claim AS (
-      UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT}
+      UPDATE task_steps SET ended_at = now(), model = :model, finish = :finish, error = NULL, ${SPENT_BY_STEP}
       WHERE (SELECT is_whole FROM streamed)
         AND task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
-      UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
-        response = coalesce(:response::jsonb, response)
+      UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
+        response = coalesce(:response::jsonb, response),
+        truncated = CASE WHEN :response::jsonb IS NULL THEN truncated ELSE :finish = 'length' END
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING 1),
     messages AS (INSERT INTO ${MESSAGES} ${buildMessageRows(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
     calls AS (
@@ -169,15 +175,15 @@ export const noteError = statement(
   'note_error',
   [
     ...['task_id', 'workflow_id', 'step', 'error', 'model', 'events', 'attempt'],
-    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated'],
   ],
   `WITH ${LOCKED_TASK},
     step AS (
-      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT}
+      UPDATE task_steps SET errors = errors + 1, error = :error, model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
       WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
-      UPDATE tasks SET ${SPENT}, model = coalesce(tasks.model, :model) WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
+      UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model) WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
 );
 
@@ -185,16 +191,16 @@ export const noteError = statement(
 export const noteHalted = statement(
   'note_halted',
   [
-    ...['task_id', 'workflow_id', 'step', 'model', 'events', 'attempt', 'estimated'],
-    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+    ...['task_id', 'workflow_id', 'step', 'model', 'events', 'attempt'],
+    ...['total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated'],
   ],
   `WITH ${LOCKED_TASK},
     step AS (
-      UPDATE task_steps SET estimated = estimated OR :estimated, model = coalesce(:model, task_steps.model), ${SPENT}
+      UPDATE task_steps SET model = coalesce(:model, task_steps.model), ${SPENT_BY_STEP}
       WHERE task_id = :task_id AND step = :step AND ended_at IS NULL AND attempts = :attempt
         AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
-      UPDATE tasks SET usage_estimated = usage_estimated OR :estimated, ${SPENT}, model = coalesce(tasks.model, :model)
+      UPDATE tasks SET ${SPENT_BY_TASK}, model = coalesce(tasks.model, :model)
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM step) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step WHERE ${hasRun('run')}`,
 );
@@ -202,11 +208,11 @@ export const noteHalted = statement(
 /** What was paid in addition to the run's steps counts for its last one. */
 export const noteUsage = statement(
   'note_usage',
-  ['task_id', 'workflow_id', 'events', 'total_in', 'total_out', 'cache_read', 'cache_write', 'cost'],
+  ['task_id', 'workflow_id', 'events', 'total_in', 'total_out', 'cache_read', 'cache_write', 'cost', 'estimated'],
   `WITH run AS (
-      UPDATE tasks SET ${SPENT} WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1),
+      UPDATE tasks SET ${SPENT_BY_TASK} WHERE id = :task_id AND status IN (${LIVE}) RETURNING 1),
     step AS (
-      UPDATE task_steps SET ${SPENT} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)
+      UPDATE task_steps SET ${SPENT_BY_STEP} WHERE task_id = :task_id AND EXISTS (SELECT 1 FROM run)
         AND step = (SELECT max(step) FROM task_steps WHERE task_id = :task_id) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run WHERE ${hasRun('step')}`,
 );

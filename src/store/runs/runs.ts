@@ -101,8 +101,6 @@ interface HaltedStep {
   step: number;
   model: string | null;
   usage: Usage;
-  /** True if the endpoint did not report a part of the usage. */
-  estimated: boolean;
   events: NewEvent[];
 }
 
@@ -208,9 +206,9 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     /**
      * Counts the usage of an attempt that a halt stopped. Returns false if another attempt owns the step, or the task has ended.
      */
-    noteHalted(run: OpenRun, { step, model, usage, estimated, events }: HaltedStep) {
+    noteHalted(run: OpenRun, { step, model, usage, events }: HaltedStep) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage) };
-      return write(sql.noteHalted({ ...values, model, estimated }), run, events);
+      return write(sql.noteHalted({ ...values, model }), run, events);
     },
 
     /** Adds to a run's usage and emits the events. */
@@ -234,10 +232,11 @@ const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
   attempt: run.attempts + 1,
 });
 
-const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost }: Usage) => ({
+const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost, estimated = false }: Usage) => ({
   total_in,
   total_out,
   cache_read,
   cache_write,
   cost,
+  estimated,
 });

@@ -11,6 +11,7 @@ const MESSAGE = {
   workflow_title: 'ended.workflow_title',
   prompt: 'ended.prompt',
   response: 'ended.response',
+  truncated: 'ended.truncated',
   status: 'ended.status',
   error: 'ended.error',
   error_code: 'ended.error_code',

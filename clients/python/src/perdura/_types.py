@@ -47,6 +47,7 @@ class Task(TypedDict):
     turns: int
     steps: int
     turn_limit_reached: bool
+    truncated: bool
     elapsed_seconds: float | None
     created_at: str
     started_at: str | None

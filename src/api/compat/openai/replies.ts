@@ -29,6 +29,10 @@ const toToolCall = ({ call_id, name, arguments: args }: ClientCall, task_id: str
   function: { name, arguments: args },
 });
 
+/** Returns the finish reason of a completion: calls that the client has to execute come first. */
+export const findFinishReason = ({ truncated }: CompatTask, calls: readonly ClientCall[]) =>
+  calls.length > 0 ? ('tool_calls' as const) : truncated ? ('length' as const) : ('stop' as const);
+
 export function toChatCompletion(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
   const asks = calls.length > 0;
   const tool_calls = calls.map((call) => toToolCall(call, task.id));
@@ -43,7 +47,7 @@ export function toChatCompletion(task: CompatTask, model: string, calls: readonl
     object: 'chat.completion' as const,
     created: toSeconds(task.created_at),
     model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: asks ? 'tool_calls' : 'stop' }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: findFinishReason(task, calls) }],
     usage: toChatUsage(task),
   };
 }
@@ -65,7 +69,7 @@ export function createChunks({ id: task_id, created_at }: CompatTask, model: str
     text: (content: string) => choice({ content }),
     calls: (calls: readonly ClientCall[]) =>
       choice({ tool_calls: calls.map((call, index) => ({ index, ...toToolCall(call, task_id) })) }),
-    last: (finish_reason: 'stop' | 'tool_calls' = 'stop') => choice({}, finish_reason),
+    last: (finish_reason: ReturnType<typeof findFinishReason>) => choice({}, finish_reason),
     usage: (task: CompatTask) => ({ ...head, choices: [], usage: toChatUsage(task) }),
   };
 }
@@ -101,14 +105,15 @@ export function toResponse(task: CompatTask, model: string, calls: readonly Clie
   const { total_in, total_out, cache_read, total } = getUsage(task);
   const done = task.status === 'completed';
   const run_error = task.status === 'failed' ? toRunError(task) : null;
+  const is_cut = done && task.truncated;
   return {
     id: `${RESPONSE_ID}${task.id}`,
     object: 'response' as const,
     created_at: toSeconds(task.created_at),
     model,
-    status: calls.length > 0 ? 'completed' : STATUSES[task.status],
+    status: calls.length > 0 ? ('completed' as const) : is_cut ? ('incomplete' as const) : STATUSES[task.status],
     error: run_error && { code: 'server_error', message: run_error.message },
-    incomplete_details: null,
+    incomplete_details: is_cut ? { reason: 'max_output_tokens' as const } : null,
     instructions: null,
     metadata: {},
     conversation: task.conversation_id ? { id: `${CONVERSATION_ID}${task.conversation_id}` } : null,
@@ -117,7 +122,9 @@ export function toResponse(task: CompatTask, model: string, calls: readonly Clie
     top_p: null,
     tool_choice: 'auto',
     tools: [],
-    output: done ? [toOutputMessage(task.id, formatAnswer(task))] : calls.map((call) => toFunctionCall(call, task.id)),
+    output: done
+      ? [toOutputMessage(task.id, formatAnswer(task), is_cut ? 'incomplete' : 'completed')]
+      : calls.map((call) => toFunctionCall(call, task.id)),
     usage: {
       input_tokens: total_in,
       output_tokens: total_out,
@@ -175,7 +182,9 @@ export async function* streamResponseEvents(
   const { task, text, calls } = end;
   yield event('response.output_text.done', { ...place, text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part: { type: 'output_text', text, annotations: [] } });
-  yield event('response.output_item.done', { output_index: 0, item: toOutputMessage(task.id, text) });
+  const is_cut = task.status === 'completed' && task.truncated;
+  const item = toOutputMessage(task.id, text, is_cut ? 'incomplete' : 'completed');
+  yield event('response.output_item.done', { output_index: 0, item });
   for (const [index, call] of calls.entries()) {
     const at = { output_index: index + 1 };
     const item = toFunctionCall(call, task.id);
@@ -184,6 +193,7 @@ export async function* streamResponseEvents(
     yield event('response.function_call_arguments.done', { ...at, item_id: item.id, name: item.name, arguments: item.arguments });
     yield event('response.output_item.done', { ...at, item });
   }
-  const kind = calls.length > 0 || task.status === 'completed' ? 'completed' : task.status === 'failed' ? 'failed' : 'incomplete';
+  const is_complete = calls.length > 0 || (task.status === 'completed' && !is_cut);
+  const kind = is_complete ? 'completed' : task.status === 'failed' ? 'failed' : 'incomplete';
   yield event(`response.${kind}`, { response: toResponse(task, model, calls) });
 }

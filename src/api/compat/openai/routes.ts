@@ -29,7 +29,7 @@ import { parseOutputSchema } from './formats.ts';
 import { parseMessages } from './messages.ts';
 import { getModel, listModels } from './models.ts';
 import { refuseUnhonoured } from './parameters.ts';
-import { createChunks, parseTaskId, streamResponseEvents, toChatCompletion, toResponse } from './replies.ts';
+import { createChunks, findFinishReason, parseTaskId, streamResponseEvents, toChatCompletion, toResponse } from './replies.ts';
 import { parseForcedFunctions } from './tool-choice.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
@@ -174,7 +174,7 @@ const streamChat = (services: CompatServices, { started, model, counts_usage }: 
     const asks = calls.length > 0;
     const run_error = asks ? null : toRunError(task);
     if (asks) yield { data: chunks.calls(calls) };
-    yield { data: run_error ? { error: run_error } : chunks.last(asks ? 'tool_calls' : 'stop') };
+    yield { data: run_error ? { error: run_error } : chunks.last(findFinishReason(task, calls)) };
     if (counts_usage) yield { data: chunks.usage(task) };
     yield { data: '[DONE]' };
   }, started.id);

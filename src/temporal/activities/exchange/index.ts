@@ -64,10 +64,10 @@ export async function exchangeStep(
 /** Counts the usage of a halted model call. Best effort: the halt does not wait for a database that is down. */
 async function noteHalt({ ports, run, definition, order, prices = {}, so_far }: ExchangeAttempt): Promise<void> {
   if (!so_far) return;
-  const { estimated, ...answered } = usageSoFar(so_far, estimateTokens);
+  const answered = usageSoFar(so_far, estimateTokens);
   const attempt_usage = toUsage(answered, { asked: definition.model, prices });
-  const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage), { estimated })];
-  const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, estimated, events };
+  const events = [createTaskEvents(run.task_id, ports.now).usage(addUsage(run, attempt_usage))];
+  const attempt_note = { step: order.step, model: answered.model, usage: attempt_usage, events };
   await ports.runs.noteHalted(run, attempt_note).catch(() => false);
 }
 

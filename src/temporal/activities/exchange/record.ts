@@ -106,7 +106,11 @@ async function buildEntry(
       ...(reply.made_there ?? []).flatMap((call) => toProviderCallEvents(call, log)),
       log('model_response', reply.finish, { step: order.step, ...(isUnknownFinish(reply.finish) ? { unknown: true } : {}) }),
       ...judgement.events,
-      message('assistant', content, { step: order.step, ...(tool_calls.length > 0 ? { tool_calls: tool_calls } : {}) }),
+      message('assistant', content, {
+        step: order.step,
+        ...(tool_calls.length > 0 ? { tool_calls: tool_calls } : {}),
+        ...(reply.finish === 'length' ? { truncated: true } : {}),
+      }),
       ...(rejected ? [rejected.event] : []),
       usage(addUsage(run, attempt_usage)),
     ],
