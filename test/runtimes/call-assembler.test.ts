@@ -68,6 +68,10 @@ function isDecidable(calls: readonly Called[], manner: Manner): boolean {
   if (ids === 'changing' && names !== 'first' && (placeholder || names === 'parts' || manner.args === 'so far')) return false;
   // Two calls, the first without arguments, or one with a placeholder before its arguments.
   if (names === 'each' && placeholder && ['empty', 'null', 'none'].includes(ids)) return false;
+  // The same call again, with the same marks, is a repetition.
+  const has_equal = new Set(calls.map((call) => JSON.stringify(call))).size < calls.length;
+  const has_equal_marks = ids === 'constant' || (manner.indexes === 'zero' && ['empty', 'null', 'none'].includes(ids));
+  if (has_equal && has_equal_marks && !hasIndexes(manner)) return false;
   // What is sent again is known by its id or index.
   if (again && (ids === 'changing' || (ids === 'constant' && !hasIndexes(manner)))) return false;
   if (again && !hasIndexes(manner) && ids !== 'each' && ids !== 'first') return false;
