@@ -84,10 +84,11 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
       const signal = AbortSignal.any([closing.signal, stopped]);
       const history = await loadHistory(turn, signal);
       const answer = ask(turn, history, { emit, signal });
-      const { text, usage, truncated = false } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
-      await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage, truncated });
+      const { text, usage, truncated } = await answer.catch((error: Error) => toStoppedAnswer(getText(), stopped, error));
+      const cut = truncated ? { truncated } : {};
+      await store.answer(session_id, { id: message_id, question_id, content: storable(text), usage, ...cut });
       markStored(async () => (await store.message(message_id))?.content ?? null);
-      return { type: 'done', usage, message_id, ...(truncated ? { truncated } : {}) };
+      return { type: 'done', usage, message_id, ...cut };
     } catch (error) {
       // If this write fails, questions that wait for this reply wait a few seconds longer.
       await store.endReplying(question_id).catch(() => {});

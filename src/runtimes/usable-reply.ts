@@ -24,6 +24,8 @@ export function usableReply(reply: ModelReply, { end, finish_word, is_whole, adv
   const silent = reply.calls.length === 0 && reply.text.trim() === '';
   const finish =
     reply.finish || (!silent && (end.by !== 'none' || is_whole) ? (reply.calls.length > 0 ? 'tool_calls' : 'stop') : '');
+  if (!finish && silent && end.stray)
+    throw createUnusableError(`The model's endpoint sent something that is no answer: ${end.stray}`, 'bad_model_response', true);
   if (!finish) {
     const reason = end.stray ? `: ${end.stray}` : '';
     throw createUnusableError(`The model broke off its answer${reason}`, 'model_stream_cut', true);

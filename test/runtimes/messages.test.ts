@@ -50,7 +50,7 @@ describe('an answer of the Messages API', () => {
     ['model_context_window_exceeded', 'length'],
     ['refusal', 'refusal'],
     ['tool_use', 'tool_calls'],
-    ['something new', 'stop'],
+    ['something new', 'something new'],
   ])('that stops with %s counts as %s', async (stop, finish) => {
     const { events } = messageAnswer([{ type: 'text', text: 'So far.' }], { stop });
     expect(await ask(sends(streamed(events)))).toMatchObject({ text: 'So far.', finish });

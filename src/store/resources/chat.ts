@@ -91,7 +91,7 @@ export function chatStore(prisma: PrismaClient) {
     },
     async answer(
       session_id: string,
-      reply: { id: string; question_id: string; content: string; usage: ChatUsage; truncated: boolean },
+      reply: { id: string; question_id: string; content: string; usage: ChatUsage; truncated?: boolean },
     ): Promise<void> {
       await append(session_id, { role: 'assistant', ...reply });
     },
