@@ -184,7 +184,9 @@ def meet(me: str, other: str) -> str:
 
   it('counts an answer that broke off after its usage, and the one after it', async () => {
     const workflow_id = await paidWorkflow();
-    here.model.script(says('Half', { finish: '' }), says('Whole.'));
+    const usage = { prompt_tokens: 10, completion_tokens: 5 };
+    const half = { model: 'scripted', choices: [{ index: 0, delta: { content: 'Half' }, finish_reason: null }], usage };
+    here.model.script(sends(`data: ${JSON.stringify(half)}\n\n`), says('Whole.'));
     const task_id = await here.prompt(workflow_id);
     const twice = Object.fromEntries(Object.entries(SPENT).map(([name, value]) => [name, 2 * value]));
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Whole.', usage: twice });
