@@ -138,6 +138,8 @@ interface ApiSettings {
   trust_proxy: boolean | number | string;
   /** The accepted hosts; null: any `Host`. */
   answers_to: HostRule | null;
+  /** True if /v1 refuses parameters that a run would not honour. */
+  strict_parameters: boolean;
   /** Requests per minute and caller. */
   rate_limit: number;
   metrics_token: string | null;
@@ -218,7 +220,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    const more = { ...services, attach: createAttach({ ...services, limits: limits.attachments }) };
+    const { strict_parameters } = settings;
+    const more = { ...services, strict_parameters, attach: createAttach({ ...services, limits: limits.attachments }) };
     mountResources({ http: guarded, ...shared }, more, settings);
     await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, more));
     mcpEndpointRoutes({ http: guarded, ...shared }, more, settings.version);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QueryFlag } from './common.ts';
+import { QueryFlag, Warning } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { THUMBS } from './scores.ts';
 
@@ -27,7 +27,13 @@ const Parallel = z
   .nullish()
   .meta({ description: '`false`: one call at a time; otherwise the setting of the workflow' });
 
-const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
+const Effort = z
+  .string()
+  .nullish()
+  .meta({
+    description: '`minimal`, `low`, `medium` or `high`; the nearest of them for `none`, `xhigh` and `max`',
+    example: 'low',
+  });
 const Format = z.looseObject({
   type: z.string().meta({ description: 'text, json_object or json_schema', example: 'json_object' }),
   json_schema: z
@@ -86,6 +92,16 @@ export const ResponseRequest = z
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
 export type ResponseRequest = z.output<typeof ResponseRequest>;
 
+/** The warnings of a reply under /v1, which are also in its header X-Warnings. */
+const Warned = {
+  warnings: z
+    .array(Warning)
+    .optional()
+    .meta({
+      description: 'Present only if there are any: parameters that were accepted and have no effect. Also in `X-Warnings`',
+    }),
+};
+
 const TASK = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 
 export const ChatCompletion = z
@@ -102,6 +118,7 @@ export const ChatCompletion = z
       }),
     ),
     usage: z.looseObject({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
+    ...Warned,
   })
   .meta({
     id: 'ChatCompletion',
@@ -134,6 +151,7 @@ export const ChatCompletionChunk = z
     created: z.int(),
     model: z.string(),
     choices: z.array(z.looseObject({ index: z.int(), delta: z.looseObject({ content: z.string().nullish() }) })),
+    ...Warned,
   })
   .meta({ id: 'ChatCompletionChunk', description: 'The `data` line of a frame; the last one is `[DONE]`' });
 
@@ -147,6 +165,7 @@ export const ModelResponse = z
     error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     output: z.array(z.looseObject({ type: z.string() })),
     usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }),
+    ...Warned,
   })
   .meta({ id: 'ModelResponse' });
 
@@ -211,7 +230,7 @@ export const compat = {
     access: 'run',
     summary: 'Run an agent or a workflow as a chat completion',
     description:
-      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. The agent’s own model settings and tools are used: a parameter that asks for others is refused with 400.',
+      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. Parameters that a run has a setting for hold for this run; others are accepted with `warnings`, or refused with 400 if COMPAT_STRICT is on or the request is strict (`Prefer: handling=strict`).',
     body: ChatCompletionRequest,
     reply: ChatCompletion,
     streamed: ChatCompletionChunk,

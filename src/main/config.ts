@@ -135,6 +135,7 @@ const Variables = z.object({
   EGRESS_STREAM_MB: z.coerce.number().positive().max(4_096).default(64),
   EGRESS_ERROR_KB: z.coerce.number().positive().max(1_024).default(64),
   EGRESS_HEADER_KB: z.coerce.number().positive().max(1_024).default(32),
+  COMPAT_STRICT: z.stringbool().default(false),
   CLIENT_TOOL_SECONDS: z.coerce.number().positive().max(86_400).default(3_600),
   MODEL_SILENCE_SECONDS: z.coerce.number().positive().max(3_600).default(120),
   MODEL_TOTAL_SECONDS: z.coerce.number().positive().max(7_200).default(1_800),

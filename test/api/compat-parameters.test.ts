@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shareInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, says } from '../support/peers/model-server.ts';
+import { ALICE, shareInstallation, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, fails, says } from '../support/peers/model-server.ts';
 import { refusal } from '../support/peers/openai.ts';
 
 let here: TestInstallation;
@@ -33,29 +33,137 @@ const UNHONOURED: Record<string, unknown> = {
   logprobs: true,
   metadata: { a: 'b' },
 };
+const strictly = { headers: { prefer: 'handling=strict' } };
 
-describe('a parameter that a run would not honour', () => {
+describe('a parameter that a run would not honour, with COMPAT_STRICT', () => {
+  let strict: TestInstallation;
+  beforeAll(async () => {
+    strict = await startTestInstallation({ env: { COMPAT_STRICT: 'true' } });
+  });
+  afterAll(() => strict.stop());
+  const byStrict = () => new OpenAI({ baseURL: `${strict.url}/v1`, apiKey: ALICE });
+
   it.each(Object.entries(UNHONOURED))('%s is refused by name, and no run starts', async (param, value) => {
-    const model = await here.workflow();
-    const refused = await refusal(alice.chat.completions.create({ model, messages, [param]: value } as never));
+    const model = await strict.workflow();
+    const refused = await refusal(byStrict().chat.completions.create({ model, messages, [param]: value } as never));
     expect(refused).toMatchObject({ status: 400, code: 'unsupported_value', param, type: 'invalid_request_error' });
-    expect(await tasksOf(model)).toEqual([]);
+    expect(await strict.alice.ok(strict.alice.get(`/api/tasks?workflow_id=${model}`))).toEqual([]);
   });
 
   it.each(['max_output_tokens', 'max_tool_calls'])('%s of a response is refused', async (param) => {
-    const model = await here.workflow();
-    const refused = await refusal(alice.responses.create({ model, input: 'x', [param]: 'resp_1' } as never));
+    const model = await strict.workflow();
+    const refused = await refusal(byStrict().responses.create({ model, input: 'x', [param]: 1 } as never));
     expect(refused).toMatchObject({ status: 400, code: 'unsupported_value', param });
+  });
+
+  it('is refused if nobody knows it, as by a request that is strict itself', async () => {
+    const model = await strict.workflow();
+    const unknown = { status: 400, code: 'unknown_parameter', param: 'temprature' };
+    expect(await refusal(byStrict().chat.completions.create({ model, messages, temprature: 1 } as never))).toMatchObject(unknown);
+    const workflow = await here.workflow();
+    const asked = alice.chat.completions.create({ model: workflow, messages, temprature: 1 } as never, strictly);
+    expect(await refusal(asked)).toMatchObject(unknown);
+    expect(await tasksOf(workflow)).toEqual([]);
+  });
+});
+
+interface Answered {
+  warnings?: { path: string; message: string }[];
+}
+const warnedOf = ({ warnings = [] }: Answered) => warnings.map(({ path }) => path);
+
+describe('a parameter that clients always send', () => {
+  it.each([
+    ['temperature', 0.1, { temperature: 0.1 }],
+    ['temperature', 0, { temperature: 0 }],
+    ['top_p', 0.5, { top_p: 0.5 }],
+    ['max_tokens', 512, { max_tokens: 512 }],
+    ['max_completion_tokens', 512, { max_tokens: 512 }],
+    ['stop', 'END', { stop: ['END'] }],
+    ['stop', ['Observation:', 'Calling tools:'], { stop: ['Observation:', 'Calling tools:'] }],
+  ])('%s %j reaches the model', async (param, value, sent) => {
+    const model = await here.workflow({ workflow: { temperature: 0.9 } });
+    here.model.script(says('Yes.'));
+    const completion = await alice.chat.completions.create({ model, messages, [param]: value } as never);
+    expect(warnedOf(completion as Answered)).toEqual([]);
+    expect(here.model.requests.at(-1)).toMatchObject({ temperature: 0.9, ...sent });
+  });
+
+  it.each([
+    ['seed', 1],
+    ['verbosity', 'low'],
+    ['metadata', { a: 'b' }],
+    ['user', 'u'],
+    ['store', false],
+    ['service_tier', 'flex'],
+    ['frequency_penalty', 0.5],
+    ['presence_penalty', 0.5],
+    ['logit_bias', { 50256: -100 }],
+    ['prediction', { type: 'content', content: 'x' }],
+    ['safety_identifier', 'u'],
+    ['prompt_cache_key', 'k'],
+    ['max_tokens', -1],
+    ['reasoning_effort', 'xhigh'],
+    ['top_k', 40],
+    ['min_p', 0.1],
+    ['repetition_penalty', 1.1],
+    ['chat_template_kwargs', { enable_thinking: false }],
+    ['options', { num_ctx: 4096 }],
+  ])('%s is accepted with a warning, in the body and in a header', async (param, value) => {
+    const model = await here.workflow();
+    here.model.script(says('Yes.'));
+    const { data, response } = await alice.chat.completions.create({ model, messages, [param]: value } as never).withResponse();
+    expect(warnedOf(data as Answered)).toEqual([param]);
+    expect(warnedOf({ warnings: JSON.parse(response.headers.get('x-warnings') ?? '[]') })).toEqual([param]);
+  });
+
+  it.each([
+    ['n', 2, 'unsupported_value'],
+    ['logprobs', true, 'unsupported_value'],
+    ['modalities', ['text', 'audio'], 'unsupported_value'],
+    ['functions', [{ name: 'f' }], 'unsupported_value'],
+    ['temperature', 3, 'invalid_value'],
+    ['temperature', 'hot', 'invalid_value'],
+    ['max_tokens', 'many', 'invalid_value'],
+    ['stop', [1], 'invalid_value'],
+    ['reasoning_effort', 'heroic', 'invalid_value'],
+  ])('%s %j is refused, because the reply would not be what was asked for', async (param, value, code) => {
+    const model = await here.workflow();
+    const refused = await refusal(alice.chat.completions.create({ model, messages, [param]: value } as never));
+    expect(refused).toMatchObject({ status: 400, code, param });
     expect(await tasksOf(model)).toEqual([]);
   });
 
-  it('is refused if nobody knows it', async () => {
+  it('holds for the whole run, does not make a version of the workflow, and is warned of in a stream', async () => {
     const model = await here.workflow();
-    const refused = await refusal(alice.chat.completions.create({ model, messages, temprature: 1 } as never));
-    expect(refused).toMatchObject({ status: 400, code: 'unknown_parameter', param: 'temprature' });
+    here.model.script(asks({ name: 'manage_todo_list', args: { todoList: [] } }), says('Done.'));
+    const asked = { model, messages, temperature: 0.3, seed: 7, stream: true } as const;
+    const { data, response } = await alice.chat.completions.create(asked).withResponse();
+    const chunks: Answered[] = [];
+    for await (const chunk of data) chunks.push(chunk as Answered);
+    expect(chunks.flatMap(warnedOf)).toEqual(['seed']);
+    expect(response.headers.get('x-warnings')).toContain('seed');
+    expect(here.model.requests.slice(-2).map((body) => (body as { temperature?: number }).temperature)).toEqual([0.3, 0.3]);
+    expect(await here.alice.ok(here.alice.get(`/api/workflows/${model}/versions`))).toHaveLength(1);
   });
 
-  it('is accepted with the value that asks for what happens anyway', async () => {
+  it('is read by responses, too', async () => {
+    const model = await here.workflow();
+    here.model.script(says('Yes.'));
+    const asked = {
+      model,
+      input: 'x',
+      max_output_tokens: 99,
+      text: { verbosity: 'low' },
+      truncation: 'auto',
+      reasoning: { effort: 'xhigh' },
+    };
+    const response = (await alice.responses.create(asked as never)) as Answered;
+    expect(warnedOf(response).sort()).toEqual(['reasoning.effort', 'truncation', 'verbosity']);
+    expect(here.model.requests.at(-1)).toMatchObject({ max_tokens: 99, reasoning_effort: 'high' });
+  });
+
+  it('is accepted silently with the value that asks for what happens anyway', async () => {
     const model = await here.workflow();
     here.model.script(says('Once.'), says('Twice.'));
     const usual = {
@@ -65,13 +173,46 @@ describe('a parameter that a run would not honour', () => {
       response_format: { type: 'text' },
       temperature: 1,
       top_p: null,
-      user: 'u',
+      store: true,
     };
-    const completion = await alice.chat.completions.create({ model, messages, ...usual } as never);
+    const completion = await alice.chat.completions.create({ model, messages, ...usual } as never, strictly);
     expect(completion.choices[0]?.message.content).toBe('Once.');
+    expect(warnedOf(completion as Answered)).toEqual([]);
     const text = { text: { format: { type: 'text' } }, tools: [], store: true, include: [], previous_response_id: null };
     expect((await alice.responses.create({ model, input: 'x', ...text } as never)).output_text).toBe('Twice.');
   });
+});
+
+const FUNCTION = { type: 'function', function: { name: 'final_answer', parameters: { type: 'object', properties: {} } } };
+const said = (text: string) => [{ type: 'text', text }];
+
+/** What programs send with their own defaults. */
+const PROGRAMS: Record<string, object> = {
+  LlamaIndex: { messages, stream: false, temperature: 0.1 },
+  aider: { messages: [{ role: 'system', content: 'Act as an expert.' }, ...messages], temperature: 0, stream: true },
+  smolagents: {
+    messages: [
+      { role: 'system', content: said('You are an expert.') },
+      { role: 'user', content: said('New task: x') },
+    ],
+    stop: ['Observation:', 'Calling tools:'],
+    tools: [FUNCTION],
+    tool_choice: 'auto',
+  },
+  'AI SDK with textVerbosity': { messages, verbosity: 'low', user: 'u', max_completion_tokens: 200, reasoning_effort: 'none' },
+  LibreChat: { messages, user: 'u', stream: true, temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 },
+  'Open WebUI': { messages, stream: true, stream_options: { include_usage: true }, temperature: 0.8, seed: 1, top_k: 40 },
+  Cline: { messages, temperature: 0, stream: true, stream_options: { include_usage: true }, parallel_tool_calls: false },
+  Continue: { messages, max_tokens: 4_096, stop: ['<|im_end|>'], stream: true, prediction: { type: 'content', content: '' } },
+  Zed: { messages, stream: true, max_completion_tokens: 4_096, stop: [], parallel_tool_calls: true, prompt_cache_key: 'k' },
+  Langfuse: { messages, metadata: { trace: 't' }, store: true, service_tier: 'auto' },
+};
+
+it.each(Object.entries(PROGRAMS))('the request of %s works', async (_, body) => {
+  const model = await here.workflow();
+  here.model.script(says('Yes.'));
+  const reply = await here.alice.post('/v1/chat/completions', { model, ...body });
+  expect([reply.status, JSON.stringify(reply.body).includes('Yes.') || String(reply.body).includes('Yes.')]).toEqual([200, true]);
 });
 
 it('a run that failed is not started again by a client that retries', async () => {

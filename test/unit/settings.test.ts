@@ -202,6 +202,7 @@ const ROWS: Partial<Record<keyof Config, Row>> = {
   EGRESS_STREAM_MB: ['5', egress((it) => it.limits.stream), 5 * MIB],
   EGRESS_ERROR_KB: ['7', egress((it) => it.limits.error), 7 * 1_024],
   EGRESS_HEADER_KB: ['11', egress((it) => it.limits.headers), 11 * 1_024],
+  COMPAT_STRICT: ['true', (config) => getApiSettings(config).strict_parameters, true],
   CLIENT_TOOL_SECONDS: ['61', (config) => getWaits(config).client_wait_ms, 61_000],
   MODEL_RETRY_AFTER_MAX_SECONDS: ['67', (config) => getWaits(config).longest_wait_ms, 67_000],
   MODEL_SILENCE_SECONDS: ['71', installed((it) => getRuntimeOptions(withEgress(it)).deadlines.silence_ms), 71_000],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
+import type { SetCallSettings } from '../../contracts/call-settings.ts';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
 import type { AttachedFile } from '../../domain/attachments.ts';
 import type { PromptParts } from '../../domain/conversation.ts';
@@ -25,6 +26,8 @@ export interface CompatServices {
   attach: Attach;
   judge: Pick<Judge, 'findSchemaError'>;
   engine: Pick<Engine, 'decide'>;
+  /** True if /v1 refuses parameters that a run would not honour (COMPAT_STRICT). */
+  strict_parameters: boolean;
 }
 
 /** A run started through a compatible API. */
@@ -43,6 +46,8 @@ export interface RunOrder extends ToolChoices {
   /** Returns the items that the run adds to a conversation, given the run's files. */
   turn?: ((files: readonly AttachedFile[], task_id: string) => NewItems) | undefined;
   reasoning_effort?: string | null | undefined;
+  /** The settings of the model calls, instead of the workflow's own. */
+  call_settings?: SetCallSettings | undefined;
   /** The schema that the answer has to match, instead of the workflow's own schema. */
   output_schema?: Record<string, unknown> | undefined;
   /** Tools whose calls the client executes. */

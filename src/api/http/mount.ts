@@ -147,8 +147,11 @@ export function mount<
       if (storesInput(endpoint, input.body)) await gates.admitBytes(caller.key, countBytes(input.file, request.body));
       await checkIfMatch(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
-      if (streams)
-        return send(endpoint, { request, reply, closing, waiting }, await auditStream(api, { endpoint, request }, await work()));
+      if (streams) {
+        const answer = await auditStream(api, { endpoint, request }, await work());
+        setWarningsHeader(reply, input);
+        return send(endpoint, { request, reply, closing, waiting }, answer);
+      }
       const { value, replayed } = await input.once(async (reserved_id) => {
         const answer = await work(reserved_id);
         return carriesWarnings(endpoint) ? withWarnings(answer, input) : answer;

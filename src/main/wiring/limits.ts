@@ -25,6 +25,7 @@ export const getApiSettings = (config: Config) => ({
   shared_write: config.SHARED_WRITE,
   cors_origins: config.CORS_ORIGINS,
   trust_proxy: config.TRUST_PROXY,
+  strict_parameters: config.COMPAT_STRICT,
   rate_limit: config.RATE_LIMIT_PER_MINUTE,
   metrics_token: config.METRICS_TOKEN ?? null,
   log_level: config.LOG_LEVEL,

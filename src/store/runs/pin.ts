@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type CallSettings, pickSetCallSettings } from '../../contracts/call-settings.ts';
+import { type CallSettings, pickSetCallSettings, type SetCallSettings } from '../../contracts/call-settings.ts';
 import type { BudgetLimits } from '../../domain/budget.ts';
 import {
   type Definition,
@@ -95,6 +95,8 @@ export const findSnapshot = (pool: pg.Pool, workflow_id: string, admins: readonl
 export interface AskedOfRun extends ToolChoices {
   reasoning_effort?: string | null | undefined;
   output_schema?: Record<string, unknown> | undefined;
+  /** The settings of the model calls, instead of the workflow's own. */
+  call_settings?: SetCallSettings | undefined;
   /** Tools whose calls the client executes. */
   client_tools?: ToolSpec[] | undefined;
 }
@@ -128,7 +130,7 @@ export function pinDefinition(
       auto_memory: workflow.auto_memory,
       tsv_tool_results: workflow.tsv_tool_results,
       caveman: workflow.caveman,
-      ...pickSetCallSettings({ ...workflow, parallel_tool_calls }),
+      ...pickSetCallSettings({ ...workflow, ...overrides.call_settings, parallel_tool_calls }),
     },
     skills,
     guardrails,

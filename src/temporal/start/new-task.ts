@@ -30,6 +30,9 @@ export interface Begins {
   state?: LoopState;
 }
 
+/** With these options, a run is not one of the workflow as it is saved. */
+const OVERRIDES = ['output_schema', 'client_tools', 'parallel_tool_calls', 'call_settings'] as const;
+
 export function newTask(
   order: PromptOrder & { task_id: string },
   { definition, config, on_busy, seed, evaluated }: Begins & { on_busy: string },
@@ -49,7 +52,7 @@ export function newTask(
     due_at: order.due_at,
     definition,
     config: config ?? null,
-    is_trial: [order.output_schema, order.client_tools, order.parallel_tool_calls].some((option) => option !== undefined),
+    is_trial: OVERRIDES.some((option) => order[option] !== undefined),
     on_busy: order.on_busy ?? on_busy,
     // The token is used for no other model.
     caller_token: definition.provider === null ? access_token : null,

@@ -53,6 +53,8 @@ const langchainImage = {
 
 const tries = {
   'AI SDK: generateText': async () => (await generateText(ai)).text,
+  'AI SDK: textVerbosity': async () =>
+    (await generateText({ ...ai, temperature: 0.5, providerOptions: { perdura: { textVerbosity: 'low', user: 'u' } } })).text,
   'AI SDK: streamText': () => joined(streamText(ai).textStream),
   'AI SDK: object': async () => (await generateText({ ...ai, output: Output.object({ schema: Answer }) })).output,
   'AI SDK: tools': async () =>

@@ -7,8 +7,10 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import litellm
 from agents import Agent, OpenAIConversationsSession, Runner, set_default_openai_api, set_default_openai_client, set_tracing_disabled
 from langchain_openai import ChatOpenAI
+from llama_index.llms.openai_like import OpenAILike
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
+from smolagents import OpenAIServerModel, ToolCallingAgent
 
 base_url, token, model = os.environ["BASE_URL"], os.environ["ACCESS_TOKEN"], os.environ["MODEL"]
 PROMPT = "Say something."
@@ -58,6 +60,9 @@ def streamed() -> str:
     return "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
 
 
+llama = OpenAILike(model=model, api_base=base_url, api_key=token, is_chat_model=True, max_retries=0)
+smol = OpenAIServerModel(model_id=model, api_base=base_url, api_key=token, temperature=0.5)
+
 TRIES = {
     "LangChain: invoke": lambda: chat.invoke(PROMPT).content,
     "LangChain: stream": lambda: "".join(chunk.content for chunk in chat.stream(PROMPT)),
@@ -70,6 +75,11 @@ TRIES = {
     "Agents SDK: output type": lambda: with_api("responses", Answer),
     "Agents SDK: conversation": lambda: in_conversation(by_session=False),
     "Agents SDK: session": lambda: in_conversation(by_session=True),
+    "LlamaIndex: complete": lambda: llama.complete(PROMPT).text,
+    "LlamaIndex: stream": lambda: [chunk.text for chunk in llama.stream_complete(PROMPT)][-1],
+    "smolagents: model": lambda: smol([{"role": "user", "content": [{"type": "text", "text": PROMPT}]}], stop_sequences=["END"]).content,
+    "smolagents: agent": lambda: ToolCallingAgent(tools=[], model=smol, max_steps=1).run(PROMPT),
+    "LiteLLM: as aider asks": lambda: litellm.completion(**completion, temperature=0, stream=False, max_tokens=100).choices[0].message.content,
     "LiteLLM: completion": lambda: litellm.completion(**completion).choices[0].message.content,
     "LiteLLM: stream": streamed,
     "LiteLLM: tool_choice": lambda: litellm.completion(**completion, tools=[FUNCTION], tool_choice="required")

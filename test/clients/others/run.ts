@@ -13,7 +13,13 @@ const NPM = [
   '@openai/agents@0.20.0',
   'zod',
 ];
-const PYPI = ['langchain-openai==1.7.3', 'openai-agents==0.24.0', 'litellm==1.83.0'];
+const PYPI = [
+  'langchain-openai==1.7.3',
+  'openai-agents==0.24.0',
+  'litellm==1.83.0',
+  'llama-index-llms-openai-like==0.8.1',
+  'smolagents[openai]==1.26.0',
+];
 
 const [url, token_file, model] = process.argv.slice(2);
 if (!url || !token_file || !model) {

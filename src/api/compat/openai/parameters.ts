@@ -1,15 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
+import { CallSettingFields, type SetCallSettings } from '../../../contracts/call-settings.ts';
+import type { Warning } from '../../../contracts/common.ts';
 import { AppError } from '../../../domain/errors.ts';
 
-/** Parameters that do not affect the answer, so every value is accepted. */
+/** The settings of a run that a parameter sets. If a request has several for one setting, the last of this list counts. */
+const SETTINGS: Record<string, keyof SetCallSettings> = {
+  temperature: 'temperature',
+  top_p: 'top_p',
+  stop: 'stop',
+  max_tokens: 'max_output_tokens',
+  max_output_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+};
+
+/** Parameters without which the reply would not be what the client reads: they are refused with every other value. */
+const CHANGES_REPLY = [
+  'audio',
+  'function_call',
+  'functions',
+  'logprobs',
+  'modalities',
+  'n',
+  'prompt',
+  'top_logprobs',
+  'web_search_options',
+];
+
+/** Parameters that do not affect the answer: strict handling accepts every value. */
 const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'store', 'include', 'seed'];
 
-/** Parameters that are not honoured, and their values that request the default behaviour. */
-const ONLY: Record<string, unknown[]> = {
+/** The parameters of OpenAI's API, and their values that request what happens anyway. */
+const USUAL: Record<string, unknown[]> = {
   audio: [],
   frequency_penalty: [0],
   function_call: ['none', 'auto'],
   functions: [[]],
+  include: [[]],
   logit_bias: [{}],
   logprobs: [false],
   max_completion_tokens: [],
@@ -21,28 +47,98 @@ const ONLY: Record<string, unknown[]> = {
   n: [1],
   prediction: [],
   presence_penalty: [0],
+  prompt: [],
+  prompt_cache_key: [],
+  prompt_cache_retention: [],
+  safety_identifier: [],
+  seed: [],
+  service_tier: ['auto', 'default'],
   stop: [[]],
+  store: [true],
+  stream_options: [{}, { include_obfuscation: false }],
   temperature: [1],
   top_logprobs: [0],
   top_p: [1],
   truncation: ['disabled'],
+  user: [],
   verbosity: ['medium'],
   web_search_options: [],
 };
 
+/** The levels of reasoning that a run has, and the nearest level to those that it lacks. */
+const EFFORTS = ['minimal', 'low', 'medium', 'high'];
+const NEAREST_EFFORTS: Record<string, string> = { none: 'minimal', xhigh: 'high', max: 'high' };
+
+const MOST_WARNINGS = 20;
+
+interface Reading {
+  /** The parameters that the operation itself reads. */
+  honoured: readonly string[];
+  /** True if a parameter that a run does not honour refuses the request. */
+  strict: boolean;
+}
+
+export interface ParsedParameters {
+  /** The settings of the run's model calls that the request asks for, instead of the workflow's own. */
+  call_settings?: SetCallSettings;
+  warnings: Warning[];
+}
+
 /**
- * Refuses parameters that a run would not honour, as OpenAI's reasoning models refuse a temperature: a client must not assume
- * that an answer follows its schema, its limits or its tools.
+ * Reads the parameters that clients always send. A run gets those that it has a setting for. Others are accepted with a warning,
+ * except those that change what the reply contains. Strict handling refuses all of them, as OpenAI's reasoning models refuse a
+ * temperature.
  */
-export function refuseUnhonoured(body: Record<string, unknown>, honoured: readonly string[]): void {
-  for (const [param, value] of Object.entries(body)) {
-    if (value === null || value === undefined || honoured.includes(param) || WITHOUT_EFFECT.includes(param)) continue;
-    const allowed_values = ONLY[param];
-    if (allowed_values?.some((same) => isDeepStrictEqual(value, same))) continue;
-    const message = allowed_values
-      ? `${param} is not supported with this value: the agent's own settings apply; leave it out`
-      : `Unknown parameter: ${param}`;
-    const code = allowed_values ? 'unsupported_value' : 'unknown_parameter';
-    throw new AppError('invalid', message, { code, errors: [{ path: param, message }] });
+export function parseParameters(body: Record<string, unknown>, { honoured, strict }: Reading): ParsedParameters {
+  const settings: Record<string, unknown> = {};
+  const warnings: Warning[] = [];
+  const names = Object.keys(SETTINGS);
+  for (const [param, value] of Object.entries(body).sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))) {
+    if (value === null || value === undefined || honoured.includes(param)) continue;
+    if (USUAL[param]?.some((same) => isDeepStrictEqual(value, same))) continue;
+    if (strict && WITHOUT_EFFECT.includes(param)) continue;
+    if (strict || CHANGES_REPLY.includes(param)) throw createRefusal(param);
+    const setting = SETTINGS[param];
+    if (!setting) warnings.push(createWarning(param, describeIgnored(param)));
+    else if (setting === 'max_output_tokens' && Number(value) <= 0)
+      warnings.push(createWarning(param, `${param} is not positive, so the limit of the workflow applies`));
+    else settings[setting] = parseSetting(param, setting, value);
   }
+  return { ...(Object.keys(settings).length > 0 ? { call_settings: settings } : {}), warnings: warnings.slice(0, MOST_WARNINGS) };
+}
+
+/** Returns the effort that a run has: the nearest one, with a warning, for a level that it lacks. */
+export function parseEffort(effort: string | null | undefined, param: string, strict: boolean) {
+  if (effort === null || effort === undefined) return { warnings: [] };
+  if (EFFORTS.includes(effort)) return { reasoning_effort: effort, warnings: [] };
+  const nearest = NEAREST_EFFORTS[effort];
+  if (strict || !nearest) throw createInvalid(param, `${param} is one of ${EFFORTS.join(', ')}`);
+  return { reasoning_effort: nearest, warnings: [createWarning(param, `${effort} is not a level of a run: ${nearest} is used`)] };
+}
+
+function parseSetting(param: string, setting: keyof SetCallSettings, value: unknown): unknown {
+  const read = CallSettingFields[setting].safeParse(setting === 'stop' && typeof value === 'string' ? [value] : value);
+  if (read.success) return read.data;
+  throw createInvalid(param, `${param} is not valid: ${read.error.issues[0]?.message ?? 'another value is expected'}`);
+}
+
+const createWarning = (param: string, message: string): Warning => ({ path: param.slice(0, 100), message });
+
+const describeIgnored = (param: string) =>
+  param in USUAL
+    ? `${param} has no effect: a run has no setting for it`
+    : `${param.slice(0, 100)} is not a parameter of this API; it was ignored`;
+
+const createInvalid = (param: string, message: string) =>
+  new AppError('invalid', message, { code: 'invalid_value', errors: [{ path: param, message }] });
+
+function createRefusal(param: string): AppError {
+  const is_known = param in USUAL;
+  const message = is_known
+    ? `${param} is not supported with this value: the agent's own settings apply; leave it out`
+    : `Unknown parameter: ${param}`;
+  return new AppError('invalid', message, {
+    code: is_known ? 'unsupported_value' : 'unknown_parameter',
+    errors: [{ path: param, message }],
+  });
 }

@@ -1,4 +1,5 @@
 import type { FastifyError } from 'fastify';
+import type { Warning } from '../../../contracts/common.ts';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
 import { buildPrompt, INSTRUCTIONS, type TextMessage } from '../../../domain/conversation.ts';
@@ -28,7 +29,7 @@ import { type PlacedFile, withFilePaths } from './files.ts';
 import { parseOutputSchema } from './formats.ts';
 import { parseMessages } from './messages.ts';
 import { getModel, listModels } from './models.ts';
-import { refuseUnhonoured } from './parameters.ts';
+import { type ParsedParameters, parseEffort, parseParameters } from './parameters.ts';
 import { createChunks, findFinishReason, parseTaskId, streamResponseEvents, toChatCompletion, toResponse } from './replies.ts';
 import { parseForcedFunctions } from './tool-choice.ts';
 
@@ -92,7 +93,7 @@ function refuseRepeats({ http }: Api): void {
 }
 
 /** The parts of a request that starts a run. */
-type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
+type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal' | 'note' | 'strict'>;
 
 /** A run to start, with the files of its prompt. */
 interface NewRun {
@@ -137,37 +138,62 @@ function parseTools({ tools, tool_choice, parallel_tool_calls }: AskedTools) {
   return { client_tools, forced_tools: parseForcedFunctions(tool_choice, client_tools), ...serial };
 }
 
-async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
-  const { model, messages, stream, stream_options, reasoning_effort, response_format: format } = body;
-  refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
+/** Reads the parameters and the effort of a request, and adds their warnings to the reply. */
+function parseSettings(
+  { strict_parameters }: CompatServices,
+  { body, effort, shape, param, ...input }: AskedSettings,
+): Omit<ParsedParameters, 'warnings'> & { reasoning_effort?: string | undefined; warned: { warnings?: Warning[] } } {
+  const strict = strict_parameters || input.strict;
+  const { warnings, ...settings } = parseParameters(body, { honoured: Object.keys(shape), strict });
+  const { warnings: effort_warnings, ...asked_effort } = parseEffort(effort, param, strict);
+  const all = [...warnings, ...effort_warnings];
+  input.note(...all);
+  return { ...settings, ...asked_effort, warned: all.length > 0 ? { warnings: all } : {} };
+}
+
+interface AskedSettings extends Pick<Ordering<unknown>, 'note' | 'strict'> {
+  body: Record<string, unknown>;
+  /** The parameters that the operation itself reads. */
+  shape: object;
+  effort: string | null | undefined;
+  /** The parameter that contained the effort. */
+  param: string;
+}
+
+async function chat(services: CompatServices, input: Ordering<ChatCompletionRequest>, caller: Caller) {
+  const { body, once, holdOpen, signal } = input;
+  const { model, messages, stream, stream_options, reasoning_effort: effort, response_format: format } = body;
+  const { shape } = ChatCompletionRequest;
+  const { warned, ...settings } = parseSettings(services, { ...input, body, shape, effort, param: 'reasoning_effort' });
   const output_schema = await parseOutputSchema(services, { param: 'response_format', format, caller });
   const asked_tools = parseTools(body);
   const { text_messages, files } = parseMessages(messages, 'messages');
-  const order = { model, ...toPrompt(text_messages), reasoning_effort, output_schema, ...asked_tools };
+  const order = { model, ...toPrompt(text_messages), ...settings, output_schema, ...asked_tools };
   holdOpen();
   const { forced_tools } = asked_tools;
   const begin = async () => ({ order, files });
   const run = await startOrContinueRun(services, { begin, forced_tools, outputs: listToolOutputs(messages), once }, caller);
   if (stream) {
     const started = await getOwnTask(services.store)(run.task_id, caller);
-    return streamChat(services, { started, model, counts_usage: stream_options?.include_usage === true });
+    return streamChat(services, { started, model, counts_usage: stream_options?.include_usage === true, warned });
   }
   const { task, calls } = await waitForRest(services, run, signal);
   if (calls.length === 0) throwRunError(toRunError(task));
-  return toChatCompletion(task, model, calls);
+  return { ...toChatCompletion(task, model, calls), ...warned };
 }
 
 interface ChatStream {
   started: CompatTask;
   model: string;
   counts_usage: boolean;
+  warned: { warnings?: Warning[] };
 }
 
-const streamChat = (services: CompatServices, { started, model, counts_usage }: ChatStream): EventReply =>
+const streamChat = (services: CompatServices, { started, model, counts_usage, warned }: ChatStream): EventReply =>
   new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
     const run = toCompatRun(started);
     const chunks = createChunks(started, model);
-    yield { data: chunks.first() };
+    yield { data: { ...chunks.first(), ...warned } };
     for await (const text of streamAnswer(services, run, signal)) yield { data: chunks.text(text) };
     if (signal.aborted) return;
     const { task, calls } = await waitForRest(services, run, signal);
@@ -179,13 +205,17 @@ const streamChat = (services: CompatServices, { started, model, counts_usage }: 
     yield { data: '[DONE]' };
   }, started.id);
 
-async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
+async function respond(services: CompatServices, asked: Ordering<ResponseRequest>, caller: Caller) {
+  const { body, once, holdOpen, signal } = asked;
   const { model, input, instructions, stream, background, reasoning, text } = body;
   const { format, ...other_text } = text ?? {};
-  refuseUnhonoured({ ...body, ...other_text }, Object.keys(ResponseRequest.shape));
+  const parameters = { ...body, ...other_text };
+  const { shape } = ResponseRequest;
+  const effort = { effort: reasoning?.effort, param: 'reasoning.effort' };
+  const { warned, ...settings } = parseSettings(services, { ...asked, body: parameters, shape, ...effort });
   const output_schema = await parseOutputSchema(services, { param: 'text.format', format, caller });
   const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
-  const run_options = { reasoning_effort: reasoning?.effort, output_schema, ...parseTools(body as AskedTools) };
+  const run_options = { ...settings, output_schema, ...parseTools(body as AskedTools) };
   const outputs = typeof input === 'string' ? [] : listToolOutputs(input);
   const continued = await loadContinuation(services, body, caller);
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
@@ -204,9 +234,9 @@ async function respond(services: CompatServices, { body, once, holdOpen, signal 
   );
   const task = await getOwnTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
-  if (background) return toResponse(task, model);
+  if (background) return { ...toResponse(task, model), ...warned };
   const rest = await waitForRest(services, run, signal);
-  return toResponse(rest.task, model, rest.calls);
+  return { ...toResponse(rest.task, model, rest.calls), ...warned };
 }
 
 interface ResponseStream {
