@@ -45,6 +45,8 @@ export interface Endpoint<
   large?: boolean;
   /** True if the handler gets the integers of the body exactly as they were sent, parsed by `parseExact`. */
   exact?: boolean;
+  /** True if the JSON of the body may have comments and trailing commas. */
+  commented?: boolean;
   /** True if the body is stored and so counts towards its sender's storage limit; this may depend on the body. */
   stores?: boolean | ((body: unknown) => boolean);
   /** The schema of one frame of the stream, if the operation can answer with a stream. */
@@ -79,6 +81,7 @@ interface Facts<P, Q, B, R, K> {
   idempotent?: boolean;
   large?: boolean;
   exact?: boolean;
+  commented?: boolean;
   stores?: Endpoint['stores'];
   streamed?: z.ZodType;
   refusal?: z.ZodType;

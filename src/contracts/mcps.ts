@@ -98,7 +98,8 @@ export const McpTest = z
   .meta({ id: 'McpTest' });
 export type McpTest = z.output<typeof McpTest>;
 
-const McpEntry = z.object({
+/** A server in the common spelling. An import takes others, too. */
+export const McpEntry = z.object({
   type: z.string().optional(),
   transport: z.string().optional(),
   command: z.string().optional(),
@@ -110,8 +111,17 @@ const McpEntry = z.object({
 });
 export type McpEntry = z.output<typeof McpEntry>;
 
+const McpServersRead = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]).optional();
+
 export const McpImport = z
-  .object({ mcpServers: z.record(z.string(), McpEntry) })
+  .looseObject({
+    mcpServers: McpServersRead.meta({
+      description:
+        'Servers by name, each with `command`, `args` and `env`, or with `url` and `headers`; a list of servers with `name` is read, too',
+    }),
+    servers: McpServersRead.meta({ description: 'The same, as VS Code spells it' }),
+    mcp: z.unknown().optional().meta({ description: 'The same, as opencode spells it, or as settings of VS Code wrap it' }),
+  })
   .meta({ id: 'McpImport', example: { mcpServers: { files: { command: 'npx', args: ['-y', 'files-mcp'] } } } });
 
 const McpSignInBegun = z
@@ -240,11 +250,12 @@ export const mcps = {
     tag,
     summary: 'Create servers from the common mcpServers JSON',
     description:
-      'Each entry is created separately; entries that fail are listed in `errors`. `disabled: true` makes a disabled server. ' +
+      'Takes the spellings of other programs, with comments and trailing commas. Each entry is created separately; entries that fail are listed in `errors`. `disabled: true` makes a disabled server. ' +
       '`warnings` names what will not work here as it did in another client.',
     body: McpImport,
     reply: ImportResult,
     status: 201,
     large: true,
+    commented: true,
   }),
 };

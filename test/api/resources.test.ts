@@ -183,6 +183,26 @@ describe('MCP servers', () => {
     ]);
   });
 
+  it('imports what other programs write, with comments, and refuses a bad entry alone', async () => {
+    const { alice } = here;
+    const [good, odd, bad] = [unique('good'), unique('odd'), unique('bad')];
+    const text = `{
+      // settings of an editor
+      "servers": {
+        "${good}": { "type": "http", "httpUrl": "https://mcp.example.com/mcp", },
+        "${odd}": { "command": ["no-such-command", "x"], "environment": { "PORT": 8080, "DEBUG": true }, "enabled": false },
+        "${bad}": { "command": 5 }, /* not a command */
+      },
+    }`;
+    const result = await alice.ok(alice.post('/api/mcps/import', text, { 'content-type': 'application/json' }), 201);
+    expect(result).toMatchObject({ created: 2, errors: [expect.stringMatching(new RegExp(`^${bad}: .*command`))] });
+    const [first, second] = await Promise.all(result.ids.map((id: string) => alice.ok(alice.get(`/api/mcps/${id}`))));
+    expect(first).toMatchObject({ transport_type: 'http', connection_config: { url: 'https://mcp.example.com/mcp' } });
+    expect(second).toMatchObject({ transport_type: 'stdio', is_enabled: false, connection_config: { args: ['x'] } });
+    const none = await alice.post('/api/mcps/import', { other: 1 });
+    expect([none.status, none.body.errors[0].path]).toEqual([422, 'mcpServers']);
+  });
+
   it('refuses a connection that does not fit the transport', async () => {
     const { alice } = here;
     const values = { name: unique('server'), transport_type: 'stdio', connection_config: { url: 'https://x.example' } };

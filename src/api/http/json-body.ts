@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Warning } from '../../contracts/common.ts';
+import { parseCommentedJson } from '../../contracts/jsonc.ts';
 import { AppError } from '../../domain/errors.ts';
 import { parseExact, parseRounded } from '../../domain/exact-json.ts';
 
@@ -7,6 +8,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** If true, integers are kept as they were written. */
     exact?: boolean;
+    /** If true, comments and trailing commas are accepted. */
+    commented?: boolean;
   }
   interface FastifyRequest {
     /** Warnings about the first integers of the body that a double cannot hold. */
@@ -32,6 +35,7 @@ export function parseJsonBody(http: FastifyInstance, most_values: number): void 
       refuseExcess(body as Buffer, most_values);
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
       if (text.trim() === '') return done(null, undefined);
+      if (request.routeOptions.config.commented) return done(null, parseCommentedJson(text));
       if (request.routeOptions.config.exact) return done(null, parseExact(text));
       const { value, losses } = parseRounded(text);
       request.rounded = losses.slice(0, MOST_NAMED).map(({ place, double }) => ({

@@ -123,7 +123,7 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
-    config: { exact: endpoint.exact === true },
+    config: { exact: endpoint.exact === true, commented: endpoint.commented === true },
     async onRequest(request, reply) {
       refuseUnpermitted(endpoint, request.caller);
       if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);

@@ -1,4 +1,5 @@
-import { type McpServer, type McpServerValues, mcps, StdioConfig, UrlConfig } from '../../contracts/mcps.ts';
+import type { Warning } from '../../contracts/common.ts';
+import { type McpEntry, type McpServer, type McpServerValues, mcps, StdioConfig, UrlConfig } from '../../contracts/mcps.ts';
 import type { ImportResult } from '../../contracts/transfer.ts';
 import { AppError, type FieldError } from '../../domain/errors.ts';
 import { listTokenNames } from '../../domain/secrets.ts';
@@ -11,6 +12,7 @@ import { listUnreadWarnings } from '../http/fields.ts';
 import { type Api, mount } from '../http/mount.ts';
 import { parseWithWarnings, toReply } from '../http/validate.ts';
 import type { McpProbe, McpSignIns } from '../ports.ts';
+import { findMcpServers, parseMcpEntry } from './mcp-entries.ts';
 import { listEntryWarnings, parseEntry, toTransport } from './mcp-import.ts';
 
 /** Connects to MCP servers. `server` has its secrets masked; they are opened by its id. */
@@ -75,8 +77,25 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
     await getServer(id);
     await store.mcpSignIns.remove({ server_id: id, principal });
   });
-  mount(api, mcps.import, async ({ body: { mcpServers }, warn }, caller) => {
-    for (const [name, entry] of Object.entries(mcpServers)) {
+  mount(api, mcps.import, async ({ body, warn }, caller) => {
+    const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
+    const servers: [name: string, entry: McpEntry][] = [];
+    const unknown_fields: Warning[] = [];
+    const noteError = (name: string, error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      result.errors.push(`${name}: ${error.message}`);
+    };
+    for (const [name, raw] of findMcpServers(body)) {
+      try {
+        const { entry, warnings } = parseMcpEntry(name, raw);
+        servers.push([name, entry]);
+        unknown_fields.push(...warnings);
+      } catch (error) {
+        noteError(name, error);
+      }
+    }
+    warn(...unknown_fields);
+    for (const [name, entry] of servers) {
       const { type: _, transport: __, disabled: ___, ...connection_config } = entry;
       const token_warnings = await tokenChecks.listWarnings({ connection_config }, caller);
       const unread_warnings = listUnreadWarnings(
@@ -90,16 +109,14 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
         ...(await listEntryWarnings(name, entry, mcp)),
       );
     }
-    const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
-    for (const [name, entry] of Object.entries(mcpServers)) {
+    for (const [name, entry] of servers) {
       try {
         const values = parseEntry(name, entry);
         const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }), caller.key);
         result.ids.push(server.id);
         result.created += 1;
       } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        result.errors.push(`${name}: ${error.message}`);
+        noteError(name, error);
       }
     }
     return result;

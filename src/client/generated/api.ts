@@ -1900,22 +1900,21 @@ export type McpAllowList = {
 };
 
 export type McpImport = {
-  mcpServers: {
-    [name: string]: {
-      type?: string;
-      transport?: string;
-      command?: string;
-      args?: string[];
-      env?: {
-        [name: string]: string;
-      };
-      url?: string;
-      headers?: {
-        [name: string]: string;
-      };
-      disabled?: boolean;
-    };
-  };
+  /** Servers by name, each with `command`, `args` and `env`, or with `url` and `headers`; a list of servers with `name` is read, too */
+  mcpServers?:
+    | {
+        [name: string]: unknown;
+      }
+    | unknown[];
+  /** The same, as VS Code spells it */
+  servers?:
+    | {
+        [name: string]: unknown;
+      }
+    | unknown[];
+  /** The same, as opencode spells it, or as settings of VS Code wrap it */
+  mcp?: unknown;
+  [name: string]: unknown;
 };
 
 export type McpServer = {

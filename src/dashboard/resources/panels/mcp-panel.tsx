@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
+import { parseCommentedJson } from '../../../contracts/jsonc.ts';
 import { mcps } from '../../../contracts/mcps.ts';
 import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
@@ -66,7 +67,7 @@ function McpImportForm() {
   useUnsaved(text.trim() !== '' && text !== sent);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const read = parseJson(text);
+    const read = parseJson(text, parseCommentedJson);
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read) act.mutate({ body: read.value as Sent }, { onSuccess: () => setSent(text) });
   };
@@ -75,7 +76,7 @@ function McpImportForm() {
       <Stack>
         <Textarea
           label="mcpServers JSON"
-          description="The format that other MCP clients use."
+          description="The format that other MCP clients use; comments and trailing commas are accepted."
           placeholder='{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files-mcp"]}}}'
           autosize
           minRows={6}

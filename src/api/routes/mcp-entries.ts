@@ -1,0 +1,108 @@
+import type { Warning } from '../../contracts/common.ts';
+import { type McpEntry, McpEntry as McpEntrySchema } from '../../contracts/mcps.ts';
+import { unprocessable } from '../../domain/errors.ts';
+import { checkUnknownFields, findUnknownFields } from '../http/fields.ts';
+import { parseValue } from '../http/validate.ts';
+
+type Json = Record<string, unknown>;
+
+/** Where programs keep their servers: the common name, VS Code and its settings, opencode, Zed, Amp, Codex. */
+const PLACES = [
+  ['mcpServers'],
+  ['servers'],
+  ['mcp', 'servers'],
+  ['mcp', 'mcpServers'],
+  ['mcp'],
+  ['context_servers'],
+  ['mcp_servers'],
+  ['mcp.servers'],
+  ['amp.mcpServers'],
+];
+
+const SPELLINGS: Record<string, string[]> = {
+  url: ['serverUrl', 'httpUrl', 'server_url', 'uri', 'endpoint'],
+  env: ['environment', 'envs'],
+  headers: ['http_headers', 'httpHeaders'],
+  type: ['transportType', 'transport_type'],
+};
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Finds the servers of a configuration by their names, in every common spelling; the values are not checked. Throws if there are
+ * none.
+ */
+export function findMcpServers(body: Json): [name: string, entry: unknown][] {
+  for (const place of PLACES) {
+    const found = place.reduce<unknown>((value, key) => Object(value)[key], body);
+    if (isObject(found)) return Object.entries(found);
+    if (Array.isArray(found)) return found.map((entry, index) => [String(Object(entry).name ?? index), entry]);
+  }
+  const entries = Object.entries(body);
+  if (entries.length > 0 && entries.every(([, entry]) => isServer(entry))) return entries;
+  const message =
+    'The servers are missing: send them under `mcpServers` (or `servers`, `mcp`, `context_servers`), by their names';
+  throw unprocessable([{ path: 'mcpServers', message }]);
+}
+
+const isServer = (entry: unknown) => isObject(entry) && ['command', 'url', ...SPELLINGS.url!].some((field) => field in entry);
+
+interface ReadEntry {
+  entry: McpEntry;
+  /** Fields of the entry that no server has here. */
+  warnings: Warning[];
+}
+
+/** Returns one server in the common spelling; throws a sentence if it is not one. */
+export function parseMcpEntry(name: string, raw: unknown): ReadEntry {
+  if (!isObject(raw)) throw unprocessable([{ path: name, message: 'A server is an object with `command` or `url`' }]);
+  const respelled = respell(raw);
+  const entry = parseValue(McpEntrySchema, respelled, name);
+  const unknown = findUnknownFields(McpEntrySchema, respelled);
+  return {
+    entry,
+    warnings: checkUnknownFields(unknown).map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })),
+  };
+}
+
+function respell({ name: _name, transport, ...raw }: Json): Json {
+  const flat: Json = isObject(transport)
+    ? { ...raw, ...transport }
+    : { ...raw, ...(transport === undefined ? {} : { transport }) };
+  for (const [field, spellings] of Object.entries(SPELLINGS))
+    for (const spelling of spellings) {
+      if (flat[spelling] === undefined) continue;
+      flat[field] ??= flat[spelling];
+      delete flat[spelling];
+    }
+  const options = [flat.requestOptions, flat.requestInit].find(isObject);
+  flat.headers ??= options?.headers;
+  const { enabled, isActive, disabled, command, args, env, headers, requestOptions: _o, requestInit: _i, ...rest } = flat;
+  const off = toFlag(disabled) === true || toFlag(enabled) === false || toFlag(isActive) === false;
+  return {
+    ...rest,
+    ...toCommand(command, args, env),
+    ...(isObject(headers) ? { headers: toTexts(headers) } : headers === undefined || headers === null ? {} : { headers }),
+    ...(off ? { disabled: true } : {}),
+  };
+}
+
+/** Reads a command: a text, a list with its arguments (opencode), or an object (Zed). */
+function toCommand(command: unknown, args: unknown, env: unknown): Json {
+  if (isObject(command)) return toCommand(command.path ?? command.command, command.args ?? args, command.env ?? env);
+  const [program, ...first] = Array.isArray(command) ? command : [command];
+  const all = [...first, ...(Array.isArray(args) ? args : [])].map(toText);
+  return {
+    ...(program === undefined || program === null ? {} : { command: program }),
+    ...(all.length > 0 ? { args: all } : args !== undefined && args !== null && !Array.isArray(args) ? { args } : {}),
+    ...(isObject(env) ? { env: toTexts(env) } : env === undefined || env === null ? {} : { env }),
+  };
+}
+
+/** Numbers and booleans are texts in an environment and in headers; null is a value that is not set. */
+const toText = (value: unknown) => (['number', 'boolean'].includes(typeof value) ? String(value) : value);
+const toTexts = (values: Json): Json =>
+  Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === null ? [] : [[key, toText(value)]])));
+
+const toFlag = (value: unknown) =>
+  typeof value === 'string' ? { true: true, false: false }[value.toLowerCase()] : typeof value === 'boolean' ? value : undefined;
