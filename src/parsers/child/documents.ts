@@ -1,20 +1,13 @@
 import { unzipSync, zipSync } from 'fflate';
 import mammoth from 'mammoth';
 import { extractText, getDocumentProxy } from 'unpdf';
+import { decodeText } from './charsets.ts';
 import { documentText } from './html.ts';
 
 /** The largest size, in bytes, of a document's parts once unpacked. */
 const LARGEST_UNPACKED = 100 * 1024 * 1024;
 
 export type Reader = 'pdf' | 'docx' | 'html' | 'json' | 'text';
-
-const decodeUtf8 = (content: Uint8Array): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(content);
-  } catch {
-    throw new Error('it is not UTF-8 text');
-  }
-};
 
 const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
   async pdf(content) {
@@ -26,9 +19,9 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
     const { value } = await mammoth.extractRawText({ buffer: Buffer.from(repackZip(content)) });
     return value;
   },
-  html: async (content) => documentText(decodeUtf8(content)),
+  html: async (content) => documentText(decodeText(content)),
   async json(content) {
-    const text = decodeUtf8(content);
+    const text = decodeText(content);
     try {
       JSON.parse(text);
     } catch {
@@ -36,7 +29,7 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
     }
     return text;
   },
-  text: async (content) => decodeUtf8(content),
+  text: async (content) => decodeText(content),
 };
 
 export interface DocumentOrder {
