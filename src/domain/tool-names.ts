@@ -22,3 +22,19 @@ export function freeToolName(name: string, prefix: string, used_names: Pick<Map<
 /** True if `freeToolName` can have given a tool this name because even the prefixed name was taken. */
 export const isNumbered = (name: string, prefixed: string): boolean =>
   name.startsWith(`${stem(prefixed)}_`) && /^\d+$/.test(name.slice(stem(prefixed).length + 1));
+
+/** What models write before the name of a tool. */
+const PREFIX = /^(?:functions?|tools?|default_api)[.:/]/i;
+
+/**
+ * Returns the name of the tool that a model means: the name as written if there is such a tool, otherwise without blanks, quotes and the
+ * prefix of another vendor's format, if exactly that tool exists. Any other name stays as written.
+ */
+export function findMeantTool(written: string, tools: { has(name: string): boolean }): string {
+  if (tools.has(written)) return written;
+  const plain = written
+    .trim()
+    .replace(/^(["'`])(.*)\1$/s, '$2')
+    .trim();
+  return [plain, plain.replace(PREFIX, '')].find((name) => tools.has(name)) ?? written;
+}

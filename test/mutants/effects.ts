@@ -117,8 +117,8 @@ export default [
     id: 'effects/arguments-are-rounded',
     file: 'src/domain/arguments.ts',
     symbol: 'parseArguments',
-    text: 'parseExact(text)',
-    replacement: 'JSON.parse(text) as unknown',
+    text: 'parseExact(plain)',
+    replacement: 'JSON.parse(plain) as unknown',
     harm: 'A tool deletes another message than the one the model named.',
     tests: [
       { file: 'test/unit/domain/exact-json.test.ts', name: 'is part of what distinguishes calls' },

@@ -208,3 +208,20 @@ describe('approve_effects', () => {
     expect(answer.status).toBe(422);
   });
 });
+
+describe('a name with what models write around it', () => {
+  it.each(['functions.NAME', ' NAME ', '"NAME"'])(
+    '%s is guarded, shown and called as the tool that it means',
+    async (written) => {
+      const name = `sent${++made}`;
+      const id = await customTool(name, 'Sends');
+      const workflow_id = await here.workflow({ agent: { custom_tool_ids: [id], approval_tools: [name] } });
+      here.model.script(asks({ name: written.replace('NAME', name), args: 'null' }), says('Done.'));
+      const task_id = await here.prompt(workflow_id);
+      await reaches(here, task_id, { status: 'waiting' });
+      await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
+      expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+      expect(here.model.requests.at(-1)?.messages.at(-1)?.content).toContain('done');
+    },
+  );
+});

@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { convertArguments } from './convert.ts';
 import { memoize } from './memoize.ts';
 import { compilePattern } from './patterns.ts';
 
@@ -40,9 +41,10 @@ const compileSchema = memoize(50, (source: string): ValidateFunction | null => {
   }
 });
 
-export function fitArguments({ schema, args }: ArgumentsOrder): Fitted {
+export function fitArguments({ schema, args: sent_args }: ArgumentsOrder): Fitted {
   const check = compileSchema(JSON.stringify(schema));
-  if (!check) return { arguments: args };
+  if (!check) return { arguments: sent_args };
+  const args = convertArguments(schema, sent_args);
   const nulls = dropOptionalNulls(schema, args);
   if (nulls.length === 0 && check(args)) return { arguments: args };
   const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(formatError);

@@ -6,6 +6,7 @@ import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
 import { asksFirst } from '../../../domain/tool-guards.ts';
+import { findMeantTool } from '../../../domain/tool-names.ts';
 import { REPAIR_POSITION, storable, type TranscriptMessage, toCallId } from '../../../domain/transcript.ts';
 import { addUsage, toUsage } from '../../../domain/usage.ts';
 import { createTaskEvents, type NewEvent } from '../../../events/task-events.ts';
@@ -61,8 +62,9 @@ async function buildEntry(
   const { ports, run, definition, order } = work;
   const { log, message, usage, delta } = createTaskEvents(run.task_id, ports.now);
   const judgement = await judgeReply({ ports, run, definition }, reply);
-  const model_calls = judgement.withheld ? [] : reply.calls;
   const tools = new Map(offered.map((tool) => [tool.name, tool]));
+  // Guards, the ledger and the tool itself all use this name.
+  const model_calls = (judgement.withheld ? [] : reply.calls).map((call) => ({ ...call, name: findMeantTool(call.name, tools) }));
   const calls = model_calls.map((call, index) => ({
     call_id: toCallId(order.step, index),
     position: index + 1,

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { parseArguments } from '../../src/domain/arguments.ts';
+import { findMeantTool } from '../../src/domain/tool-names.ts';
+import { fitArguments } from '../../src/parsers/child/arguments.ts';
+
+describe('arguments as a whole', () => {
+  const city = { city: 'Oslo' };
+  it.each([
+    ['', {}],
+    ['  ', {}],
+    ['null', {}],
+    ['""', {}],
+    ['[]', {}],
+    ['None', {}],
+    ['{}', {}],
+    ['{"city": "Oslo"}', city],
+    ['[{"city": "Oslo"}]', city],
+    [JSON.stringify('{"city": "Oslo"}'), city],
+    [JSON.stringify(JSON.stringify('{"city": "Oslo"}')), city],
+    [JSON.stringify('null'), {}],
+    [JSON.stringify(''), {}],
+    ['```json\n{"city": "Oslo"}\n```', city],
+    ['```\n{"city": "Oslo"}```', city],
+  ])('%j are read', (text, args) => {
+    expect(parseArguments(text)).toEqual({ arguments: args });
+  });
+
+  it.each(['5', 'true', '"Oslo"', '[1]', '[{}, {}]', '{"a": 1', '{"a": 1, "a": 2}', JSON.stringify('{"a": 1, "a": 2}')])(
+    '%s are refused, because their meaning is not certain',
+    (text) => {
+      expect(parseArguments(text)).toEqual({ refusal: expect.any(String) });
+    },
+  );
+
+  it('keep long integers exact, also in text', () => {
+    const read = parseArguments(JSON.stringify('{"id": 12345678901234567890}'));
+    expect(JSON.stringify(read)).toBe('{"arguments":{"id":12345678901234567890}}');
+  });
+});
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    text: { type: 'string' },
+    color: { type: 'string', enum: ['red', 'blue'] },
+    list: { type: 'array', items: { type: 'integer' } },
+    dict: { type: 'object', properties: { on: { type: 'boolean' }, tags: { type: 'array', items: { type: 'string' } } } },
+    flag: { type: 'boolean' },
+    count: { type: 'integer' },
+    ratio: { type: 'number' },
+    maybe: { type: ['integer', 'null'] },
+    either: { anyOf: [{ type: 'array', items: { type: 'boolean' } }, { type: 'null' }] },
+    mixed: { type: ['string', 'array'] },
+    any: {},
+    shared: { $ref: '#/$defs/Shared' },
+    people: { type: 'array', items: { $ref: '#/$defs/Shared' } },
+    many: { type: 'object', additionalProperties: { type: 'integer' } },
+  },
+  $defs: { Shared: { type: 'object', properties: { age: { type: 'integer' } } } },
+};
+const converted = (args: Record<string, unknown>, schema: Record<string, unknown> = SCHEMA) => fitArguments({ schema, args });
+
+describe('a value', () => {
+  it.each([
+    [{ list: '[1, 2]' }, { list: [1, 2] }],
+    [{ list: JSON.stringify('[1]') }, { list: [1] }],
+    [{ list: ['1', ' 2 '] }, { list: [1, 2] }],
+    [{ dict: '{"on": "True", "tags": "[\\"a\\"]"}' }, { dict: { on: true, tags: ['a'] } }],
+    [{ shared: '{"age": "7"}' }, { shared: { age: 7 } }],
+    [{ people: ['{"age": 7}'] }, { people: [{ age: 7 }] }],
+    [{ many: { a: '5' } }, { many: { a: 5 } }],
+    [{ flag: 'True' }, { flag: true }],
+    [{ flag: 'FALSE' }, { flag: false }],
+    [{ flag: '1' }, { flag: true }],
+    [{ flag: '0' }, { flag: false }],
+    [{ flag: ' true ' }, { flag: true }],
+    [{ flag: '"true"' }, { flag: true }],
+    [{ flag: 1 }, { flag: true }],
+    [{ count: ' 5 ' }, { count: 5 }],
+    [{ count: '"5"' }, { count: 5 }],
+    [{ count: '5.0' }, { count: 5 }],
+    [{ ratio: '1e3' }, { ratio: 1_000 }],
+    [{ maybe: 'null' }, { maybe: null }],
+    [{ maybe: 'None' }, { maybe: null }],
+    [{ maybe: '5' }, { maybe: 5 }],
+    [{ either: '[true, "False"]' }, { either: [true, false] }],
+    [{ either: 'null' }, { either: null }],
+    [{ count: '' }, {}],
+    [{ count: 'null' }, {}],
+    [{ list: 'None' }, {}],
+    [{ color: ' red ' }, { color: 'red' }],
+    [{ color: '"blue"' }, { color: 'blue' }],
+    [{ ' count': 5 }, { count: 5 }],
+    [{ '"count"': 5 }, { count: 5 }],
+  ])('%j means %j', (sent, meant) => {
+    expect(converted(sent)).toEqual({ arguments: meant });
+  });
+
+  it.each([
+    { text: ' [1] ' },
+    { text: 'null' },
+    { text: '"quoted"' },
+    { text: 'True' },
+    { mixed: '[1]' },
+    { any: '{"a": 1}' },
+    { any: 'null' },
+    { more: '[1]' },
+  ])('%j stays as it is, because it may mean what it says', (sent) => {
+    expect(converted(structuredClone(sent))).toEqual({ arguments: sent });
+  });
+
+  it.each([
+    { list: 'a, b' },
+    { list: '{"a": 1}' },
+    { dict: '[1]' },
+    { flag: 'maybe' },
+    { flag: '2' },
+    { count: 'five' },
+    { count: '5 apples' },
+    { list: '[12345678901234567890]' },
+  ])('%j is refused by name', (sent) => {
+    expect(converted(sent)).toEqual({ faults: [expect.stringContaining(Object.keys(sent)[0]!)] });
+  });
+
+  it('of a required argument is not left out', () => {
+    expect(converted({ count: '' }, { ...SCHEMA, required: ['count'] })).toEqual({ faults: ['`count` must be integer'] });
+  });
+
+  it('cannot change the prototype, nor follow a schema that refers to itself indefinitely', () => {
+    const sent = JSON.parse('{"__proto__": {"polluted": true}, "count": "5"}');
+    const fitted = converted(sent) as { arguments: Record<string, unknown> };
+    expect(Object.getPrototypeOf(fitted.arguments)).toBe(Object.prototype);
+    const loop = { type: 'object', properties: { a: { $ref: '#/properties/a' }, b: { $ref: '#' } } };
+    expect(converted({ b: { b: { b: '{"b": {}}' } } }, loop)).toHaveProperty('arguments');
+  });
+});
+
+describe('the name of a tool', () => {
+  const tools = new Set(['look', 'functions.look2', 'look2', 'functions']);
+  it.each([
+    ['look', 'look'],
+    [' look\n', 'look'],
+    ['"look"', 'look'],
+    ['`look`', 'look'],
+    ['functions.look', 'look'],
+    ['functions:look', 'look'],
+    ['tools.look', 'look'],
+    ['default_api.look', 'look'],
+    ['" functions.look "', 'look'],
+    ['functions.look2', 'functions.look2'],
+    ['functions', 'functions'],
+    ['functions.other', 'functions.other'],
+    ['LOOK', 'LOOK'],
+    ['lookup', 'lookup'],
+    ['my.look', 'my.look'],
+  ])('%j means %j', (written, meant) => {
+    expect(findMeantTool(written, tools)).toBe(meant);
+  });
+});
