@@ -27,13 +27,10 @@ const Parallel = z
   .nullish()
   .meta({ description: '`false`: one call at a time; otherwise the setting of the workflow' });
 
-const Effort = z
-  .string()
-  .nullish()
-  .meta({
-    description: '`minimal`, `low`, `medium` or `high`; the nearest of them for `none`, `xhigh` and `max`',
-    example: 'low',
-  });
+const Effort = z.string().nullish().meta({
+  description: '`minimal`, `low`, `medium` or `high`; the nearest of them for `none`, `xhigh` and `max`',
+  example: 'low',
+});
 const Format = z.looseObject({
   type: z.string().meta({ description: 'text, json_object or json_schema', example: 'json_object' }),
   json_schema: z
@@ -94,12 +91,9 @@ export type ResponseRequest = z.output<typeof ResponseRequest>;
 
 /** The warnings of a reply under /v1, which are also in its header X-Warnings. */
 const Warned = {
-  warnings: z
-    .array(Warning)
-    .optional()
-    .meta({
-      description: 'Present only if there are any: parameters that were accepted and have no effect. Also in `X-Warnings`',
-    }),
+  warnings: z.array(Warning).optional().meta({
+    description: 'Present only if there are any: parameters that were accepted and have no effect. Also in `X-Warnings`',
+  }),
 };
 
 const TASK = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
