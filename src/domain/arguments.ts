@@ -12,7 +12,7 @@ const DEEPEST = 3;
  * object in a list.
  */
 export function parseArguments(text: string, depth = 0): ParsedArguments {
-  const plain = text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1');
+  const plain = withoutFence(text.trim());
   if (NOTHING.includes(plain)) return { arguments: {} };
   try {
     const value = parseExact(plain);
@@ -27,6 +27,15 @@ export function parseArguments(text: string, depth = 0): ParsedArguments {
       return { arguments: only as Record<string, unknown> };
     return { refusal: 'The arguments must be a JSON object' };
   } catch (error) {
+    if (depth > 0) return { refusal: 'The arguments must be a JSON object' };
     return { refusal: `The arguments are not valid JSON (${(error as Error).message}); send one JSON object` };
   }
+}
+
+const FENCE = '```';
+
+/** Returns what a fence of Markdown contains, without the name of its language; any other text unchanged. */
+function withoutFence(text: string): string {
+  if (!text.startsWith(FENCE) || !text.endsWith(FENCE) || text.length < 2 * FENCE.length) return text;
+  return text.slice(FENCE.length, -FENCE.length).replace(/^json/i, '').trim();
 }

@@ -85,7 +85,7 @@ describe('arguments of a call', () => {
     ['{"a": 1}', { arguments: { a: 1 } }],
   ])('%j are read', (text, read) => expect(parseArguments(text)).toEqual(read));
 
-  it.each(['[1]', 'null', '"x"', '{"a":'])('%j are refused with a reason', (text) => {
+  it.each(['[1]', '"x"', '{"a":'])('%j are refused with a reason', (text) => {
     expect(parseArguments(text)).toEqual({ refusal: expect.stringMatching(/JSON/) });
   });
 });

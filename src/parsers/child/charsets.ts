@@ -12,11 +12,28 @@ const MARKS: [label: string, bytes: number[]][] = [
   ['utf-16be', [0, 0x3c, 0, 0x3f]],
 ];
 
-const DECLARATIONS = [
-  /<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)["']/i,
-  /<meta[^>]*\scharset\s*=\s*["']?\s*([^\s"'/>;]+)/i,
-  /<meta[^>]*\scontent\s*=\s*["'][^"']*charset\s*=\s*([^\s"';]+)/i,
-];
+/** Returns the character set that the beginning of an HTML or XML file declares. */
+function findDeclared(head: string): string | undefined {
+  for (const tag of head.split('<').map((part) => part.split('>')[0]!)) {
+    const kind = tag.slice(0, 5).toLowerCase();
+    const label = kind.startsWith('?xml')
+      ? readValue(tag, 'encoding')
+      : kind.startsWith('meta')
+        ? readValue(tag, 'charset')
+        : null;
+    if (label) return label;
+  }
+  return undefined;
+}
+
+/** Returns the value after a name and `=` in a tag, with or without quotes. */
+function readValue(tag: string, name: string): string | null {
+  const at = tag.toLowerCase().lastIndexOf(name);
+  const rest = at < 0 ? '' : tag.slice(at + name.length).trimStart();
+  if (!rest.startsWith('=')) return null;
+  const value = rest.slice(1).trimStart().replace(/^["']/, '').trimStart();
+  return /^[^\s"'/;]+/.exec(value)?.[0] ?? null;
+}
 
 /**
  * Decodes a text file: by its byte order mark, as UTF-8 if it is that, or, for HTML and XML, by the character set that it declares.
@@ -26,7 +43,7 @@ export function decodeText(content: Uint8Array): string {
   const [marked] = MARKS.find(([, bytes]) => bytes.every((byte, index) => content[index] === byte)) ?? [];
   if (marked) return decode(content, marked);
   const head = new TextDecoder('latin1').decode(content.subarray(0, DECLARED_WITHIN));
-  const declared = DECLARATIONS.map((pattern) => pattern.exec(head)?.[1]).find((label) => label !== undefined);
+  const declared = findDeclared(head);
   // Every byte of ISO-2022-JP is ASCII, so its bytes are also valid UTF-8.
   const is_escaped = /^(?:csiso2022jp|iso-2022-jp)$/i.test(declared ?? '');
   if (looksWide(content)) throw new Error('it looks like UTF-16 without a byte order mark; save it as UTF-8');

@@ -12,10 +12,10 @@ import { shorterAsTsv } from '../../../src/domain/tsv.ts';
 import { isUuid, timeOfUuid, toFirstUuid } from '../../../src/domain/uuid.ts';
 
 describe('arguments that a model wrote', () => {
-  it.each(['', '  \n', '{}'])('are none in %j', (text) => {
+  it.each(['', '  \n', '{}', '[]', 'null'])('are none in %j', (text) => {
     expect(parseArguments(text)).toEqual({ arguments: {} });
   });
-  it.each(['[]', '1', '"x"', 'null', 'true'])('are refused in %j', (text) => {
+  it.each(['[1]', '1', '"x"', 'true'])('are refused in %j', (text) => {
     expect(parseArguments(text)).toEqual({ refusal: 'The arguments must be a JSON object' });
   });
   it('are refused with the reason of the parser', () => {
