@@ -12,8 +12,8 @@ const DEEPEST = 3;
  * object in a list.
  */
 export function parseArguments(text: string, depth = 0): ParsedArguments {
-  const plain = withoutFence(text.trim());
-  if (NOTHING.includes(plain)) return { arguments: {} };
+  const plain = withoutFence(text);
+  if (NOTHING.includes(plain.trim())) return { arguments: {} };
   try {
     const value = parseExact(plain);
     const repeated_name = findRepeatedName(plain);
@@ -36,6 +36,7 @@ const FENCE = '```';
 
 /** Returns what a fence of Markdown contains, without the name of its language; any other text unchanged. */
 function withoutFence(text: string): string {
-  if (!text.startsWith(FENCE) || !text.endsWith(FENCE) || text.length < 2 * FENCE.length) return text;
-  return text.slice(FENCE.length, -FENCE.length).replace(/^json/i, '').trim();
+  const whole = text.trim();
+  if (!whole.startsWith(FENCE) || !whole.endsWith(FENCE) || whole.length < 2 * FENCE.length) return text;
+  return whole.slice(FENCE.length, -FENCE.length).replace(/^json/i, '').trim();
 }
