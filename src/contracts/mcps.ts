@@ -111,15 +111,19 @@ export const McpEntry = z.object({
 });
 export type McpEntry = z.output<typeof McpEntry>;
 
-const McpServersRead = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]).optional();
+/** Described as the common spelling. It is read later, one entry at a time, so that a bad one refuses only itself. */
+const McpEntryRead = z
+  .unknown()
+  .meta({ override: ({ jsonSchema }) => void Object.assign(jsonSchema, z.toJSONSchema(McpEntry, { io: 'input' })) });
+const readServers = (entry: z.ZodType) => z.union([z.record(z.string(), entry), z.array(z.unknown())]).optional();
 
 export const McpImport = z
   .looseObject({
-    mcpServers: McpServersRead.meta({
+    mcpServers: readServers(McpEntryRead).meta({
       description:
         'Servers by name, each with `command`, `args` and `env`, or with `url` and `headers`; a list of servers with `name` is read, too',
     }),
-    servers: McpServersRead.meta({ description: 'The same, as VS Code spells it' }),
+    servers: readServers(z.unknown()).meta({ description: 'The same, as VS Code spells it' }),
     mcp: z.unknown().optional().meta({ description: 'The same, as opencode spells it, or as settings of VS Code wrap it' }),
   })
   .meta({ id: 'McpImport', example: { mcpServers: { files: { command: 'npx', args: ['-y', 'files-mcp'] } } } });

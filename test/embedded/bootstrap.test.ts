@@ -14,7 +14,7 @@ const HELP = fileURLToPath(new URL('../../src/main/help.mjs', import.meta.url));
 /** A checkout without packages to install, and a program that prints its arguments. */
 async function checkout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
   const root = await bench.home();
-  await Promise.all(['src/main', 'test/support'].map((name) => mkdir(join(root, name), { recursive: true })));
+  await Promise.all(['src/main', 'test/support/harness'].map((name) => mkdir(join(root, name), { recursive: true })));
   await cp(BIN, join(root, 'bin'), { recursive: true });
   await cp(HELP, join(root, 'src/main/help.mjs'));
   const manifest = { name: 'checkout', version: '1.0.0', type: 'module' };

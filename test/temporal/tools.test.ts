@@ -179,18 +179,6 @@ describe('the API of MCP servers', () => {
   });
 });
 
-it('processes of MCP servers end with their worker', async () => {
-  const running = () =>
-    new Promise<number>((resolve) =>
-      execFile('ps', ['-eo', 'args'], (_, out) =>
-        resolve(out.split('\n').filter((line) => line.includes('odd.mjs hang-me')).length),
-      ),
-    );
-  expect(await running()).toBeGreaterThan(0);
-  await here.stop();
-  expect(await running()).toBe(0);
-});
-
 it('a call takes as many milliseconds in its event and its record as the tool slept, and not a hundred times as many', async () => {
   const SLEPT_MS = 307;
   const source = `import time\ndef sleeps() -> str:\n    time.sleep(${SLEPT_MS / 1_000})\n    return "rested"\n`;
@@ -207,4 +195,16 @@ it('a call takes as many milliseconds in its event and its record as the tool sl
   expect(recorded).toMatchObject({ failed: false, duration_ms: event!.duration_ms });
   expect(recorded.duration_ms).toBeGreaterThanOrEqual(SLEPT_MS);
   expect(recorded.duration_ms).toBeLessThan(SLEPT_MS * 100);
+});
+
+it('processes of MCP servers end with their worker', async () => {
+  const running = () =>
+    new Promise<number>((resolve) =>
+      execFile('ps', ['-eo', 'args'], (_, out) =>
+        resolve(out.split('\n').filter((line) => line.includes('odd.mjs hang-me')).length),
+      ),
+    );
+  expect(await running()).toBeGreaterThan(0);
+  await here.stop();
+  expect(await running()).toBe(0);
 });

@@ -96,6 +96,19 @@ describe('a value', () => {
     expect(converted(sent)).toEqual({ arguments: meant });
   });
 
+  it.each(['{"on": true, "on": false}', JSON.stringify('{"on": true, "on": false}')])(
+    'is not read from %s: a person would see one value and the tool would get the other',
+    (dict) => {
+      expect(converted({ dict })).toEqual({ faults: ['`dict` must be object'] });
+    },
+  );
+
+  it('under two odd spellings of one name is not lost', () => {
+    expect(converted({ ' count': 5, '"count"': 6 }, { ...SCHEMA, additionalProperties: true })).toEqual({
+      arguments: { count: 5, '"count"': 6 },
+    });
+  });
+
   it.each([
     { text: ' [1] ' },
     { text: 'null' },

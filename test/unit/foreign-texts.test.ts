@@ -54,8 +54,26 @@ describe('JSON that a person wrote', () => {
     ['\uFEFF{"a": "\\"// x,}"}', { a: '"// x,}' }],
     ['{"a": 1,\n // last\n}', { a: 1 }],
     ['[1, /* x */ ]', [1]],
+    ['{"a/b": "c", /* , */ // ,\n "d": 1 /* } */ ,}', { 'a/b': 'c', d: 1 }],
   ])('%j is read', (text, value) => {
     expect(parseCommentedJson(text)).toEqual(value);
+  });
+
+  it('keeps long integers as they are written', () => {
+    expect(JSON.stringify(parseCommentedJson('{"id": 12345678901234567890,}'))).toBe('{"id":12345678901234567890}');
+  });
+
+  // With a pattern that begins again at each quote or comment, each of these takes hours.
+  it.each([
+    ['an open text', `"${'\\"'.repeat(2_000_000)}`],
+    ['open comments', '/* '.repeat(2_000_000)],
+    ['commas', `[1${' ,'.repeat(1_000_000)}`],
+  ])('%s without an end is refused in one pass', (_, text) => {
+    expect(() => parseCommentedJson(text)).toThrow(SyntaxError);
+  });
+
+  it('may have a long text', () => {
+    expect(parseCommentedJson(`{"a": "${'x'.repeat(8_000_000)}",}`)).toEqual({ a: 'x'.repeat(8_000_000) });
   });
 
   it.each(['{"a": 1 // no end', '[1,,2]', '{a: 1}', '/* open'])('%s is refused', (text) => {

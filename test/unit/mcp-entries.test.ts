@@ -15,8 +15,19 @@ describe('a configuration', () => {
     ['of Continue, as a list', { mcpServers: [{ name: 'files', ...files }] }],
     ['without a wrapper', { files }],
   ])('%s is read', (_, body) => {
-    const [[name, entry]] = findMcpServers(body) as [[string, unknown]];
+    const [[name, entry]] = findMcpServers(body).servers as [[string, unknown]];
     expect([name, parseMcpEntry(name, entry)]).toEqual(['files', { entry: files, warnings: [] }]);
+  });
+
+  it('may have servers in several places, and says what else it has', () => {
+    const other = { url: 'https://x.example' };
+    expect(findMcpServers({ mcpServers: { files }, servers: { other }, inputs: [] })).toEqual({
+      servers: [
+        ['files', files],
+        ['other', other],
+      ],
+      unread: ['inputs'],
+    });
   });
 
   it.each([{}, { servers: 5 }, { other: { files: 1 } }, { a: { b: 1 } }])('without servers is refused: %j', (body) => {
@@ -30,11 +41,20 @@ describe('a server', () => {
     [{ httpUrl: 'https://x.example/mcp' }, { url: 'https://x.example/mcp' }],
     [
       { type: 'remote', url: 'https://x.example', enabled: true },
-      { type: 'remote', url: 'https://x.example' },
+      { type: 'http', url: 'https://x.example' },
     ],
     [
       { type: 'local', command: ['npx', '-y', 'x'], environment: { A: 'b' }, enabled: false },
-      { type: 'local', command: 'npx', args: ['-y', 'x'], env: { A: 'b' }, disabled: true },
+      { type: 'stdio', command: 'npx', args: ['-y', 'x'], env: { A: 'b' }, disabled: true },
+    ],
+    [
+      { command: 'x', env: { A: '1', B: '2' }, environment: { B: '3', C: '4' } },
+      { command: 'x', env: { A: '1', B: '2', C: '4' } },
+    ],
+    [{ url: '', serverUrl: 'https://x.example/mcp' }, { url: 'https://x.example/mcp' }],
+    [
+      { command: 'x', env: { ID: JSON.rawJSON('12345678901234567890') } },
+      { command: 'x', env: { ID: '12345678901234567890' } },
     ],
     [{ command: { path: 'npx', args: ['x'], env: { A: 1 } } }, { command: 'npx', args: ['x'], env: { A: '1' } }],
     [

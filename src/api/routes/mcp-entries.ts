@@ -1,23 +1,22 @@
 import type { Warning } from '../../contracts/common.ts';
 import { type McpEntry, McpEntry as McpEntrySchema } from '../../contracts/mcps.ts';
 import { unprocessable } from '../../domain/errors.ts';
+import { isExactNumber } from '../../domain/exact-json.ts';
 import { checkUnknownFields, findUnknownFields } from '../http/fields.ts';
 import { parseValue } from '../http/validate.ts';
 
 type Json = Record<string, unknown>;
 
 /** Where programs keep their servers: the common name, VS Code and its settings, opencode, Zed, Amp, Codex. */
-const PLACES = [
-  ['mcpServers'],
-  ['servers'],
-  ['mcp', 'servers'],
-  ['mcp', 'mcpServers'],
-  ['mcp'],
-  ['context_servers'],
-  ['mcp_servers'],
-  ['mcp.servers'],
-  ['amp.mcpServers'],
-];
+const PLACES: Record<string, string[][]> = {
+  mcpServers: [[]],
+  servers: [[]],
+  mcp: [['servers'], ['mcpServers'], []],
+  context_servers: [[]],
+  mcp_servers: [[]],
+  'mcp.servers': [[]],
+  'amp.mcpServers': [[]],
+};
 
 const SPELLINGS: Record<string, string[]> = {
   url: ['serverUrl', 'httpUrl', 'server_url', 'uri', 'endpoint'],
@@ -26,23 +25,39 @@ const SPELLINGS: Record<string, string[]> = {
   type: ['transportType', 'transport_type'],
 };
 
+/** opencode's names of the transports. */
+const KINDS_ELSEWHERE: Record<string, string> = { local: 'stdio', remote: 'http' };
+
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+type NamedEntries = [name: string, entry: unknown][];
+
 /**
- * Finds the servers of a configuration by their names, in every common spelling; the values are not checked. Throws if there are
- * none.
+ * Finds the servers of a configuration by their names, in every common spelling; the values are not checked. `unread`: what the
+ * configuration has besides them. Throws if there are no servers.
  */
-export function findMcpServers(body: Json): [name: string, entry: unknown][] {
-  for (const place of PLACES) {
-    const found = place.reduce<unknown>((value, key) => Object(value)[key], body);
-    if (isObject(found)) return Object.entries(found);
-    if (Array.isArray(found)) return found.map((entry, index) => [String(Object(entry).name ?? index), entry]);
-  }
+export function findMcpServers(body: Json): { servers: NamedEntries; unread: string[] } {
+  const places = Object.keys(PLACES).flatMap((key) => {
+    const servers = listServersAt(key, body[key]);
+    return servers ? [{ key, servers }] : [];
+  });
+  const used = places.map(({ key }) => key);
+  if (used.length > 0)
+    return { servers: places.flatMap(({ servers }) => servers), unread: Object.keys(body).filter((key) => !used.includes(key)) };
   const entries = Object.entries(body);
-  if (entries.length > 0 && entries.every(([, entry]) => isServer(entry))) return entries;
+  if (entries.length > 0 && entries.every(([, entry]) => isServer(entry))) return { servers: entries, unread: [] };
   const message =
     'The servers are missing: send them under `mcpServers` (or `servers`, `mcp`, `context_servers`), by their names';
   throw unprocessable([{ path: 'mcpServers', message }]);
+}
+
+function listServersAt(key: string, value: unknown): NamedEntries | null {
+  for (const path of PLACES[key]!) {
+    const found = path.reduce<unknown>((outer, name) => Object(outer)[name], value);
+    if (isObject(found)) return Object.entries(found);
+    if (Array.isArray(found)) return found.map((entry, index) => [String(Object(entry).name ?? index), entry]);
+  }
+  return null;
 }
 
 const isServer = (entry: unknown) => isObject(entry) && ['command', 'url', ...SPELLINGS.url!].some((field) => field in entry);
@@ -72,20 +87,26 @@ function respell({ name: _name, transport, ...raw }: Json): Json {
   for (const [field, spellings] of Object.entries(SPELLINGS))
     for (const spelling of spellings) {
       if (flat[spelling] === undefined) continue;
-      flat[field] ??= flat[spelling];
+      flat[field] = mergeSpellings(flat[field], flat[spelling]);
       delete flat[spelling];
     }
   const options = [flat.requestOptions, flat.requestInit].find(isObject);
   flat.headers ??= options?.headers;
   const { enabled, isActive, disabled, command, args, env, headers, requestOptions: _o, requestInit: _i, ...rest } = flat;
   const off = toFlag(disabled) === true || toFlag(enabled) === false || toFlag(isActive) === false;
+  const kind = KINDS_ELSEWHERE[String(rest.type)];
   return {
     ...rest,
+    ...(kind ? { type: kind } : {}),
     ...toCommand(command, args, env),
     ...(isObject(headers) ? { headers: toTexts(headers) } : headers === undefined || headers === null ? {} : { headers }),
     ...(off ? { disabled: true } : {}),
   };
 }
+
+/** Joins two spellings of one field: maps with each other, otherwise the first that is not empty. */
+const mergeSpellings = (one: unknown, other: unknown): unknown =>
+  isObject(one) && isObject(other) ? { ...other, ...one } : one === undefined || one === null || one === '' ? other : one;
 
 /** Reads a command: a text, a list with its arguments (opencode), or an object (Zed). */
 function toCommand(command: unknown, args: unknown, env: unknown): Json {
@@ -100,7 +121,8 @@ function toCommand(command: unknown, args: unknown, env: unknown): Json {
 }
 
 /** Numbers and booleans are texts in an environment and in headers; null is a value that is not set. */
-const toText = (value: unknown) => (['number', 'boolean'].includes(typeof value) ? String(value) : value);
+const toText = (value: unknown) =>
+  isExactNumber(value) ? value.rawJSON : ['number', 'boolean'].includes(typeof value) ? String(value) : value;
 const toTexts = (values: Json): Json =>
   Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === null ? [] : [[key, toText(value)]])));
 

@@ -85,7 +85,8 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
       if (!(error instanceof AppError)) throw error;
       result.errors.push(`${name}: ${error.message}`);
     };
-    for (const [name, raw] of findMcpServers(body)) {
+    const found = findMcpServers(body);
+    for (const [name, raw] of found.servers) {
       try {
         const { entry, warnings } = parseMcpEntry(name, raw);
         servers.push([name, entry]);
@@ -94,7 +95,7 @@ export function mcpRoutes(api: Api, { store, mcp, mcpSignIns }: Services, shared
         noteError(name, error);
       }
     }
-    warn(...unknown_fields);
+    warn(...unknown_fields, ...found.unread.map((path) => ({ path, message: 'Is not part of a server; it is not read' })));
     for (const [name, entry] of servers) {
       const { type: _, transport: __, disabled: ___, ...connection_config } = entry;
       const token_warnings = await tokenChecks.listWarnings({ connection_config }, caller);

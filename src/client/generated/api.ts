@@ -1903,7 +1903,20 @@ export type McpImport = {
   /** Servers by name, each with `command`, `args` and `env`, or with `url` and `headers`; a list of servers with `name` is read, too */
   mcpServers?:
     | {
-        [name: string]: unknown;
+        [name: string]: {
+          type?: string;
+          transport?: string;
+          command?: string;
+          args?: string[];
+          env?: {
+            [name: string]: string;
+          };
+          url?: string;
+          headers?: {
+            [name: string]: string;
+          };
+          disabled?: boolean;
+        };
       }
     | unknown[];
   /** The same, as VS Code spells it */

@@ -37,9 +37,12 @@ function convertObject(schema: Json, value: Json, place: Place): Json {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
   const converted: [name: string, part: unknown][] = [];
+  const names = new Set<string>();
   for (const [key, part] of Object.entries(value)) {
     const plain = trimName(key);
-    const name = Object.hasOwn(properties, key) || Object.hasOwn(value, plain) || !Object.hasOwn(properties, plain) ? key : plain;
+    const is_taken = Object.hasOwn(value, plain) || names.has(plain);
+    const name = Object.hasOwn(properties, key) || is_taken || !Object.hasOwn(properties, plain) ? key : plain;
+    names.add(name);
     const part_schema = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
     const found = convertValue(part_schema, part, place);
     if (found !== ABSENT) converted.push([name, found]);
@@ -80,13 +83,25 @@ function parseNested(text: string): unknown {
   for (let times = 0; times < 3 && typeof value === 'string'; times += 1) {
     if (/\d{16}/.test(value)) return undefined;
     try {
-      value = JSON.parse(value);
+      const parsed: unknown = JSON.parse(value);
+      // A person would see one value and the tool would get the other.
+      if (countNamesIn(value) > countNames(parsed)) return undefined;
+      value = parsed;
     } catch {
       return undefined;
     }
   }
   return value;
 }
+
+/** Counts the names in a valid JSON text, repeated ones as often as they stand there. */
+const countNamesIn = (text: string): number =>
+  [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length;
+
+const countNames = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce<number>((sum, part) => sum + countNames(part), isObject(value) ? Object.keys(value).length : 0)
+    : 0;
 
 /** Removes blanks and quotes around one of the choices. */
 function convertChoice({ enum: choices, const: only }: Json, text: string): string {
