@@ -182,11 +182,14 @@ const formatPage = (page: string): string => {
   return text ? `a web page (${text}), not the answer of an API` : 'a web page, not the answer of an API';
 };
 
-const PAGE_TITLE = /<(title|h1)[^>]*>([^<]{1,200})<\/\1>/i;
+/** A tag ends before the next one begins, so that a page of tags that never end is read once. */
+const PAGE_TITLE = /<(title|h1)[^<>]*>([^<]{1,200})<\/\1>/i;
+const HEAD_CHARACTERS = 65_536;
 const XML_MESSAGE = /<(message|msg|faultstring)>([^<]{1,2000})<\/\1>/i;
 
-/** Returns the title of a web page; null if it has none. */
-export const findPageText = (page: string): string | null => PAGE_TITLE.exec(page)?.[2]?.trim().replaceAll(/\s+/g, ' ') || null;
+/** Returns the title of a web page; null if its beginning has none. */
+export const findPageText = (page: string): string | null =>
+  PAGE_TITLE.exec(page.slice(0, HEAD_CHARACTERS))?.[2]?.trim().replaceAll(/\s+/g, ' ') || null;
 
 const findXmlMessage = (text: string): string | null => XML_MESSAGE.exec(text)?.[2]?.trim() || null;
 
