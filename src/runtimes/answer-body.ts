@@ -18,9 +18,10 @@ interface AnswerReader extends BodyReader {
   onWhole(answer: object): void;
 }
 
-const BYTE_ORDER_MARK = /^\uFEFF/;
-/** Some endpoints send these while they work, also before a JSON body. */
+/** Some endpoints send these while they work, also before a JSON body. A byte order mark is a blank, too. */
 const BLANKS_AND_COMMENTS = /^(?:\s+|:[^\r\n]*[\r\n]+)*/;
+/** A line that has no name of a field in its first characters is text. */
+const FIELD_CHARACTERS = 64;
 const EVENT_FIELD = /^(?:data|event|id|retry)\s*:/i;
 
 /**
@@ -56,19 +57,24 @@ export async function readAnswer(response: Response, expected: string, reader: A
   return { by: events.isEnded() ? 'mark' : 'none', stray: events.getStray() };
 }
 
-/** Returns a function that says what the pieces of a body belong to, and holds back the first ones until that is known. */
+/**
+ * Returns a function that says what the pieces of a body belong to, and holds back the first ones until that is known. It drops the
+ * blanks and comments before the body, so that none is read twice.
+ */
 function judgeBeginning() {
   let kind: 'events' | 'text' | null = null;
-  let head = '';
+  let begin = '';
   return (piece: string, is_end: boolean): { kind: typeof kind; piece: string } => {
     if (kind !== null) return { kind, piece };
-    head = (head + piece).replace(BYTE_ORDER_MARK, '');
-    const begin = head.replace(BLANKS_AND_COMMENTS, '');
+    begin = (begin + piece).replace(BLANKS_AND_COMMENTS, '');
     const [first = ''] = begin;
+    // Of a comment that has not ended, only its mark is kept.
+    if (first === ':') begin = first;
     if (first !== '' && '{[<"'.includes(first)) kind = 'text';
-    else if (is_end || (first !== ':' && /[\r\n]/.test(begin)))
-      kind = begin === '' || first === ':' || EVENT_FIELD.test(begin) ? 'events' : 'text';
-    return { kind, piece: kind === 'text' ? begin : head };
+    else if (EVENT_FIELD.test(begin)) kind = 'events';
+    else if (is_end) kind = begin === '' || first === ':' ? 'events' : 'text';
+    else if (begin.length >= FIELD_CHARACTERS || /[\r\n]/.test(begin)) kind = 'text';
+    return { kind, piece: begin };
   };
 }
 
