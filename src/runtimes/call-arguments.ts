@@ -20,6 +20,10 @@ const PLACEHOLDERS = ['{}', 'null', '""', '[]'];
 
 const LOOK_BACK = 64;
 
+/** True if a text is only a placeholder for arguments that may follow, such as `{}`. */
+export const isPlaceholderText = (text: string): boolean =>
+  text.length < LOOK_BACK && PLACEHOLDERS.includes(text.replaceAll(/\s+/g, ''));
+
 /** Collects pieces that follow each other. Some endpoints send all the text so far with every piece, or the whole text again. */
 export function collectArguments(): ArgumentPieces {
   let values = splitValues();
@@ -29,7 +33,7 @@ export function collectArguments(): ArgumentPieces {
   // Endpoints that repeat the text so far end with the whole of it.
   const findRepeated = () => (mayRepeat() && /[}\]"]\s*$/.test(last.slice(-LOOK_BACK)) && isJson(last) ? last : null);
   const isWhole = () => (mayRepeat() ? values.isClosed() && isJson(text) : values.isClosed());
-  const isPlaceholder = () => text.length < LOOK_BACK && PLACEHOLDERS.includes(text.replaceAll(/\s+/g, ''));
+  const isPlaceholder = () => isPlaceholderText(text);
   return {
     add(piece) {
       if (piece === '') return;

@@ -100,8 +100,8 @@ export function assembleCalls(known: ReadonlySet<string> = new Set()) {
     },
     /** Returns the calls in order, each once. Throws if one is nested too deep. */
     all: (): AssembledCall[] => withoutRepetitions(sortByIndex(withoutEmpty(calls))).map(toCall),
-    /** True if every call has whole arguments. */
-    areWhole: (): boolean => calls.length > 0 && calls.every((call) => call.arguments.isClosed()),
+    /** True if every call has whole arguments, none of them a placeholder for arguments that may have been cut. */
+    areWhole: (): boolean => calls.length > 0 && calls.every(({ arguments: args }) => args.isClosed() && !args.isPlaceholder()),
   };
 }
 

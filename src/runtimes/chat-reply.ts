@@ -4,6 +4,7 @@ import { answerTooLarge, jsonText, REPLY_CHARACTERS } from '../domain/normalise.
 import { Misshapen } from '../domain/reason.ts';
 import { type ExchangeUsage, NO_EXCHANGE_USAGE } from '../domain/usage.ts';
 import type { BodyEnd } from './answer-body.ts';
+import { isPlaceholderText } from './call-arguments.ts';
 import { assembleCalls, type CallPart } from './call-assembler.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
@@ -90,7 +91,8 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
     },
     reply(end) {
       const all = calls.all();
-      reply.calls = all.map(({ extra: _, ...call }) => call);
+      const sent = all.map(({ extra: _, ...call }) => call);
+      reply.calls = reply.finish === 'length' ? withoutPlaceholder(sent) : sent;
       if (has_refused && reply.finish === 'stop') reply.finish = 'refusal';
       const additions = all.map(({ extra }) => extra);
       reply.extra = all.length > 0 ? buildExtra({ reasoning, details: details.all(), additions }) : null;
@@ -99,6 +101,10 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
     },
   };
 }
+
+/** Returns the calls of a reply that ended at the output limit. A placeholder at its end stands for arguments that were cut. */
+const withoutPlaceholder = (calls: ModelReply['calls']): ModelReply['calls'] =>
+  calls.map((call, at) => (at === calls.length - 1 && isPlaceholderText(call.arguments) ? { ...call, arguments: '' } : call));
 
 /** Some endpoints send the whole message in a chunk. */
 function getDelta(choice: Chunk['choices'][number]): Delta {

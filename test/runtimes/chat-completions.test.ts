@@ -51,13 +51,18 @@ describe('a streamed reply', () => {
   });
 
   it('does not make a call that lost all its arguments at the output limit one without arguments', async () => {
-    const called = [{ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '' } }] }];
-    const argumentsAt = async (finish: string) => {
-      server.script(chunks(called, { finish }));
+    const argumentsAt = async (finish: string, sent: unknown) => {
+      const called = ['{"at":1}', sent].map((args, index) => ({
+        index,
+        id: `${index}`,
+        function: { name: 'look', arguments: args },
+      }));
+      server.script(chunks([{ tool_calls: called }], { finish }));
       return (await reply(at())).calls.map(({ arguments: args }) => args);
     };
-    expect(await argumentsAt('length')).toEqual(['{']);
-    expect(await argumentsAt('tool_calls')).toEqual(['']);
+    for (const sent of ['', '{}', {}, ' null'] as const) expect(await argumentsAt('length', sent)).toEqual(['{"at":1}', '{']);
+    expect(await argumentsAt('tool_calls', '')).toEqual(['{"at":1}', '']);
+    expect(await argumentsAt('tool_calls', '{}')).toEqual(['{"at":1}', '{}']);
   });
 
   it('keeps reasoning for the next exchange but not in the answer', async () => {

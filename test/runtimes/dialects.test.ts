@@ -98,6 +98,14 @@ describe('an answer ends', () => {
     expect(await failure(ask({ body: calls('{"city":') }))).toMatchObject({ code: 'model_stream_cut', recoverable: true });
   });
 
+  it('not after a placeholder whose arguments were cut', async () => {
+    const call = (args: unknown) => chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: args } }] });
+    for (const args of ['{}', {}, 'null', '""']) {
+      expect(await failure(ask({ body: call(args) }))).toMatchObject({ code: 'model_stream_cut', recoverable: true });
+      expect(await ask({ body: call(args) + DONE })).toMatchObject({ finish: 'tool_calls', calls: [{ name: 'look' }] });
+    }
+  });
+
   it.each<[string, Body]>([
     ['text without an end', { body: HALF }],
     ['an end mark without an answer', { body: DONE }],
