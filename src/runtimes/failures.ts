@@ -127,15 +127,18 @@ function toRefusal(
   const retry_after_ms = parseRetryAfter(headers) ?? fault.retry_after_ms;
   const code = findCode({ ...fault, retry_after_ms }, status);
   const named_status = is_refused ? `${status} ` : '';
-  return new ModelFailure(`${who} answered: ${named_status}${fault.message}${advice[code] ? `; ${advice[code]}` : ''}`, {
+  // Only a request that was refused has waited for the model.
+  const is_loading = code === 'model_loading' && !is_refused;
+  const advised = advice[code] && !is_loading ? `; ${advice[code]}` : '';
+  return new ModelFailure(`${who} answered: ${named_status}${fault.message}${advised}`, {
     code,
-    recoverable: !FINAL.includes(code) && isRecoverable(status),
+    recoverable: is_loading || (!FINAL.includes(code) && isRecoverable(status)),
     retry_after_ms,
     status,
   });
 }
 
-/** Failures that another attempt would repeat. A model that loads was waited for already. */
+/** Refusals that another attempt would repeat. A model that loads was waited for already. */
 const FINAL = ['quota_exhausted', 'context_window_full', 'model_loading'];
 
 const CODES: Record<number, string> = {

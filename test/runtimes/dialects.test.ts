@@ -398,6 +398,16 @@ describe('a refusal is', () => {
     expect(server.requests.length).toBe(asked + 2);
   });
 
+  it.each([
+    { error: { code: 503, message: 'Loading model' } },
+    { error: { code: 425, message: 'Loading model' } },
+    { error: 'Model org/name is currently loading' },
+  ])('retried within a stream while the model loads, for which nobody waited: %j', async (body) => {
+    const failed = await failure(ask({ body: frame(body) }));
+    expect(failed).toMatchObject({ code: 'model_loading', recoverable: true });
+    expect(failed.message).not.toContain('within a minute');
+  });
+
   it('not unreachable if the connection breaks before the answer', async () => {
     server.script((response) => void response.destroy());
     expect(await failure(reply({ base_url: server.url }))).toMatchObject({ code: 'model_stream_cut', recoverable: true });
