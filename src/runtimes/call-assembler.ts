@@ -1,3 +1,4 @@
+import { parseExact } from '../domain/exact-json.ts';
 import { jsonText, MOST_CALLS, tooManyCalls } from '../domain/normalise.ts';
 import { type ArgumentPieces, collectArguments } from './call-arguments.ts';
 
@@ -209,10 +210,10 @@ function isMarkedAs(one: OpenCall, other: OpenCall): boolean {
   return (has_shared_id || has_shared_index) && !ids_differ && !indexes_differ;
 }
 
-/** Returns JSON without blanks between its values. */
+/** Returns JSON without blanks between its values, with the digits of long integers. */
 function canonical(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text));
+    return JSON.stringify(parseExact(text));
   } catch {
     return text;
   }

@@ -220,6 +220,13 @@ describe('assembles', () => {
     expect(assemble(repeated, [])).toEqual([{ name: 'other', args: {} }]);
   });
 
+  it('calls with equal marks that differ only in a long integer', () => {
+    const assembler = assembleCalls();
+    const texts = ['{"id":12345678901234567890}', '{"id":12345678901234567891}', '{ "id": 12345678901234567891 }'];
+    for (const text of texts) assembler.add([part('look', text, { id: 'a' })]);
+    expect(assembler.all().map(({ arguments: args }) => args)).toEqual(texts.slice(0, 2));
+  });
+
   it('arguments that are not JSON as they came', () => {
     const calls = (chunks: CallPart[][]) => {
       const assembler = assembleCalls();
