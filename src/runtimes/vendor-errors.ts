@@ -95,8 +95,12 @@ function reportsError(value: unknown): boolean {
   if (object === 'error' || type === 'error' || isFilled(errors) || isFilled(fault) || success === false) return true;
   if (Number(error_code ?? 0) !== 0 || status === 'error' || status === 'failed') return true;
   if (isText(error_code) || [code, status].some((number) => Number(number) >= 400)) return true;
+  if (Array.isArray(choices) || isObject(value.usage) || isSuccess(code)) return false;
   return MESSAGE_FIELDS.some((field) => isText(value[field])) || isFilled(value.detail);
 }
+
+/** True for the codes by which vendors report success, next to a message such as `success`. */
+const isSuccess = (code: unknown): boolean => (typeof code === 'number' || isText(code)) && [0, 200].includes(Number(code));
 
 const CODE_FIELDS = ['code', 'type', 'status', 'error_code', 'status_code', 'errorCode', '__type', 'reason'];
 const MESSAGE_FIELDS = [

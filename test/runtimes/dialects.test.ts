@@ -335,6 +335,19 @@ describe('an error is shown in the words of the vendor', () => {
     expect(await ask({ body: chunk({ content: 'half' }, 'stop', { error: {}, message: 'ok' }) + DONE })).toMatchObject({
       text: 'half',
     });
+    for (const last of [
+      { code: 200, message: 'success', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } },
+      { message: 'success', choices: [] },
+      { message: 'success', usage: { prompt_tokens: 3, completion_tokens: 2 } },
+      { code: 0, msg: 'success' },
+      { code: '200', msg: 'success' },
+    ])
+      expect(await ask({ body: chunk({ content: 'half' }, 'stop') + frame(last) + DONE })).toMatchObject({ text: 'half' });
+  });
+
+  it.each([{ code: '' }, { code: null }, { code: [] }, { usage: null }])('is taken for one with %j', async (more) => {
+    const failed = await failure(ask({ body: HALF + frame({ ...more, message: MESSAGE }) + DONE }));
+    expectWords(failed);
   });
 });
 
