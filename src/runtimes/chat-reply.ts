@@ -2,10 +2,11 @@ import type OpenAI from 'openai';
 import { parseFinish } from '../domain/finish.ts';
 import { answerTooLarge, jsonText, REPLY_CHARACTERS } from '../domain/normalise.ts';
 import { Misshapen } from '../domain/reason.ts';
-import { type ExchangeUsage, NO_EXCHANGE_USAGE } from '../domain/usage.ts';
+import { NO_EXCHANGE_USAGE } from '../domain/usage.ts';
 import type { BodyEnd } from './answer-body.ts';
 import { isPlaceholderText } from './call-arguments.ts';
 import { assembleCalls, type CallPart } from './call-assembler.ts';
+import { divideTotal } from './estimated-usage.ts';
 import type { Exchange, ModelReply } from './runtime.ts';
 import { usableReply } from './usable-reply.ts';
 import { findUsage } from './usage-report.ts';
@@ -49,20 +50,20 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
   const calls = assembleCalls(new Set(tools.map(({ name }) => name)));
   let reasoning = '';
   const details = detailGatherer();
-  let [has_refused, finish_word, has_final_usage] = [false, '', false];
+  let [has_refused, finish_word, has_final_usage, has_total_only] = [false, '', false, false];
   let characters = 0;
   // After the text of the chunk, which it includes.
-  const reportUsage = (usage: ExchangeUsage | null) => {
-    if (usage) report({ model: reply.model, usage: reply.usage });
+  const reportUsage = (found: unknown) => {
+    if (found) report({ model: reply.model, usage: reply.usage });
   };
   const add = (chunk: Chunk): void => {
     reply.model ??= toText(chunk.model) || null;
     const [choice] = chunk.choices ?? [];
-    const usage = findUsage(chunk);
-    if (usage) reply.usage = usage;
+    const found = findUsage(chunk);
+    if (found) [reply.usage, has_total_only] = [found.usage, found.is_total];
     if (!choice) {
-      has_final_usage ||= usage !== null;
-      reportUsage(usage);
+      has_final_usage ||= found !== null;
+      reportUsage(found);
       return;
     }
     const delta = getDelta(choice);
@@ -71,7 +72,7 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
       reply.text += text;
       emit(text);
     }
-    reportUsage(usage);
+    reportUsage(found);
     has_refused ||= Boolean(delta.refusal);
     reasoning += getReasoning(delta);
     details.add(delta.reasoning_details);
@@ -96,6 +97,7 @@ export function collectReply({ emit, report = () => {}, tools = [] }: ReplyPorts
       if (has_refused && reply.finish === 'stop') reply.finish = 'refusal';
       const additions = all.map(({ extra }) => extra);
       reply.extra = all.length > 0 ? buildExtra({ reasoning, details: details.all(), additions }) : null;
+      if (has_total_only) Object.assign(reply, divideTotal(reply));
       const is_whole = has_final_usage || (reply.text === '' && calls.areWhole());
       return usableReply(reply, { end, finish_word, is_whole, advice: 'lower the reasoning effort or shorten the input' });
     },

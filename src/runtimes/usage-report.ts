@@ -59,31 +59,41 @@ const find = (usage: unknown, names: readonly string[]): number =>
 
 const toNumber = (value: unknown): unknown => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value);
 
+interface ReportedUsage {
+  usage: ExchangeUsage;
+  /** True if only the total is known, which `usage` has as input. */
+  is_total: boolean;
+}
+
 /** Finds the usage that a chunk or an answer reports, in any place and spelling; null if it reports none, or only zeros. */
-export function findUsage(chunk: object): ExchangeUsage | null {
+export function findUsage(chunk: object): ReportedUsage | null {
   for (const place of PLACES) {
     const usage = read(chunk, place);
     if (typeof usage !== 'object' || usage === null) continue;
-    const found = toExchangeUsage(usage);
-    if (found.total_in + found.total_out > 0) return found;
+    const found = toReportedUsage(usage);
+    if (found.usage.total_in + found.usage.total_out > 0) return found;
   }
   return null;
 }
 
-function toExchangeUsage(usage: object): ExchangeUsage {
+function toReportedUsage(usage: object): ReportedUsage {
   const [apart_read, apart_write] = [find(usage, CACHED_APART), find(usage, WRITTEN_APART)];
   const included = find(usage, CACHED);
   const [counted_in, counted_out, total] = [find(usage, INPUT), find(usage, OUTPUT), find(usage, TOTAL)];
   // A proxy may report both spellings; then the input includes what is cached.
   const is_apart = included === 0 && !('prompt_tokens' in usage);
-  const total_in = counted_in + (is_apart ? apart_read + apart_write : 0) || Math.max(0, total - counted_out);
+  const named_in = counted_in + (is_apart ? apart_read + apart_write : 0);
+  const total_in = named_in || Math.max(0, total - counted_out);
   // Some vendors count reasoning only in the total, some only by itself.
   const missing_out = total > 0 ? total - total_in - counted_out : 'thoughtsTokenCount' in usage ? find(usage, REASONING) : 0;
   const cache_read = Math.min(total_in, included || apart_read);
   return {
-    total_in,
-    total_out: counted_out + Math.max(0, missing_out),
-    cache_read,
-    cache_write: Math.min(total_in - cache_read, find(usage, WRITTEN) || apart_write),
+    usage: {
+      total_in,
+      total_out: counted_out + Math.max(0, missing_out),
+      cache_read,
+      cache_write: Math.min(total_in - cache_read, find(usage, WRITTEN) || apart_write),
+    },
+    is_total: total > 0 && named_in + counted_out === 0,
   };
 }

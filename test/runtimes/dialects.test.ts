@@ -493,4 +493,21 @@ describe('usage is counted', () => {
   ])('%s', async (_, body, expected) => {
     expect((await ask(body)).usage).toEqual(expected);
   });
+
+  it.each([
+    [100, { total_in: 99, total_out: 1, cache_read: 0, cache_write: 0 }],
+    [1, { total_in: 0, total_out: 1, cache_read: 0, cache_write: 0 }],
+  ])('with only a total of %d, which is divided by an estimate of the output', async (total_tokens, usage) => {
+    expect(await ask(inUsage({ total_tokens }))).toMatchObject({ usage, estimated: true });
+  });
+
+  it('with only the reasoning, which is output', async () => {
+    const { usage } = await ask(at({ usageMetadata: { thoughtsTokenCount: 6 } }));
+    expect(usage).toMatchObject({ total_out: 6 });
+  });
+
+  it('with only a total, of which no more is cached than the input has', async () => {
+    const { usage } = await ask(inUsage({ total_tokens: 100, prompt_tokens_details: { cached_tokens: 100 } }));
+    expect(usage).toEqual({ total_in: 99, total_out: 1, cache_read: 99, cache_write: 0 });
+  });
 });
