@@ -110,12 +110,13 @@ describe('an answer in a format', () => {
     expect(await tasksOf(model)).toEqual([]);
   });
 
-  it('is asked for together with a verbosity that is not honoured, which is refused', async () => {
+  it('is asked for together with a verbosity, which is warned of, and refused if the request is strict', async () => {
     const model = await here.workflow();
-    const text = { format: { type: 'text' as const }, verbosity: 'high' as const };
-    expect(await refusal(openai.responses.create({ model, input: 'x', text }))).toMatchObject({
-      status: 400,
-      param: 'verbosity',
-    });
+    const asked = { model, input: 'x', text: { format: { type: 'text' as const }, verbosity: 'high' as const } };
+    here.model.script(says('Yes.'));
+    const response = await openai.responses.create(asked);
+    expect(response).toMatchObject({ output_text: 'Yes.', warnings: [{ path: 'verbosity' }] });
+    const strictly = { headers: { prefer: 'handling=strict' } };
+    expect(await refusal(openai.responses.create(asked, strictly))).toMatchObject({ status: 400, param: 'verbosity' });
   });
 });
