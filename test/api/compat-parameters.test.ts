@@ -89,6 +89,15 @@ describe('a parameter that clients always send', () => {
     expect(here.model.requests.at(-1)).toMatchObject({ temperature: 0.9, ...sent });
   });
 
+  it.each(['constructor', 'toString'])('named %s, like a member of every object, is ignored with a warning', async (param) => {
+    const model = await here.workflow();
+    here.model.script(says('Yes.'));
+    const body = { model, messages, [param]: 1 } as never;
+    expect(warnedOf((await alice.chat.completions.create(body)) as Answered)).toEqual([param]);
+    const refused = await refusal(alice.chat.completions.create(body, strictly));
+    expect(refused).toMatchObject({ status: 400, code: 'unknown_parameter', param });
+  });
+
   it.each([
     ['seed', 1],
     ['verbosity', 'low'],
@@ -127,6 +136,7 @@ describe('a parameter that clients always send', () => {
     ['max_tokens', 'many', 'invalid_value'],
     ['stop', [1], 'invalid_value'],
     ['reasoning_effort', 'heroic', 'invalid_value'],
+    ['reasoning_effort', 'constructor', 'invalid_value'],
   ])('%s %j is refused, because the reply would not be what was asked for', async (param, value, code) => {
     const model = await here.workflow();
     const refused = await refusal(alice.chat.completions.create({ model, messages, [param]: value } as never));

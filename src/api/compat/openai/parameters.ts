@@ -4,14 +4,14 @@ import type { Warning } from '../../../contracts/common.ts';
 import { AppError } from '../../../domain/errors.ts';
 
 /** The settings of a run that a parameter sets. If a request has several for one setting, the last of this list counts. */
-const SETTINGS: Record<string, keyof SetCallSettings> = {
-  temperature: 'temperature',
-  top_p: 'top_p',
-  stop: 'stop',
-  max_tokens: 'max_output_tokens',
-  max_output_tokens: 'max_output_tokens',
-  max_completion_tokens: 'max_output_tokens',
-};
+const SETTINGS = new Map<string, keyof SetCallSettings>([
+  ['temperature', 'temperature'],
+  ['top_p', 'top_p'],
+  ['stop', 'stop'],
+  ['max_tokens', 'max_output_tokens'],
+  ['max_output_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+]);
 
 /** Parameters without which the reply would not be what the client reads: they are refused with every other value. */
 const CHANGES_REPLY = [
@@ -30,44 +30,50 @@ const CHANGES_REPLY = [
 const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'store', 'include', 'seed'];
 
 /** The parameters of OpenAI's API, and their values that request what happens anyway. */
-const USUAL: Record<string, unknown[]> = {
-  audio: [],
-  frequency_penalty: [0],
-  function_call: ['none', 'auto'],
-  functions: [[]],
-  include: [[]],
-  logit_bias: [{}],
-  logprobs: [false],
-  max_completion_tokens: [],
-  max_output_tokens: [],
-  max_tokens: [],
-  max_tool_calls: [],
-  metadata: [{}],
-  modalities: [['text']],
-  n: [1],
-  prediction: [],
-  presence_penalty: [0],
-  prompt: [],
-  prompt_cache_key: [],
-  prompt_cache_retention: [],
-  safety_identifier: [],
-  seed: [],
-  service_tier: ['auto', 'default'],
-  stop: [[]],
-  store: [true],
-  stream_options: [{}, { include_obfuscation: false }],
-  temperature: [1],
-  top_logprobs: [0],
-  top_p: [1],
-  truncation: ['disabled'],
-  user: [],
-  verbosity: ['medium'],
-  web_search_options: [],
-};
+const USUAL = new Map<string, unknown[]>(
+  Object.entries({
+    audio: [],
+    frequency_penalty: [0],
+    function_call: ['none', 'auto'],
+    functions: [[]],
+    include: [[]],
+    logit_bias: [{}],
+    logprobs: [false],
+    max_completion_tokens: [],
+    max_output_tokens: [],
+    max_tokens: [],
+    max_tool_calls: [],
+    metadata: [{}],
+    modalities: [['text']],
+    n: [1],
+    prediction: [],
+    presence_penalty: [0],
+    prompt: [],
+    prompt_cache_key: [],
+    prompt_cache_retention: [],
+    safety_identifier: [],
+    seed: [],
+    service_tier: ['auto', 'default'],
+    stop: [[]],
+    store: [true],
+    stream_options: [{}, { include_obfuscation: false }],
+    temperature: [1],
+    top_logprobs: [0],
+    top_p: [1],
+    truncation: ['disabled'],
+    user: [],
+    verbosity: ['medium'],
+    web_search_options: [],
+  }),
+);
 
 /** The levels of reasoning that a run has, and the nearest level to those that it lacks. */
 const EFFORTS = ['minimal', 'low', 'medium', 'high'];
-const NEAREST_EFFORTS: Record<string, string> = { none: 'minimal', xhigh: 'high', max: 'high' };
+const NEAREST_EFFORTS = new Map([
+  ['none', 'minimal'],
+  ['xhigh', 'high'],
+  ['max', 'high'],
+]);
 
 const MOST_WARNINGS = 20;
 
@@ -92,13 +98,13 @@ export interface ParsedParameters {
 export function parseParameters(body: Record<string, unknown>, { honoured, strict }: Reading): ParsedParameters {
   const settings: Record<string, unknown> = {};
   const warnings: Warning[] = [];
-  const names = Object.keys(SETTINGS);
+  const names = [...SETTINGS.keys()];
   for (const [param, value] of Object.entries(body).sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))) {
     if (value === null || value === undefined || honoured.includes(param)) continue;
-    if (USUAL[param]?.some((same) => isDeepStrictEqual(value, same))) continue;
+    const setting = SETTINGS.get(param);
+    if (USUAL.get(param)?.some((same) => isDeepStrictEqual(value, same))) continue;
     if (strict && WITHOUT_EFFECT.includes(param)) continue;
     if (strict || CHANGES_REPLY.includes(param)) throw createRefusal(param);
-    const setting = SETTINGS[param];
     if (!setting) warnings.push(createWarning(param, describeIgnored(param)));
     else if (setting === 'max_output_tokens' && Number(value) <= 0)
       warnings.push(createWarning(param, `${param} is not positive, so the limit of the workflow applies`));
@@ -111,7 +117,7 @@ export function parseParameters(body: Record<string, unknown>, { honoured, stric
 export function parseEffort(effort: string | null | undefined, param: string, strict: boolean) {
   if (effort === null || effort === undefined) return { warnings: [] };
   if (EFFORTS.includes(effort)) return { reasoning_effort: effort, warnings: [] };
-  const nearest = NEAREST_EFFORTS[effort];
+  const nearest = NEAREST_EFFORTS.get(effort);
   if (strict || !nearest) throw createInvalid(param, `${param} is one of ${EFFORTS.join(', ')}`);
   return { reasoning_effort: nearest, warnings: [createWarning(param, `${effort} is not a level of a run: ${nearest} is used`)] };
 }
@@ -125,7 +131,7 @@ function parseSetting(param: string, setting: keyof SetCallSettings, value: unkn
 const createWarning = (param: string, message: string): Warning => ({ path: param.slice(0, 100), message });
 
 const describeIgnored = (param: string) =>
-  param in USUAL
+  USUAL.has(param)
     ? `${param} has no effect: a run has no setting for it`
     : `${param.slice(0, 100)} is not a parameter of this API; it was ignored`;
 
@@ -133,7 +139,7 @@ const createInvalid = (param: string, message: string) =>
   new AppError('invalid', message, { code: 'invalid_value', errors: [{ path: param, message }] });
 
 function createRefusal(param: string): AppError {
-  const is_known = param in USUAL;
+  const is_known = USUAL.has(param);
   const message = is_known
     ? `${param} is not supported with this value: the agent's own settings apply; leave it out`
     : `Unknown parameter: ${param}`;
