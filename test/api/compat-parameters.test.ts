@@ -89,6 +89,18 @@ describe('a parameter that clients always send', () => {
     expect(here.model.requests.at(-1)).toMatchObject({ temperature: 0.9, ...sent });
   });
 
+  it.each([
+    ['temperature', 1, { temperature: 1 }],
+    ['top_p', 1, { top_p: 1 }],
+    ['stop', [], { stop: undefined }],
+  ])('%s %j replaces the setting of the workflow, although it is the usual value', async (param, value, sent) => {
+    const model = await here.workflow({ workflow: { temperature: 0.2, top_p: 0.3, stop: ['END'] } });
+    here.model.script(says('Yes.'));
+    const completion = await alice.chat.completions.create({ model, messages, [param]: value } as never);
+    expect(warnedOf(completion as Answered)).toEqual([]);
+    expect({ stop: undefined, ...here.model.requests.at(-1) }).toMatchObject(sent);
+  });
+
   it.each(['constructor', 'toString'])('named %s, like a member of every object, is ignored with a warning', async (param) => {
     const model = await here.workflow();
     here.model.script(says('Yes.'));

@@ -80,7 +80,7 @@ const MOST_WARNINGS = 20;
 interface Reading {
   /** The parameters that the operation itself reads. */
   honoured: readonly string[];
-  /** True if a parameter that a run does not honour refuses the request. */
+  /** True if every parameter that changes the workflow's settings, and every unknown one, refuses the request. */
   strict: boolean;
 }
 
@@ -92,8 +92,8 @@ export interface ParsedParameters {
 
 /**
  * Reads the parameters that clients always send. A run gets those that it has a setting for. Others are accepted with a warning,
- * except those that change what the reply contains. Strict handling refuses all of them, as OpenAI's reasoning models refuse a
- * temperature.
+ * except those that change what the reply contains. Strict handling refuses both kinds, except usual values and parameters that
+ * do not affect the answer, as OpenAI's reasoning models refuse a temperature.
  */
 export function parseParameters(body: Record<string, unknown>, { honoured, strict }: Reading): ParsedParameters {
   const settings: Record<string, unknown> = {};
@@ -102,7 +102,8 @@ export function parseParameters(body: Record<string, unknown>, { honoured, stric
   for (const [param, value] of Object.entries(body).sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))) {
     if (value === null || value === undefined || honoured.includes(param)) continue;
     const setting = SETTINGS.get(param);
-    if (USUAL.get(param)?.some((same) => isDeepStrictEqual(value, same))) continue;
+    // The usual value of a setting still replaces the workflow's own.
+    if ((strict || !setting) && USUAL.get(param)?.some((same) => isDeepStrictEqual(value, same))) continue;
     if (strict && WITHOUT_EFFECT.includes(param)) continue;
     if (strict || CHANGES_REPLY.includes(param)) throw createRefusal(param);
     if (!setting) warnings.push(createWarning(param, describeIgnored(param)));
