@@ -224,7 +224,7 @@ export const compat = {
     access: 'run',
     summary: 'Run an agent or a workflow as a chat completion',
     description:
-      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. Parameters that a run has a setting for hold for this run; others are accepted with `warnings`, or refused with 400 if COMPAT_STRICT is on or the request is strict (`Prefer: handling=strict`).',
+      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. Parameters that a run has a setting for hold for this run; others are accepted with `warnings`. If COMPAT_STRICT is on or the request is strict (`Prefer: handling=strict`), both kinds are refused with 400.',
     body: ChatCompletionRequest,
     reply: ChatCompletion,
     streamed: ChatCompletionChunk,

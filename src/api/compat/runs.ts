@@ -26,7 +26,7 @@ export interface CompatServices {
   attach: Attach;
   judge: Pick<Judge, 'findSchemaError'>;
   engine: Pick<Engine, 'decide'>;
-  /** True if /v1 refuses parameters that a run would not honour (COMPAT_STRICT). */
+  /** True if /v1 refuses parameters that change the agent's settings, and unknown ones (COMPAT_STRICT). */
   strict_parameters: boolean;
 }
 
