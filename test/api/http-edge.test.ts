@@ -164,6 +164,35 @@ describe.each(['/api/agents', '/v1/chat/completions', '/mcp'])('a body for %s', 
   });
 });
 
+describe('a POST without a JSON body', () => {
+  const post = (path: string, fields: Record<string, string>, body: string) => speak(request(`POST ${path}`, fields, body));
+
+  it.each<[string, Record<string, string>, string]>([
+    [
+      'text without a byte, as `fetch` sends an empty text',
+      { 'content-type': 'text/plain;charset=UTF-8', 'content-length': '0' },
+      '',
+    ],
+    ['text in chunks without a byte', { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }, '0\r\n\r\n'],
+    [
+      'JSON with an encoding that changes nothing',
+      { 'content-type': 'application/json', 'content-encoding': 'Identity', 'content-length': '2' },
+      '{}',
+    ],
+  ])('may have %s', async (_, fields, body) => {
+    expect((await post(`/api/workflows/${UNKNOWN}/halt`, fields, body)).status).toBe(404);
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['text', { 'content-length': '1' }, 'x'],
+    ['text in chunks', { 'transfer-encoding': 'chunked' }, '1\r\nx\r\n0\r\n\r\n'],
+  ])('is refused with %s', async (_, fields, body) => {
+    const refused = await post('/api/agents', { 'content-type': 'text/plain', ...fields }, body);
+    expect(findFaults('/api/agents', refused, 415)).toEqual([]);
+    expect(refused.body).toContain('unsupported_content_type');
+  });
+});
+
 describe('a method that a path does not have', () => {
   it.each([
     ['PATCH', '/api/agents', 'GET, POST'],

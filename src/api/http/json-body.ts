@@ -1,4 +1,6 @@
-import type { FastifyInstance } from 'fastify';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Warning } from '../../contracts/common.ts';
 import { parseCommentedJson } from '../../contracts/jsonc.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -25,10 +27,12 @@ const MOST_NAMED = 20;
 
 /**
  * Parses JSON bodies. Parsing and validation block the main thread for a time that depends more on the number of values than on
- * bytes, so values are counted first. A POST without a body may still send the JSON content type.
+ * bytes, so values are counted first. A POST without a body may still send the JSON content type, or that of plain text, as
+ * `fetch` does with an empty text.
  */
 export function parseJsonBody(http: FastifyInstance, most_values: number): void {
   http.removeContentTypeParser('text/plain');
+  http.addContentTypeParser('text/plain', refuseText);
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       refuseEncoding(request.headers['content-encoding']);
@@ -50,8 +54,13 @@ export function parseJsonBody(http: FastifyInstance, most_values: number): void 
   });
 }
 
+async function refuseText({ headers }: FastifyRequest, payload: IncomingMessage): Promise<void> {
+  const [chunk] = await Promise.race([once(payload, 'data'), once(payload, 'end')]);
+  if (chunk !== undefined) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(headers['content-type']);
+}
+
 function refuseEncoding(encoding: string | undefined): void {
-  if (encoding && encoding !== 'identity')
+  if (encoding && encoding.toLowerCase() !== 'identity')
     throw new AppError('unsupported', `Send the body as it is: this service does not unpack the Content-Encoding ${encoding}`, {
       code: 'unsupported_content_encoding',
     });
