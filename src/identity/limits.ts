@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import type { IdentityCheck } from './cached-identity.ts';
 
 /** The code of the refusal of a request whose token cannot be checked because its identity provider limits requests. */
 const IDENTITY_LIMITED = 'identity_limited';
@@ -6,6 +7,8 @@ const IDENTITY_LIMITED = 'identity_limited';
 /** GitHub asks for a wait of at least a minute if it names no time. */
 const DEFAULT_WAIT_S = 60;
 const LONGEST_WAIT_S = 3_600;
+/** A provider is asked again after this time, even if it named a longer one. */
+const LONGEST_PAUSE_S = 300;
 
 /** How GitHub and Gitea, and how GitLab begin the names of their headers about limits. The reset is in seconds since 1970. */
 const RATE_HEADERS = ['x-ratelimit', 'ratelimit'];
@@ -21,9 +24,33 @@ export const isIdentityLimited = (error: unknown): error is AppError =>
  */
 export async function refuseLimited(answer: Response, provider: string): Promise<void> {
   if (answer.status !== 429 && !(answer.status === 403 && (await isLimit(answer)))) return;
-  const retry_after_s = findWait(answer.headers);
+  throw createLimited(provider, findWait(answer.headers));
+}
+
+/**
+ * Asks a provider, except while it limits requests: until then every token is refused at once, so that random tokens cannot
+ * prolong the limit.
+ */
+export function pauseWhileLimited(provider: string, check: IdentityCheck, now: () => number): IdentityCheck {
+  let [limited_until, paused_until] = [0, 0];
+  return async (access_token) => {
+    if (now() < paused_until) throw createLimited(provider, Math.ceil((limited_until - now()) / 1_000));
+    try {
+      return await check(access_token);
+    } catch (error) {
+      if (isIdentityLimited(error)) {
+        const wait_s = error.retry_after_s ?? DEFAULT_WAIT_S;
+        limited_until = now() + wait_s * 1_000;
+        paused_until = now() + Math.min(wait_s, LONGEST_PAUSE_S) * 1_000;
+      }
+      throw error;
+    }
+  };
+}
+
+function createLimited(provider: string, retry_after_s: number): AppError {
   const message = `The identity provider ${provider} is limiting requests; try again in ${retry_after_s} s`;
-  throw new AppError('unavailable', message, { code: IDENTITY_LIMITED, retry_after_s });
+  return new AppError('unavailable', message, { code: IDENTITY_LIMITED, retry_after_s });
 }
 
 /** Returns the prefix of the headers of a used-up limit, if there is one. */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { readably } from '../domain/reason.ts';
 import type { IdentityCheck } from './cached-identity.ts';
-import { refuseLimited } from './limits.ts';
+import { pauseWhileLimited, refuseLimited } from './limits.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -17,13 +17,14 @@ interface CodeHost {
   /** The base URL of the provider's API, such as https://api.github.com. */
   api_url: string;
   fetch: typeof globalThis.fetch;
+  now?: () => number;
 }
 
 const SCHEME = { github: 'Bearer', gitlab: 'Bearer', gitea: 'token' } as const;
 
 /** Identifies the owner of a token with a code-hosting provider: `GET {api_url}/user`. */
-export function codeHostIdentity({ provider, api_url, fetch }: CodeHost): IdentityCheck {
-  return async (access_token) => {
+export function codeHostIdentity({ provider, api_url, fetch, now = () => performance.now() }: CodeHost): IdentityCheck {
+  const check: IdentityCheck = async (access_token) => {
     const answer = await fetch(`${api_url.replace(/\/$/, '')}/user`, {
       headers: { authorization: `${SCHEME[provider]} ${access_token}`, accept: 'application/json', 'user-agent': 'perdura' },
       signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -36,6 +37,7 @@ export function codeHostIdentity({ provider, api_url, fetch }: CodeHost): Identi
     });
     return { provider, subject: String(id), login: login ?? username ?? String(id) };
   };
+  return pauseWhileLimited(provider, check, now);
 }
 
 const parseAccount = async (answer: Response) => Account.parse(await answer.json());

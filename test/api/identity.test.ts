@@ -14,7 +14,7 @@ type CodeHost = 'github' | 'gitlab' | 'gitea';
 type Answer = [status: number, headers?: Record<string, string>, body?: string];
 
 /** A code host that knows one token. `refusal` is its whole answer to everybody, `blocked` only the status of one. */
-async function codeHost(provider: CodeHost = 'github') {
+async function codeHost(provider: CodeHost = 'github', now = () => performance.now()) {
   const state: { asked: number; down: boolean; blocked: number | null; refusal: Answer | null } = {
     ...{ asked: 0, down: false, blocked: null, refusal: null },
   };
@@ -32,7 +32,7 @@ async function codeHost(provider: CodeHost = 'github') {
   const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     state,
-    check: codeHostIdentity({ provider, api_url, fetch }),
+    check: codeHostIdentity({ provider, api_url, fetch, now }),
     [Symbol.asyncDispose]: async () => void server.close(),
   };
 }
@@ -47,8 +47,10 @@ describe('an identity', () => {
   });
 
   it('is unknown to the code host after any refusal of the token, and only then', async () => {
-    await using host = await codeHost();
+    let now = 0;
+    await using host = await codeHost('github', () => now);
     for (let status = 300; status < 600; status += 1) {
+      now += 60_000;
       // `fetch` itself fails at 407, which is for proxies.
       if (status === 407) continue;
       host.state.blocked = status;
@@ -98,9 +100,9 @@ describe('an identity', () => {
   it.each((['github', 'gitlab', 'gitea'] as const).flatMap((provider) => LIMITS.map((limit) => [provider, ...limit] as const)))(
     'at %s, after %s, is unknown only if the answer is about the token, and not about a limit',
     async (provider, _name, answer, wait_s) => {
-      await using host = await codeHost(provider);
-      vi.useFakeTimers({ toFake: ['Date'], now: NOW_S * 1_000 });
       let now = 0;
+      await using host = await codeHost(provider, () => now);
+      vi.useFakeTimers({ toFake: ['Date'], now: NOW_S * 1_000 });
       const identify = createCachedIdentity([host.check], { now: () => now });
       await identify('good');
       host.state.refusal = answer();
@@ -117,24 +119,35 @@ describe('an identity', () => {
           retry_after_s: wait_s,
         });
       }
+      expect(host.state.asked).toBe(2);
       host.state.refusal = null;
+      const pause_ms = Math.min(wait_s, 300) * 1_000;
+      now += pause_ms - 1;
+      expect(await outcome('unseen')).toMatchObject({
+        code: 'identity_limited',
+        retry_after_s: wait_s <= 300 ? 1 : wait_s - 299,
+      });
+      expect(await outcome('good')).toMatchObject({ provider, login: 'octocat' });
+      expect(host.state.asked).toBe(2);
+      now += 1;
       expect(await outcome('unseen')).toBeNull();
     },
   );
 
-  it('that a limit hides is answered with 503 and the time to wait, and does not count as a failed sign-in', async () => {
-    await using host = await codeHost();
-    const identity_providers = [host.check];
-    const env = { SIGN_IN_FAILURES_PER_MINUTE: '3' };
-    const here = await startTestInstallation({ worker: false, setting: { identity_providers }, env });
+  it('that a limit hides is answered with 503 and the time to wait, without asking again until then', async () => {
+    let now = 0;
+    await using host = await codeHost('github', () => now);
+    const here = await startTestInstallation({ worker: false, setting: { identity_providers: [host.check] } });
     try {
       host.state.refusal = [403, { 'retry-after': '37' }];
       for (let attempts = 0; attempts < 5; attempts += 1) {
-        const refused = await clientOf(here.url, 'good').get('/api/me');
+        const refused = await clientOf(here.url, `good-${attempts}`).get('/api/me');
         expect(refused).toMatchObject({ status: 503, body: { code: 'identity_limited' } });
         expect(refused.headers.get('retry-after')).toBe('37');
       }
+      expect(host.state.asked).toBe(1);
       host.state.refusal = null;
+      now = 37_000;
       expect(await clientOf(here.url, 'good').get('/api/me')).toMatchObject({ status: 200 });
     } finally {
       await here.stop();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { identifyToken } from '../../src/api/http/auth.ts';
 import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
 import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
+import { codeHostIdentity } from '../../src/identity/providers.ts';
 
 const MOST = 3;
 const ADDRESS = '192.0.2.1';
@@ -44,6 +45,30 @@ describe('attempts to sign in from one address', () => {
     for (let round = 0; round <= MOST; round += 1) expect(await attempt(`t${round}`)).toBe('identity_unavailable');
     setDown(false);
     expect(await attempt('right')).toBe('ann');
+  });
+
+  it('count as failures while the provider limits requests, and do not reach it', async () => {
+    let asked = 0;
+    const host = codeHostIdentity({
+      provider: 'github',
+      api_url: 'https://code-host.test',
+      fetch: async () => {
+        asked += 1;
+        return new Response('', { status: 429, headers: { 'retry-after': '37' } });
+      },
+    });
+    const known = async (token: string) => (token === 'right' ? ANN : null);
+    const [identify, sign_ins] = [createCachedIdentity([known, host]), createSignIns(MOST)];
+    const attempt = (token: string) =>
+      identifyToken({ identify, sign_ins }, token, ADDRESS).then(
+        (principal) => principal?.login,
+        ({ code }) => code,
+      );
+    expect(await attempt('right')).toBe('ann');
+    for (const token of ['a', 'b', 'c']) expect(await attempt(token)).toBe('identity_limited');
+    expect(await attempt('d')).toBe('sign_in_limit');
+    expect(await attempt('right')).toBe('ann');
+    expect(asked).toBe(1);
   });
 
   it('do not count as failures if they succeed', async () => {

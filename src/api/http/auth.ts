@@ -3,6 +3,7 @@ import { isBrowserSession, principalKey } from '../../domain/access.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';
+import { isIdentityLimited } from '../../identity/limits.ts';
 import type { AuthorityOf } from '../../identity/roles.ts';
 import type { BrowserCookies } from '../sign-in/browser-cookies.ts';
 import { refuseOtherOrigins } from '../sign-in/same-origin.ts';
@@ -50,8 +51,8 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
 }
 
 /**
- * Identifies the owner of a token. A failed attempt counts before a provider is asked; failed attempts never lock out a recently
- * verified token.
+ * Identifies the owner of a token. A failed attempt counts before a provider is asked, also if the provider limits requests, which
+ * many invalid tokens may have caused. Failed attempts never lock out a recently verified token.
  */
 export async function identifyToken(
   { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
@@ -61,7 +62,7 @@ export async function identifyToken(
   if (identify.knows(access_token)) return identify(access_token);
   sign_ins.attempt(address);
   const principal = await identify(access_token).catch((error) => {
-    sign_ins.forgive(address);
+    if (!isIdentityLimited(error)) sign_ins.forgive(address);
     throw error;
   });
   if (principal) sign_ins.forgive(address);

@@ -6,7 +6,7 @@ import { overLimit } from '../../domain/errors.ts';
 export interface SignIns {
   /** Refuses with 429 after too many failures. This attempt counts as failed until its result is known. */
   attempt(address: string): void;
-  /** Removes one attempt from the count: it succeeded, or no provider could verify it. */
+  /** Removes one attempt from the count: it succeeded, or no provider was reachable. */
   forgive(address: string): void;
 }
 
