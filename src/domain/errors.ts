@@ -79,6 +79,12 @@ export const mcpSignInNeeded = (message: string) => new AppError('conflict', mes
 export const isMcpSignInNeeded = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === MCP_SIGN_IN_NEEDED;
 
+/** The code of the refusal of a request whose token cannot be checked because its identity provider limits requests. */
+export const IDENTITY_LIMITED = 'identity_limited';
+
+export const isIdentityLimited = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === IDENTITY_LIMITED;
+
 export const isSecretNotGranted = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === SECRET_NOT_GRANTED;
 

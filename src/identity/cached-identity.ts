@@ -1,9 +1,8 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Authority, CallerRole } from '../domain/access.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, isIdentityLimited } from '../domain/errors.ts';
 import type { Principal } from '../store/people/principals.ts';
-import { isIdentityLimited } from './limits.ts';
 
 interface ServiceKeyRights extends Authority {
   id: string;

@@ -1,8 +1,4 @@
-import { AppError } from '../domain/errors.ts';
-import type { IdentityCheck } from './cached-identity.ts';
-
-/** The code of the refusal of a request whose token cannot be checked because its identity provider limits requests. */
-const IDENTITY_LIMITED = 'identity_limited';
+import { AppError, IDENTITY_LIMITED, isIdentityLimited } from '../domain/errors.ts';
 
 /** GitHub asks for a wait of at least a minute if it names no time. */
 const DEFAULT_WAIT_S = 60;
@@ -15,30 +11,43 @@ const RATE_HEADERS = ['x-ratelimit', 'ratelimit'];
 /** Matches GitHub's texts about its secondary limit, by both of its names, and about too many invalid tokens. */
 const LIMIT_TEXT = /rate limit|abuse detection|login attempts exceeded/i;
 
-export const isIdentityLimited = (error: unknown): error is AppError =>
-  error instanceof AppError && error.code === IDENTITY_LIMITED;
-
 /**
  * Throws if an identity provider has refused a request because of a limit. Such an answer says nothing about the token: code
  * hosts limit requests with 429, and GitHub also with 403.
  */
 export async function refuseLimited(answer: Response, provider: string): Promise<void> {
   if (answer.status !== 429 && !(answer.status === 403 && (await isLimit(answer)))) return;
-  throw createLimited(provider, findWait(answer.headers));
+  const error = createLimited(provider, findWait(answer.headers));
+  if (isOwnLimit(answer.headers)) limits_of_tokens.add(error);
+  throw error;
 }
+
+/** Refusals because of what one token has used up, which is no reason to refuse others. */
+const limits_of_tokens = new WeakSet<AppError>();
+/** How many requests GitHub takes in an hour from an address without a valid token. Accounts have more. */
+const ANONYMOUS_LIMIT = 60;
+
+const isOwnLimit = (headers: Headers): boolean => {
+  const used_up = findUsedUp(headers);
+  return used_up !== undefined && Number(headers.get(`${used_up}-limit`)) > ANONYMOUS_LIMIT;
+};
 
 /**
  * Asks a provider, except while it limits requests: until then every token is refused at once, so that random tokens cannot
  * prolong the limit.
  */
-export function pauseWhileLimited(provider: string, check: IdentityCheck, now: () => number): IdentityCheck {
+export function pauseWhileLimited<T>(
+  provider: string,
+  check: (access_token: string) => Promise<T>,
+  now: () => number,
+): (access_token: string) => Promise<T> {
   let [limited_until, paused_until] = [0, 0];
   return async (access_token) => {
     if (now() < paused_until) throw createLimited(provider, Math.ceil((limited_until - now()) / 1_000));
     try {
       return await check(access_token);
     } catch (error) {
-      if (isIdentityLimited(error)) {
+      if (isIdentityLimited(error) && !limits_of_tokens.has(error)) {
         const wait_s = error.retry_after_s ?? DEFAULT_WAIT_S;
         limited_until = now() + wait_s * 1_000;
         paused_until = now() + Math.min(wait_s, LONGEST_PAUSE_S) * 1_000;

@@ -15,7 +15,7 @@ const SERVER_ERRORS = 500;
  * True if a provider that answered with this status may be asked again. An error within a stream may have no status: the request
  * itself was accepted. How often it is asked again: src/temporal/activities/retries.ts.
  */
-export const isRecoverable = (status: number | undefined): boolean =>
+const isRecoverable = (status: number | undefined): boolean =>
   status === undefined || RECOVERABLE.includes(status) || status >= SERVER_ERRORS;
 
 /** Node's messages for a connection that ended before the answer did. */

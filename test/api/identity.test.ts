@@ -134,6 +134,20 @@ describe('an identity', () => {
     },
   );
 
+  it('whose own limit is used up refuses nobody else', async () => {
+    await using host = await codeHost('github', () => 0);
+    const used_up = { 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': '5000', 'retry-after': '37' };
+    host.state.refusal = [403, used_up];
+    await expect(host.check('spent')).rejects.toMatchObject({ code: 'identity_limited', retry_after_s: 37 });
+    host.state.refusal = null;
+    expect(await host.check('good')).toMatchObject({ login: 'octocat' });
+    // An address without a valid token has this few.
+    host.state.refusal = [403, { ...used_up, 'x-ratelimit-limit': '60' }];
+    await expect(host.check('random')).rejects.toMatchObject({ code: 'identity_limited' });
+    host.state.refusal = null;
+    await expect(host.check('other')).rejects.toMatchObject({ code: 'identity_limited' });
+  });
+
   it('that a limit hides is answered with 503 and the time to wait, without asking again until then', async () => {
     let now = 0;
     await using host = await codeHost('github', () => now);

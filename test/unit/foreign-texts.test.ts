@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseCommentedJson } from '../../src/contracts/jsonc.ts';
+import { parseCommentedJson } from '../../src/domain/commented-json.ts';
 import { readDocument } from '../../src/parsers/child/documents.ts';
 import { listSchemaErrors } from '../../src/parsers/child/schema.ts';
 

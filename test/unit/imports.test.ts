@@ -65,6 +65,7 @@ const MAY: Record<string, string[]> = {
     'domain/questions',
     'domain/access',
     'domain/provider-presets',
+    'domain/commented-json',
     'domain/exact-json',
     'domain/unseen',
     'npm:',

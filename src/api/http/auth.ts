@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isBrowserSession, principalKey } from '../../domain/access.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, isIdentityLimited } from '../../domain/errors.ts';
 import type { CachedIdentity, Identity } from '../../identity/cached-identity.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { isIdentityLimited } from '../../identity/limits.ts';
 import type { AuthorityOf } from '../../identity/roles.ts';
 import type { BrowserCookies } from '../sign-in/browser-cookies.ts';
 import { refuseOtherOrigins } from '../sign-in/same-origin.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Warning } from '../../contracts/common.ts';
-import { parseCommentedJson } from '../../contracts/jsonc.ts';
+import { parseCommentedJson } from '../../domain/commented-json.ts';
 import { AppError } from '../../domain/errors.ts';
 import { parseExact, parseRounded } from '../../domain/exact-json.ts';
 

@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
-import { parseCommentedJson } from '../../../contracts/jsonc.ts';
 import { mcps } from '../../../contracts/mcps.ts';
+import { parseCommentedJson } from '../../../domain/commented-json.ts';
 import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
 import { formatCount } from '../../ui/figures.ts';

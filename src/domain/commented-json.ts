@@ -1,4 +1,4 @@
-import { parseExact } from '../domain/exact-json.ts';
+import { parseExact } from './exact-json.ts';
 
 /**
  * Parses JSON that may have comments, trailing commas and a byte order mark, as people write configuration. Integers that a double
