@@ -112,12 +112,9 @@ export const McpEntry = z.object({
 export type McpEntry = z.output<typeof McpEntry>;
 
 /** Described as the common spelling. It is read later, one entry at a time, so that a bad one refuses only itself. */
-const McpEntryRead = z
-  .unknown()
-  .meta({
-    override: ({ jsonSchema }: { jsonSchema: object }) =>
-      void Object.assign(jsonSchema, z.toJSONSchema(McpEntry, { io: 'input' })),
-  });
+const McpEntryRead = z.unknown().meta({
+  override: ({ jsonSchema }: { jsonSchema: object }) => void Object.assign(jsonSchema, z.toJSONSchema(McpEntry, { io: 'input' })),
+});
 const readServers = (entry: z.ZodType) => z.union([z.record(z.string(), entry), z.array(z.unknown())]).optional();
 
 export const McpImport = z
