@@ -110,9 +110,10 @@ const usageIsRight: Check = async ({ database, runs, model }) => {
       `SELECT count(*)::int AS n FROM events WHERE task_id = $1 AND type = 'log' AND data ->> 'event' = 'attempt_reset'`,
       [task_id],
     );
-    // An answer that broke off counts an estimate.
+    // An answer that broke off, or that reports no tokens of its request, counts an estimate.
+    const unreported = paid.filter(({ total_in }) => total_in === 0).length;
     const extra = (of: 'total_in' | 'total_out') => (rows[0]?.[of] ?? Number.NaN) - sum(of);
-    const most = resets[0]?.n * MOST_ESTIMATED;
+    const most = (resets[0]?.n + unreported) * MOST_ESTIMATED;
     const right = [extra('total_in'), extra('total_out')].every((tokens) => tokens >= 0 && tokens <= most);
     hold(found, right, () => `${task_id} has ${steps.length} steps and ${JSON.stringify(rows[0])}`);
     const served = model.served.filter((it) => it.plan === plan.id).length;
