@@ -1,4 +1,5 @@
 import { canonicalJson } from './canonical-json.ts';
+import { isRecord } from './records.ts';
 
 /** A difference between two documents, at one field. */
 export interface FieldChange {
@@ -52,6 +53,3 @@ function indexByName(list: unknown): Named | null {
 }
 
 const listKeys = (...records: object[]) => [...new Set(records.flatMap((record) => Object.keys(record)))];
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

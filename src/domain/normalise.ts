@@ -109,6 +109,9 @@ const word = (text: string) => storable(text.slice(0, WORD_CHARACTERS));
 const truncate = (text: string, most: number) =>
   text.length <= most ? storable(text) : `${storable(text.slice(0, most))}\n[cut here: ${text.length - most} more characters]`;
 
+/** Returns a text, or '' for any other type: an endpoint may send anything in a field documented as text. */
+export const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /** Returns the text of a value that an endpoint sent instead of its JSON. */
 export function jsonText(value: unknown): string {
   if (typeof value === 'string') return value;

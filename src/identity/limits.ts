@@ -1,4 +1,4 @@
-import { AppError, IDENTITY_LIMITED, isIdentityLimited } from '../domain/errors.ts';
+import { AppError, IDENTITY_LIMITED } from '../domain/errors.ts';
 
 /** GitHub asks for a wait of at least a minute if it names no time. */
 const DEFAULT_WAIT_S = 60;
@@ -17,18 +17,14 @@ const LIMIT_TEXT = /rate limit|abuse detection|login attempts exceeded/i;
  */
 export async function refuseLimited(answer: Response, provider: string): Promise<void> {
   if (answer.status !== 429 && !(answer.status === 403 && (await isLimit(answer)))) return;
-  const error = createLimited(provider, findWait(answer.headers));
-  if (isOwnLimit(answer.headers)) limits_of_tokens.add(error);
-  throw error;
+  throw new IdentityLimited(provider, { wait_s: findWait(answer.headers), is_of_token: isOwnLimit(answer.headers) });
 }
 
-/** Refusals because of what one token has used up, which is no reason to refuse others. */
-const limits_of_tokens = new WeakSet<AppError>();
 /** How many requests GitHub takes in an hour from an address without a valid token. Accounts have more. */
 const ANONYMOUS_LIMIT = 60;
 
 const isOwnLimit = (headers: Headers): boolean => {
-  const used_up = findUsedUp(headers);
+  const used_up = findSpentLimit(headers);
   return used_up !== undefined && Number(headers.get(`${used_up}-limit`)) > ANONYMOUS_LIMIT;
 };
 
@@ -43,35 +39,42 @@ export function pauseWhileLimited<T>(
 ): (access_token: string) => Promise<T> {
   let [limited_until, paused_until] = [0, 0];
   return async (access_token) => {
-    if (now() < paused_until) throw createLimited(provider, Math.ceil((limited_until - now()) / 1_000));
+    if (now() < paused_until) throw new IdentityLimited(provider, { wait_s: Math.ceil((limited_until - now()) / 1_000) });
     try {
       return await check(access_token);
     } catch (error) {
-      if (isIdentityLimited(error) && !limits_of_tokens.has(error)) {
-        const wait_s = error.retry_after_s ?? DEFAULT_WAIT_S;
-        limited_until = now() + wait_s * 1_000;
-        paused_until = now() + Math.min(wait_s, LONGEST_PAUSE_S) * 1_000;
+      if (error instanceof IdentityLimited && !error.is_of_token) {
+        limited_until = now() + error.wait_s * 1_000;
+        paused_until = now() + Math.min(error.wait_s, LONGEST_PAUSE_S) * 1_000;
       }
       throw error;
     }
   };
 }
 
-function createLimited(provider: string, retry_after_s: number): AppError {
-  const message = `The identity provider ${provider} is limiting requests; try again in ${retry_after_s} s`;
-  return new AppError('unavailable', message, { code: IDENTITY_LIMITED, retry_after_s });
+class IdentityLimited extends AppError {
+  readonly wait_s: number;
+  /** True if one token has used up its own count, which is no reason to refuse others. */
+  readonly is_of_token: boolean;
+
+  constructor(provider: string, { wait_s, is_of_token = false }: { wait_s: number; is_of_token?: boolean }) {
+    const message = `The identity provider ${provider} is limiting requests; try again in ${wait_s} s`;
+    super('unavailable', message, { code: IDENTITY_LIMITED, retry_after_s: wait_s });
+    this.wait_s = wait_s;
+    this.is_of_token = is_of_token;
+  }
 }
 
 /** Returns the prefix of the headers of a used-up limit, if there is one. */
-const findUsedUp = (headers: Headers) => RATE_HEADERS.find((prefix) => headers.get(`${prefix}-remaining`) === '0');
+const findSpentLimit = (headers: Headers) => RATE_HEADERS.find((prefix) => headers.get(`${prefix}-remaining`) === '0');
 
 const isLimit = async (answer: Response): Promise<boolean> =>
-  answer.headers.has('retry-after') || findUsedUp(answer.headers) !== undefined || LIMIT_TEXT.test(await answer.text());
+  answer.headers.has('retry-after') || findSpentLimit(answer.headers) !== undefined || LIMIT_TEXT.test(await answer.text());
 
 /** Returns the seconds until the provider answers again: Retry-After, otherwise the time at which its count begins again. */
 function findWait(headers: Headers): number {
   const after = headers.get('retry-after');
-  const used_up = findUsedUp(headers);
+  const used_up = findSpentLimit(headers);
   const reset_s = Number((used_up && headers.get(`${used_up}-reset`)) ?? Number.NaN);
   const wait_s = after === null ? reset_s - Date.now() / 1_000 : parseAfter(after);
   return Number.isNaN(wait_s) ? DEFAULT_WAIT_S : Math.min(Math.max(1, Math.ceil(wait_s)), LONGEST_WAIT_S);

@@ -1,5 +1,5 @@
 import { parseExact } from '../domain/exact-json.ts';
-import { jsonText, MOST_CALLS, tooManyCalls } from '../domain/normalise.ts';
+import { jsonText, MOST_CALLS, tooManyCalls, toText } from '../domain/normalise.ts';
 import { type ArgumentPieces, collectArguments } from './call-arguments.ts';
 
 /** A piece of a streamed call as endpoints send it, or a whole call. Any field may be missing. */
@@ -119,8 +119,6 @@ function toPiece(part: CallPart): Piece {
     extra: extra_content,
   };
 }
-
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** True if a piece at a new place continues the newest call, because it could not begin one. */
 const isContinuation = ({ id, name }: Piece, newest: OpenCall | undefined): boolean =>

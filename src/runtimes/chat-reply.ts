@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { parseFinish } from '../domain/finish.ts';
-import { answerTooLarge, jsonText, REPLY_CHARACTERS } from '../domain/normalise.ts';
+import { answerTooLarge, jsonText, REPLY_CHARACTERS, toText } from '../domain/normalise.ts';
 import { Misshapen } from '../domain/reason.ts';
 import { NO_EXCHANGE_USAGE } from '../domain/usage.ts';
 import type { BodyEnd } from './answer-body.ts';
@@ -138,9 +138,6 @@ function listParts({ tool_calls, function_call }: Delta): CallPart[] {
   const parts = Array.isArray(tool_calls) ? tool_calls : [tool_calls];
   return [...parts, function_call].filter((part): part is CallPart => typeof part === 'object' && part !== null);
 }
-
-/** Endpoints are typed by their documentation alone. */
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Some models send a list of parts, of which the thinking is not part of the answer. */
 const contentText = (content: unknown): string =>

@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { parseFinish } from '../domain/finish.ts';
-import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
+import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls, toText } from '../domain/normalise.ts';
 import { OutsideRefused } from '../domain/outside.ts';
 import { Misshapen } from '../domain/reason.ts';
 import { type Answered, addExchangeUsage, type ExchangeUsage } from '../domain/usage.ts';
@@ -52,8 +52,6 @@ const USAGE = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cach
 /** The limit for blocks. Thinking, text and calls alternate, so an answer with the largest number of calls has fewer. */
 const MOST_BLOCKS = 4 * MOST_CALLS;
 const TOO_MANY_BLOCKS = `The model's answer was broken off: more than ${MOST_BLOCKS} blocks`;
-
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 type PausedReply = Pick<ModelReply, 'text' | 'extra'>;
 

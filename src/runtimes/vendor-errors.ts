@@ -174,11 +174,7 @@ function parseText(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed.startsWith('<')) return findXmlMessage(trimmed) ?? formatPage(trimmed);
   if (!/^[{[]/.test(trimmed) || isTooDeepText(trimmed)) return trimmed;
-  try {
-    return JSON.parse(trimmed);
-  } catch {
-    return extractSentence(trimmed);
-  }
+  return tryParse(trimmed) ?? extractSentence(trimmed);
 }
 
 const formatPage = (page: string): string => {

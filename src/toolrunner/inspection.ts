@@ -75,7 +75,7 @@ function invalid(message: string, line: number, column: number): Inspection {
 }
 
 /** The helper answers whatever its parser raises, so that an exit code means a broken installation of Python. */
-const failedHelper = (code: number): HelperAnswer => ({
+const createHelperFailure = (code: number): HelperAnswer => ({
   id: 0,
   error: {
     message: `the process that reads tool files failed (exit code ${code}); check the installation of Python`,
@@ -102,7 +102,7 @@ async function startHelper(command: readonly string[]): Promise<Helper> {
   // A dead helper breaks this pipe; its exit reports the same.
   child.stdin!.on('error', () => {});
   child.on('error', () => deliver(null));
-  child.on('exit', (code) => deliver(code ? failedHelper(code) : null));
+  child.on('exit', (code) => deliver(code ? createHelperFailure(code) : null));
   createInterface({ input: child.stdout! }).on('line', (line) => deliver(JSON.parse(line) as HelperAnswer));
   return {
     isAlive: () => isAlive(child),

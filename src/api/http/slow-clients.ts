@@ -1,7 +1,7 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { v7 as uuid } from 'uuid';
-import { toOpenAIError, toProblemBody } from './problems.ts';
+import { type ProblemFacts, toOpenAIError, toProblemBody } from './problems.ts';
 import { HEADERS } from './secure-headers.ts';
 
 /** Returns the longest time that a request may take to arrive, and how often Node checks its connections for it. */
@@ -15,43 +15,40 @@ export const arrivalLimits = (request_seconds: number) => ({
   },
 });
 
-const REFUSALS: Record<string, { line: string; status: number; code: string; detail: string }> = {
+const REFUSALS: Record<string, ProblemFacts> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
-    line: '408 Request Timeout',
     status: 408,
     code: 'request_too_slow',
     detail: 'The request did not arrive within the time that REQUEST_SECONDS allows; send it again, faster or in parts',
   },
   HPE_INVALID_EOF_STATE: {
-    line: '400 Bad Request',
     status: 400,
     code: 'incomplete_request',
     detail: 'The connection ended before the whole request had arrived; send it again, with the Content-Length of its body',
   },
   HPE_HEADER_OVERFLOW: {
-    line: '431 Request Header Fields Too Large',
     status: 431,
     code: 'headers_too_large',
     detail: 'The headers are larger than this service accepts; send fewer or shorter headers',
   },
   CONNECT: {
-    line: '405 Method Not Allowed',
     status: 405,
     code: 'method_not_allowed',
     detail: 'This service is not a proxy: it does not accept CONNECT',
   },
 };
 
-const MALFORMED = { line: '400 Bad Request', status: 400, code: 'malformed_request', detail: 'This is not an HTTP request' };
+const MALFORMED = { status: 400, code: 'malformed_request', detail: 'This is not an HTTP request' };
 
 /** Replies to a connection whose data never became a request, and closes it. */
 export function refuseRaw(error: Error & { code?: string }, socket: Socket & { bytesWritten: number }): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
-    const { line, status, code, detail } = REFUSALS[error.code ?? ''] ?? MALFORMED;
-    const problem = { ...toProblemBody({ status, detail, code }, uuid()), title: line.slice(4) };
+    const facts = REFUSALS[error.code ?? ''] ?? MALFORMED;
+    const { status } = facts;
+    const problem = { ...toProblemBody(facts, uuid()), title: STATUS_CODES[status] };
     // The path is not known: the body is both problem details and, for clients of /v1, an error of OpenAI's format.
-    const body = JSON.stringify({ ...problem, ...toOpenAIError({ status, detail, code }) });
+    const body = JSON.stringify({ ...problem, ...toOpenAIError(facts) });
     const fields = {
       ...HEADERS,
       ...(status === 405 ? { allow: 'GET, POST, PUT, PATCH, DELETE' } : {}),
@@ -60,7 +57,7 @@ export function refuseRaw(error: Error & { code?: string }, socket: Socket & { b
       connection: 'close',
     };
     const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${line}\r\n${head.join('')}\r\n${body}`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
   }
   socket.destroySoon();
 }

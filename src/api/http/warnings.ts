@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Warning } from '../../contracts/common.ts';
 import { unprocessable } from '../../domain/errors.ts';
+import { isRecord } from '../../domain/records.ts';
 import { describeMissingToken } from '../checks/needs.ts';
 import { isOtherName } from './spellings.ts';
 
@@ -47,7 +48,7 @@ export function createWarnings(
 }
 
 function listMessages(body: unknown): Set<unknown> {
-  if (!isObject(body)) return new Set();
+  if (!isRecord(body)) return new Set();
   const { warnings, needs } = body;
   return new Set([
     ...(Array.isArray(warnings) ? warnings.map((warning) => Object(warning).message) : []),
@@ -57,16 +58,13 @@ function listMessages(body: unknown): Set<unknown> {
 
 /** Returns the reply with its warnings if it is an object. A repeated Idempotency-Key returns them as well. */
 export function withWarnings(answer: unknown, { warnings }: Pick<Warnings, 'warnings'>): unknown {
-  if (warnings.length === 0 || !isObject(answer)) return answer;
+  if (warnings.length === 0 || !isRecord(answer)) return answer;
   return { ...answer, warnings: [...getWarnings(answer), ...warnings] };
 }
 
 /** Returns the warnings of a reply made by `withWarnings`. */
 export const getWarnings = (answer: unknown): Warning[] =>
-  isObject(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  isRecord(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
 
 /**
  * Warns about sent fields that only the service sets. A client that writes back a record sends all of them, so unchanged values
@@ -79,10 +77,10 @@ export function listServiceFieldWarnings(
 ): Warning[] {
   const replyShape = getShape(schemas.reply);
   const body_shape = getShape(schemas.body);
-  if (!isObject(body)) return [];
+  if (!isRecord(body)) return [];
   return Object.keys(body)
     .filter((name) => name in replyShape && !(name in body_shape) && !NEVER_WARNED_OF.has(name) && !isOtherName(body_shape, name))
-    .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
+    .filter((name) => !isRecord(now) || !isDeepStrictEqual(body[name], now[name]))
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }
 

@@ -2,6 +2,7 @@ import type { Warning } from '../../contracts/common.ts';
 import { type McpEntry, McpEntry as McpEntrySchema } from '../../contracts/mcps.ts';
 import { unprocessable } from '../../domain/errors.ts';
 import { isExactNumber } from '../../domain/exact-json.ts';
+import { isRecord } from '../../domain/records.ts';
 import { checkUnknownFields, findUnknownFields } from '../http/fields.ts';
 import { parseValue } from '../http/validate.ts';
 
@@ -28,8 +29,6 @@ const SPELLINGS: Record<string, string[]> = {
 /** opencode's names of the transports. */
 const KINDS_ELSEWHERE: Record<string, string> = { local: 'stdio', remote: 'http' };
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 type NamedEntries = [name: string, entry: unknown][];
 
 /**
@@ -54,13 +53,13 @@ export function findMcpServers(body: Json): { servers: NamedEntries; unread: str
 function listServersAt(key: string, value: unknown): NamedEntries | null {
   for (const path of PLACES[key]!) {
     const found = path.reduce<unknown>((outer, name) => Object(outer)[name], value);
-    if (isObject(found)) return Object.entries(found);
+    if (isRecord(found)) return Object.entries(found);
     if (Array.isArray(found)) return found.map((entry, index) => [String(Object(entry).name ?? index), entry]);
   }
   return null;
 }
 
-const isServer = (entry: unknown) => isObject(entry) && ['command', 'url', ...SPELLINGS.url!].some((field) => field in entry);
+const isServer = (entry: unknown) => isRecord(entry) && ['command', 'url', ...SPELLINGS.url!].some((field) => field in entry);
 
 interface ReadEntry {
   entry: McpEntry;
@@ -70,7 +69,7 @@ interface ReadEntry {
 
 /** Returns one server in the common spelling; throws a sentence if it is not one. */
 export function parseMcpEntry(name: string, raw: unknown): ReadEntry {
-  if (!isObject(raw)) throw unprocessable([{ path: name, message: 'A server is an object with `command` or `url`' }]);
+  if (!isRecord(raw)) throw unprocessable([{ path: name, message: 'A server is an object with `command` or `url`' }]);
   const respelled = respell(raw);
   const entry = parseValue(McpEntrySchema, respelled, name);
   const unknown = findUnknownFields(McpEntrySchema, respelled);
@@ -81,7 +80,7 @@ export function parseMcpEntry(name: string, raw: unknown): ReadEntry {
 }
 
 function respell({ name: _name, transport, ...raw }: Json): Json {
-  const flat: Json = isObject(transport)
+  const flat: Json = isRecord(transport)
     ? { ...raw, ...transport }
     : { ...raw, ...(transport === undefined ? {} : { transport }) };
   for (const [field, spellings] of Object.entries(SPELLINGS))
@@ -90,7 +89,7 @@ function respell({ name: _name, transport, ...raw }: Json): Json {
       flat[field] = mergeSpellings(flat[field], flat[spelling]);
       delete flat[spelling];
     }
-  const options = [flat.requestOptions, flat.requestInit].find(isObject);
+  const options = [flat.requestOptions, flat.requestInit].find(isRecord);
   flat.headers ??= options?.headers;
   const { enabled, isActive, disabled, command, args, env, headers, requestOptions: _o, requestInit: _i, ...rest } = flat;
   const off = toFlag(disabled) === true || toFlag(enabled) === false || toFlag(isActive) === false;
@@ -99,24 +98,24 @@ function respell({ name: _name, transport, ...raw }: Json): Json {
     ...rest,
     ...(kind ? { type: kind } : {}),
     ...toCommand(command, args, env),
-    ...(isObject(headers) ? { headers: toTexts(headers) } : headers === undefined || headers === null ? {} : { headers }),
+    ...(isRecord(headers) ? { headers: toTexts(headers) } : headers === undefined || headers === null ? {} : { headers }),
     ...(off ? { disabled: true } : {}),
   };
 }
 
 /** Joins two spellings of one field: maps with each other, otherwise the first that is not empty. */
 const mergeSpellings = (one: unknown, other: unknown): unknown =>
-  isObject(one) && isObject(other) ? { ...other, ...one } : one === undefined || one === null || one === '' ? other : one;
+  isRecord(one) && isRecord(other) ? { ...other, ...one } : one === undefined || one === null || one === '' ? other : one;
 
 /** Reads a command: a text, a list with its arguments (opencode), or an object (Zed). */
 function toCommand(command: unknown, args: unknown, env: unknown): Json {
-  if (isObject(command)) return toCommand(command.path ?? command.command, command.args ?? args, command.env ?? env);
+  if (isRecord(command)) return toCommand(command.path ?? command.command, command.args ?? args, command.env ?? env);
   const [program, ...first] = Array.isArray(command) ? command : [command];
   const all = [...first, ...(Array.isArray(args) ? args : [])].map(toText);
   return {
     ...(program === undefined || program === null ? {} : { command: program }),
     ...(all.length > 0 ? { args: all } : args !== undefined && args !== null && !Array.isArray(args) ? { args } : {}),
-    ...(isObject(env) ? { env: toTexts(env) } : env === undefined || env === null ? {} : { env }),
+    ...(isRecord(env) ? { env: toTexts(env) } : env === undefined || env === null ? {} : { env }),
   };
 }
 

@@ -85,7 +85,7 @@ function parseNested(text: string): unknown {
     try {
       const parsed: unknown = JSON.parse(value);
       // A person would see one value and the tool would get the other.
-      if (countNamesIn(value) > countNames(parsed)) return undefined;
+      if (countWrittenNames(value) > countNames(parsed)) return undefined;
       value = parsed;
     } catch {
       return undefined;
@@ -95,7 +95,7 @@ function parseNested(text: string): unknown {
 }
 
 /** Counts the names in a valid JSON text, repeated ones as often as they stand there. */
-const countNamesIn = (text: string): number =>
+const countWrittenNames = (text: string): number =>
   [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length;
 
 const countNames = (value: unknown): number =>

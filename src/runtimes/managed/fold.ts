@@ -1,6 +1,6 @@
 import type { BetaManagedAgentsStreamSessionEvents as SessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions/events';
 import { ModelFailure } from '../../domain/model-failure.ts';
-import { jsonText, tokenCount } from '../../domain/normalise.ts';
+import { jsonText, tokenCount, toText } from '../../domain/normalise.ts';
 import type { ExchangeUsage } from '../../domain/usage.ts';
 import type { CallMadeThere, ModelReply } from '../runtime.ts';
 
@@ -95,9 +95,6 @@ export function foldEvents(
     });
   }
 }
-
-/** Returns a text, or '' for any other type: the vendor may send anything in a field documented as text. */
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const TOOL_EVENTS = new Set<string>(['agent.tool_use', 'agent.mcp_tool_use', 'agent.tool_result', 'agent.mcp_tool_result']);
 const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has(event.type);

@@ -57,6 +57,8 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
   });
   const getConversation = async ({ params: { id } }: { params: { id: string } }, caller: Caller) =>
     toConversation(await getOwn(id, caller));
+  const current = async (input: { params: { id: string } }, caller: Caller) =>
+    toReply(conversations.get.reply, await getConversation(input, caller));
   mount(api, conversations.get, getConversation);
   mount(
     api,
@@ -66,7 +68,7 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
       if (!conversation) throw notFound('conversation', id);
       return toConversation(conversation);
     },
-    { current: async (input, caller) => toReply(conversations.get.reply, await getConversation(input, caller)) },
+    { current },
   );
   mount(
     api,
@@ -75,7 +77,7 @@ export function conversationRoutes(api: Api, services: CompatServices): void {
       await table.remove((await getOwn(id, caller)).id);
       return { id, object: 'conversation.deleted' as const, deleted: true };
     },
-    { current: async (input, caller) => toReply(conversations.get.reply, await getConversation(input, caller)) },
+    { current },
   );
   mount(api, conversations.items, async ({ params: { id }, query: { limit, order, after } }, caller) => {
     const conversation = await getOwn(id, caller);

@@ -106,7 +106,7 @@ export function parseParameters(body: Record<string, unknown>, { honoured, stric
     if ((strict || !setting) && USUAL.get(param)?.some((same) => isDeepStrictEqual(value, same))) continue;
     if (strict && WITHOUT_EFFECT.includes(param)) continue;
     if (strict || CHANGES_REPLY.includes(param)) throw createRefusal(param);
-    if (!setting) warnings.push(createWarning(param, describeIgnored(param)));
+    if (!setting) warnings.push(createWarning(param, describeNoEffect(param)));
     else if (setting === 'max_output_tokens' && Number(value) <= 0)
       warnings.push(createWarning(param, `${param} is not positive, so the limit of the workflow applies`));
     else settings[setting] = parseSetting(param, setting, value);
@@ -131,7 +131,7 @@ function parseSetting(param: string, setting: keyof SetCallSettings, value: unkn
 
 const createWarning = (param: string, message: string): Warning => ({ path: param.slice(0, 100), message });
 
-const describeIgnored = (param: string) =>
+const describeNoEffect = (param: string) =>
   USUAL.has(param)
     ? `${param} has no effect: a run has no setting for it`
     : `${param.slice(0, 100)} is not a parameter of this API; it was ignored`;

@@ -6,11 +6,9 @@ import ast
 from typing import Any, Optional
 
 from . import classes
+from .classes import UNREADABLE
 from .names import ARRAYS, FIELD_RULES, MAPS, PLAIN, SETS, TYPING_MODULES, TYPING_WRAPPERS
 from .schemas import JSON_NAMES, NULL, Schema, alternatives, enumeration, is_json, with_null
-
-
-UNREADABLE = classes.UNREADABLE
 
 
 class Types:
