@@ -51,6 +51,10 @@ describe('a server', () => {
       { command: 'x', env: { A: '1', B: '2' }, environment: { B: '3', C: '4' } },
       { command: 'x', env: { A: '1', B: '2', C: '4' } },
     ],
+    [
+      { type: 'constructor', url: 'https://x.example' },
+      { type: 'constructor', url: 'https://x.example' },
+    ],
     [{ url: '', serverUrl: 'https://x.example/mcp' }, { url: 'https://x.example/mcp' }],
     [
       { command: 'x', env: { ID: JSON.rawJSON('12345678901234567890') } },

@@ -27,7 +27,10 @@ const SPELLINGS: Record<string, string[]> = {
 };
 
 /** opencode's names of the transports. */
-const KINDS_ELSEWHERE: Record<string, string> = { local: 'stdio', remote: 'http' };
+const KINDS_ELSEWHERE = new Map<unknown, string>([
+  ['local', 'stdio'],
+  ['remote', 'http'],
+]);
 
 type NamedEntries = [name: string, entry: unknown][];
 
@@ -93,7 +96,7 @@ function respell({ name: _name, transport, ...raw }: Json): Json {
   flat.headers ??= options?.headers;
   const { enabled, isActive, disabled, command, args, env, headers, requestOptions: _o, requestInit: _i, ...rest } = flat;
   const off = toFlag(disabled) === true || toFlag(enabled) === false || toFlag(isActive) === false;
-  const kind = KINDS_ELSEWHERE[String(rest.type)];
+  const kind = KINDS_ELSEWHERE.get(rest.type);
   return {
     ...rest,
     ...(kind ? { type: kind } : {}),
