@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { EXPORTED } from '../../src/contracts/transfer.ts';
 import { fileReader } from '../../src/knowledge/extract.ts';
 import { parseGraders } from '../../src/main/commands/eval.ts';
 import { parseBundle } from '../../src/main/commands/import.ts';
@@ -101,6 +102,12 @@ describe('a file of graders', () => {
 describe('an import bundle', () => {
   it.each(ODD_TEXTS)('that is %j is refused by name, or sent', async (text) => {
     expect(faultsIn([await refusalOf(() => parseBundle(text, 'bundle.yaml'))], 'bundle.yaml')).toEqual([]);
+  });
+
+  it.each(Object.keys(EXPORTED))('of the kind %s is sent as that part of an import', (resource_type) => {
+    const items = [{ name: 'one' }];
+    const sent = parseBundle(JSON.stringify({ version: '1.0', resource_type, items }), 'bundle.json');
+    expect(sent).toEqual({ version: '1.0', [`${resource_type}s`]: items });
   });
 });
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import type { BundleImportResult, FullImport, ImportResult, PerduraClient } from '../../client/index.ts';
+import type { ResourceType } from '../../contracts/transfer.ts';
 import type { Config } from '../config.ts';
 import { JSON_OPTION, parseOptions } from '../remote/options.ts';
 import { remoteClient } from '../remote/place.ts';
@@ -23,13 +24,14 @@ export default async function importAll(config: Config, args: string[]): Promise
 const sendImport = (client: PerduraClient, body: FullImport, dry_run: boolean): Promise<BundleImportResult> =>
   client.request('POST /api/import', { query: { dry_run }, body });
 
-const PARTS: Record<string, string> = {
+const PARTS: Partial<Record<string, string>> = {
   skill: 'skills',
   guardrail: 'guardrails',
   agent: 'agents',
   workflow: 'workflows',
   knowledge_source: 'knowledge_sources',
-};
+  scheduled_agent: 'scheduled_agents',
+} satisfies Record<ResourceType, keyof FullImport>;
 
 /** Parses a full bundle, or one of a single kind with its `items`. The YAML parser also reads JSON. */
 export function parseBundle(source: string, file: string): FullImport {
