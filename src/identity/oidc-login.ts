@@ -132,7 +132,6 @@ function formatReason(error: Error): string {
 
 function classifyFailure(error: unknown): LoginFailure['kind'] {
   if (error instanceof oidc.AuthorizationResponseError) return error.error === 'access_denied' ? 'denied' : 'refused';
-  if (error instanceof oidc.ResponseBodyError) return error.status >= 500 ? 'unreachable' : 'refused';
   const { code = '' } = error as { code?: string };
   // A TypeError comes from fetch: there was no answer.
   return error instanceof TypeError || UNREACHABLE.includes(code) ? 'unreachable' : 'refused';
