@@ -1,7 +1,9 @@
 import { ApplicationFailure, asyncLocalStorage, Context } from '@temporalio/activity';
+import { ActivityFailure, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { OutageError } from '../../src/domain/outages.ts';
 import { runAttempt } from '../../src/temporal/activities/attempt.ts';
+import { retryIfWorkerLost } from '../../src/temporal/workflows/lost-workers.ts';
 
 const HALTS = { watch: () => ({ signal: new AbortController().signal, end() {} }) };
 
@@ -47,4 +49,17 @@ describe('an attempt that fails', () => {
     const passing = ApplicationFailure.retryable('later', 'busy');
     expect(isLast(await failureOf(attempt, passing))).toBe(false);
   });
+});
+
+it.each([
+  ['HEARTBEAT', true],
+  ['START_TO_CLOSE', true],
+  ['SCHEDULE_TO_START', false],
+  ['SCHEDULE_TO_CLOSE', false],
+] as const)('work whose limit %s has passed is repeated, as its worker was lost: %s', async (type, is_repeated) => {
+  const lost = new ActivityFailure('', 'exchange', '1', 'TIMEOUT', undefined, new TimeoutFailure('', undefined, type));
+  const failed = retryIfWorkerLost('step 1', () => Promise.reject(lost));
+  // The pause before the repetition needs the clock of a workflow.
+  if (is_repeated) await expect(failed).rejects.toThrow('Workflow Execution');
+  else await expect(failed).rejects.toBe(lost);
 });

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { auditSender } from '../../src/api/service/audit-sender.ts';
 import { auditTrail } from '../../src/api/service/audit-trail.ts';
 import type { NewAuditEntry } from '../../src/store/people/audit.ts';
 
@@ -56,4 +57,29 @@ describe('the audit has an attempt, whatever its answer', () => {
       1,
     );
   });
+});
+
+it('the webhook of the audit is tried again in the longest pause at most, however often it has failed', async () => {
+  const lines: string[] = [];
+  let is_down = true;
+  let attempts = 0;
+  const sender = auditSender({
+    // The first of these pauses, doubled thirty times, is twelve days.
+    pauses: { idle_ms: 60_000, first_ms: 1, longest_ms: 4 },
+    queue: { sendNext: async (_, send) => ((await send([{ id: 'entry' }] as never)) ? 1 : 0) },
+    async sendWebhook() {
+      attempts += 1;
+      return { delivered: !is_down, response_status: null, error: is_down ? 'nobody answers' : null, retry: true };
+    },
+    url: 'https://receiver.example/audit?key=hidden',
+    log: (line) => void lines.push(line),
+  });
+  await vi.waitFor(() => expect(attempts).toBeGreaterThan(30), 10_000);
+  is_down = false;
+  await vi.waitFor(() => expect(lines).toHaveLength(2));
+  await sender.stop();
+  expect(lines).toEqual([
+    'The audit was not sent to receiver.example (AUDIT_WEBHOOK_URL): nobody answers. Its entries wait in the database',
+    'receiver.example (AUDIT_WEBHOOK_URL) receives the audit again',
+  ]);
 });

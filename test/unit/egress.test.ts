@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { getReason } from '../../src/domain/reason.ts';
 import { createGuardedFetch, isDenied } from '../../src/egress/guarded-fetch.ts';
 import { startReceiver } from '../support/peers/receiver.ts';
 
@@ -69,4 +70,17 @@ it('sends a body to no other origin', async () => {
   await expect(sent.catch((error: Error) => Promise.reject(error.cause))).rejects.toThrow('not followed with a body');
   expect(other.received).toHaveLength(0);
   await Promise.all([guarded.close(), other.stop(), first.stop()]);
+});
+
+it.each([
+  ['http://127.0.0.1/', 80],
+  ['https://127.0.0.1/', 443],
+  ['http://127.0.0.1:81/', 81],
+  ['https://127.0.0.1:80/', 80],
+])('%s is asked at port %i', async (address, port) => {
+  // A port of Perdura itself is denied by its number, before anything is dialled.
+  const guarded = createGuardedFetch(['127.0.0.1'], new Set([port]));
+  const error = await guarded.fetch(address).catch((reason: unknown) => reason);
+  expect(getReason(error)).toContain(`Connections to 127.0.0.1:${port} are not allowed from here: the port belongs to Perdura`);
+  await guarded.close();
 });

@@ -94,6 +94,50 @@ it('reports that the database or the engine does not answer, and what the other 
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
+it('reports each number of the pending work and of the backlogs as its own metric', async () => {
+  const work = {
+    runs: [
+      { status: 'running', trigger: 'prompt', count: 2, oldest: 3 },
+      { status: 'waiting', trigger: 'schedule', count: 5, oldest: 7 },
+    ],
+    calls: [
+      { status: 'waiting_approval' as const, count: 11 },
+      { status: 'waiting_reconciliation' as const, count: 13 },
+      { status: 'waiting_answer' as const, count: 17 },
+      { status: 'waiting_client' as const, count: 19 },
+    ],
+    ...{ webhooks: 23, oldest_webhook: 29, unsent_audit: 31 },
+  };
+  const backlogs = [
+    { queue: 'q', kind: 'workflow' as const, waiting: 37, oldest_seconds: 41, workers: 43 },
+    { queue: 'q', kind: 'activity' as const, waiting: 47, oldest_seconds: 53, workers: 59 },
+  ];
+  const text = await stateText({ workload: async () => work, backlogs: async () => backlogs });
+  expect(Object.fromEntries(parsedMetrics(text).series)).toEqual({
+    'perdura_source_up{source="database"}': 1,
+    'perdura_source_up{source="engine"}': 1,
+    'perdura_runs_open{status="pending",trigger="prompt"}': 0,
+    'perdura_runs_open{status="running",trigger="prompt"}': 2,
+    'perdura_runs_open{status="waiting",trigger="prompt"}': 0,
+    'perdura_runs_open{status="waiting",trigger="schedule"}': 5,
+    'perdura_runs_oldest_age_seconds{status="running",trigger="prompt"}': 3,
+    'perdura_runs_oldest_age_seconds{status="waiting",trigger="schedule"}': 7,
+    'perdura_calls_waiting{reason="approval"}': 11,
+    'perdura_calls_waiting{reason="reconciliation"}': 13,
+    'perdura_calls_waiting{reason="answer"}': 17,
+    'perdura_calls_waiting{reason="client"}': 19,
+    perdura_webhooks_pending: 23,
+    perdura_webhooks_oldest_age_seconds: 29,
+    perdura_audit_entries_unsent: 31,
+    'perdura_queue_backlog{queue="q",kind="workflow"}': 37,
+    'perdura_queue_oldest_age_seconds{queue="q",kind="workflow"}': 41,
+    'perdura_queue_pollers{queue="q",kind="workflow"}': 43,
+    'perdura_queue_backlog{queue="q",kind="activity"}': 47,
+    'perdura_queue_oldest_age_seconds{queue="q",kind="activity"}': 53,
+    'perdura_queue_pollers{queue="q",kind="activity"}': 59,
+  });
+});
+
 it('is documented: each metric of the code has a row, and each row a metric', async () => {
   const work = {
     runs: [{ status: 'running', trigger: 'prompt', count: 1, oldest: 1 }],

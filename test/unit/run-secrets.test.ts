@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { readConfig } from '../../src/main/config.ts';
+import { SECRET_NAME } from '../../src/domain/secrets.ts';
+import { readConfig, SETTING_NAMES } from '../../src/main/config.ts';
 import { runSecrets } from '../../src/main/wiring/runs/secrets.ts';
-import { createSecretScope } from '../../src/main/wiring/secret-scope.ts';
+import { createSecretScope, listInstallationSecrets } from '../../src/main/wiring/secret-scope.ts';
 
 const SECRET = 'a-secret-of-the-run';
 const RUN = { owner: 'alice', definition_hash: 'hash', caller_token: null, caller_key_id: null };
@@ -27,5 +28,27 @@ it.each(['task', 'definition'] as const)(
     expect(await seen()).toContain(SECRET);
     found();
     expect(await seen()).toBe('It is [redacted]');
+  },
+);
+
+/** Settings with the name of a secret that are none of the installation's. */
+const NO_SECRETS: Record<string, string> = {
+  PERDURA_API_TOKEN: 'of the commands for a remote installation, which the installation does not read',
+  S3_ACCESS_KEY_ID: 'the name of a key',
+};
+
+it.each(SETTING_NAMES.filter((name) => SECRET_NAME.test(name) && !(name in NO_SECRETS)))(
+  'the installation redacts the value of %s',
+  (name) => {
+    const value = `${name}-of-the-operator`;
+    const pick = (own: string, given: unknown) => (name === own ? given : null);
+    const setting = {
+      config: { [name]: value },
+      encryption_keys: pick('ENCRYPTION_KEYS', `id:other-key,second:${value}`) ?? '',
+      webhook_secret: pick('WEBHOOK_SECRET', value) ?? '',
+      embeddings: pick('EMBEDDINGS_API_KEY', { api_key: value }),
+    };
+    const { redact } = createSecretScope(listInstallationSecrets(setting as never));
+    expect(redact.text(`It is ${value}`)).toBe('It is [redacted]');
   },
 );

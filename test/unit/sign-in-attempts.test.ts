@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { EventEmitter } from 'node:events';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { identifyToken } from '../../src/api/http/auth.ts';
 import { createSignIns } from '../../src/api/sign-in/sign-in.ts';
+import { createTokenWatch } from '../../src/api/sign-in/token-ends.ts';
 import { createCachedIdentity } from '../../src/identity/cached-identity.ts';
 import { codeHostIdentity } from '../../src/identity/providers.ts';
 
@@ -77,5 +79,33 @@ describe('attempts to sign in from one address', () => {
     expect(await attempt('right')).toBe('ann');
     expect(await attempt('c')).toBeNull();
     expect(await attempt('d')).toBe('sign_in_limit');
+  });
+});
+
+describe('an open stream', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['a service key', { service_key: { id: 'k' } }, true],
+    ['an access token that names its end', { valid_until: 4_102_444_800_000 }, true],
+    ['an access token that names none, about which a code host would be asked', {}, false],
+  ])('of %s ends within seconds of it: %s', async (_, facts, ends) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    let state: 'valid' | 'unknown' | 'ended' = 'valid';
+    const identify = async () => {
+      if (state === 'unknown') throw new Error('down');
+      return state === 'valid' ? ANN : null;
+    };
+    const raw = new EventEmitter();
+    const signal = createTokenWatch(identify)({ access_token: 't', ...facts } as never, { raw } as never);
+    await vi.advanceTimersByTimeAsync(60_000);
+    state = 'unknown';
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(signal.aborted).toBe(false);
+    state = 'ended';
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(signal.aborted).toBe(ends);
+    raw.emit('close');
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
