@@ -134,6 +134,11 @@ def grade(prompt: str, answer: str, expected: str) -> dict:
 def grade(answer: str) -> bool:
     return answer.startswith("4")
 `,
+  key: `
+import os
+def grade(answer: str) -> dict:
+    return {"pass": True, "reason": os.environ["PERDURA_CALL_KEY"]}
+`,
   secret: `
 import os
 ENV = {"KEY": "of the grader"}
@@ -166,6 +171,15 @@ describe('a Python grader', () => {
     expect(broken.error).toMatch(/^Grader 1 \(python\): The custom tool grade_\d+ failed: .*no unit in the answer/);
     expect(broken.grades).toEqual([{ grader: 'python', passed: false, reason: 'The tool returned false' }]);
     expect(odd.error).toContain('The tool should return true, false or {"pass", "reason"} and returned {"verdict":"good"}');
+  });
+
+  it('is called with a key of its own for each item, although the tool is the same', async () => {
+    here.model.always(says('x'));
+    const tool_id = await toolOf(SOURCES.key);
+    const { results } = await evaluated({ a: 'x', b: 'x' }, [python(tool_id), python(tool_id)]);
+    const keys = results.flatMap(({ grades }) => grades.map(({ reason }: { reason: string }) => reason));
+    expect(keys).toHaveLength(4);
+    expect(new Set(keys).size).toBe(4);
   });
 
   it('uses stored tokens of the owner, which no result shows', async () => {

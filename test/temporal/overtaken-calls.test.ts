@@ -21,10 +21,10 @@ afterAll(async () => {
 });
 
 /** A run whose tool runs until `open`, and whose call waits for a person meanwhile. */
-async function overtaken() {
+async function overtaken(order = 'coffee') {
   const tool = await paying(here, folder);
   await tool.close();
-  here.model.script(tool.pay('coffee'), says('Paid.'));
+  here.model.script(tool.pay(order), says('Paid.'));
   const task_id = await here.prompt(tool.workflow_id);
   await tool.paid('1-1');
   const { ledger } = here.core.store;
@@ -39,12 +39,16 @@ async function overtaken() {
   return { ...tool, task_id, decide };
 }
 
-it('the result of the tool answers the question, and the run continues with it', async () => {
-  const { task_id, workflow_id, place, open } = await overtaken();
+it.for([
+  ['result', 'coffee', '{"result": "paid coffee"}', false],
+  ['failure', 'nothing', '{"error":"there is nothing to pay"}', true],
+] as const)('the %s of the tool answers the question, and the run continues with it', async ([_, order, result, failed]) => {
+  const { task_id, workflow_id, place, open } = await overtaken(order);
   await open();
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Paid.' });
-  expect(await resultsOf(here, workflow_id)).toEqual(['{"result": "paid coffee"}']);
-  expect(await paidIn(place)).toEqual(['1-1 coffee']);
+  expect(await resultsOf(here, workflow_id)).toEqual([result]);
+  expect(await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/steps`))).toMatchObject([{ tool_calls: [{ failed }] }, {}]);
+  expect(await paidIn(place)).toEqual([`1-1 ${order}`]);
 });
 
 it.for([

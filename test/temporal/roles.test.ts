@@ -3,6 +3,7 @@ import { SECRET_HOLDERS, type SecretHolder } from '../../src/domain/destinations
 import { ROLES, toEvaluationId } from '../../src/temporal/names.ts';
 import { asOperator } from '../support/database/operator.ts';
 import { startTestInstallation } from '../support/installation.ts';
+import { leftBehind, startRenewing } from '../support/machine/left-behind.ts';
 import { envOf, perdura } from '../support/machine/processes.ts';
 import {
   closeRoles,
@@ -49,6 +50,13 @@ describe('workers of one role each', () => {
     expect(here.model.requests.at(-1)).toMatchObject({ authorization: `Bearer ${TOKENS.provider}-value` });
     const pids = Object.fromEntries(ROLES.map((role) => [role, workers[role]!.pid]));
     expect(await takersOf(task_id)).toEqual({ exchange: [pids.models], callTool: [pids.tools] });
+    // A long run goes on in another history, which sends its work to the same queues.
+    const remember = asks({ name: 'store_memory', args: { key: 'answer', value: '42' } });
+    here.model.script(remember, remember, remember, says('Done again.'));
+    const long_id = await leftBehind(here, workflow_id);
+    await startRenewing(here, long_id, { max_turns: 20, renew_after: 2 });
+    expect(await here.ended(long_id, 60_000)).toMatchObject({ status: 'completed', response: 'Done again.' });
+    expect(await takersOf(long_id)).toEqual({ exchange: [pids.models], callTool: [pids.tools] });
     const { doctor, ready } = await saidOfWorkers();
     expect(doctor).toMatch(
       /^ok +workers: 1 take work from test-\w+, 1 take work from test-\w+-models, 1 take work from test-\w+-tools$/,

@@ -10,7 +10,7 @@ export const paidIn = async (place: string) => (await readFile(place, 'utf8').ca
 
 let made = 0;
 
-/** Creates a workflow whose tool writes to a file in the folder, then waits while its gate is closed. */
+/** Creates a workflow whose tool writes to a file in the folder, then waits while its gate is closed; it fails to pay `nothing`. */
 export async function paying(here: TestInstallation, folder: string, effect = 'write') {
   const place = join(folder, `paid-${++made}`);
   const gate = `${place}-gate`;
@@ -20,6 +20,7 @@ EFFECT = "${effect}"
 def pay(order: str) -> str:
     with open(${JSON.stringify(place)}, "a") as f: f.write(os.environ["PERDURA_CALL_KEY"].split(":")[1] + " " + order + "\\n")
     while os.path.exists(${JSON.stringify(gate)}): time.sleep(0.02)
+    if order == "nothing": raise ValueError("there is nothing to pay")
     return "paid " + order
 `;
   const workflow_id = await here.workflow({ tools: [source] });
