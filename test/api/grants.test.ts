@@ -120,6 +120,16 @@ describe('the grants of a token', () => {
     expect(await held.use(alice, token.value)).toBe('secret_not_granted');
   });
 
+  it("list the workflows of their owner that ask for the token, and nobody else's", async () => {
+    const { alice, bob } = world;
+    const token = await tokenOf(alice);
+    const workflow = HOLDERS.find(({ kind }) => kind === 'workflow')!;
+    const [of_alice, of_bob] = [await workflow.make(world, alice, token.name), await workflow.make(world, bob, token.name)];
+    const listed = (await listOf(alice, `${token.path}/grants`)).map(({ resource_id }) => resource_id);
+    expect(listed).toContain(of_alice.id);
+    expect(listed).not.toContain(of_bob.id);
+  });
+
   it('are outdated once somebody else has changed the resource, and go with it', async () => {
     const { alice, bob } = world;
     const token = await tokenOf(alice);

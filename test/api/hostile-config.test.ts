@@ -153,20 +153,23 @@ describe('the address of a knowledge source elsewhere', () => {
     },
   );
 
-  it('of Qdrant is not left for another one: the key would go along', async () => {
-    const keys: unknown[] = [];
-    const server = createServer((request, response) => {
-      keys.push(request.headers['api-key']);
-      response.writeHead(307, { location: `http://localhost:${(server.address() as AddressInfo).port}/elsewhere` }).end();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const connection_config = { url, collection: 'c', api_key: CANARY };
-    const ports = { fetch: here.core.egress.configuration.fetch, resolveAddress: async () => hostOf(url) };
-    await expect(searchRemote({ source_type: 'vector_db', connection_config }, [1], { limit: 1, ports })).rejects.toThrow();
-    expect(keys).toEqual([CANARY]);
-    server.close();
-  });
+  it.each([301, 302, 303, 307, 308])(
+    'of Qdrant is not left for another one with a %i: it would answer instead',
+    async (status) => {
+      const keys: unknown[] = [];
+      const server = createServer((request, response) => {
+        keys.push(request.headers['api-key']);
+        response.writeHead(status, { location: `http://localhost:${(server.address() as AddressInfo).port}/elsewhere` }).end();
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const connection_config = { url, collection: 'c', api_key: CANARY };
+      const ports = { fetch: here.core.egress.configuration.fetch, resolveAddress: async () => hostOf(url) };
+      await expect(searchRemote({ source_type: 'vector_db', connection_config }, [1], { limit: 1, ports })).rejects.toThrow();
+      expect(keys).toEqual([CANARY]);
+      server.close();
+    },
+  );
 });
 const hostOf = (url: string) => new URL(url).hostname;
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -172,14 +173,38 @@ describe('without an embedding endpoint', () => {
   });
 
   it('stores an item while the endpoint is down, and embeds it when it is saved again', async () => {
-    const setting = { embeddings: { base_url: 'http://127.0.0.1:1/v1', model: 'demo', api_key: null } };
-    const down = await startTestInstallation({ worker: false, setting });
+    let is_down = true;
+    let embedded = 0;
+    const server = createServer(async (request, response) => {
+      const body = await text(request);
+      if (is_down) return void response.writeHead(400).end();
+      embedded += 1;
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`${embeddings.url}/embeddings`, { method: 'POST', headers, body });
+      response.writeHead(answer.status, headers).end(await answer.text());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const down = await startTestInstallation({
+      worker: false,
+      setting: { embeddings: { base_url, model: 'demo', api_key: null } },
+    });
     try {
       const one = await item(await source({}, down), 'Trains.', {}, down);
       expect(one).toMatchObject({ status: 'text_only', last_error: expect.stringContaining('does not serve') });
-      expect((await query({ query: 'trains' }, down)).items).toHaveLength(1);
+      expect((await query({ query: 'trains' }, down)).items).toMatchObject([{ vector_score: null }]);
+      is_down = false;
+      const redescribe = (description: string) =>
+        down.alice.ok(down.alice.put(`/api/knowledge-items/${one.id}`, { description }));
+      expect(await redescribe('again')).toMatchObject({ status: 'indexed', last_error: null });
+      expect((await query({ query: 'trains' }, down)).items).toMatchObject([{ vector_score: expect.any(Number) }]);
+      // An item that has its vectors keeps them while its text stays.
+      const before = embedded;
+      expect(await redescribe('and again')).toMatchObject({ status: 'indexed', description: 'and again' });
+      expect(embedded).toBe(before);
     } finally {
       await down.stop();
+      server.close();
     }
   });
 });

@@ -146,14 +146,17 @@ describe('statuses', () => {
     const schedule = { name: 's', workflow_id: id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
     const start_at = new Date(Date.now() + 3_600_000).toISOString();
     const made = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, start_at }), 201);
-    await here.driver.client.schedule.getHandle(`schedule-${made.id}`).describe();
+    const off = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, name: 'off', enabled: false, start_at }), 201);
+    for (const { id } of [made, off]) await here.driver.client.schedule.getHandle(`schedule-${id}`).describe();
     expect(await alice.del(`/api/workflows/${id}`)).toMatchObject({ status: 409, body: { code: 'workflow_scheduled' } });
     expect((await alice.del(`/api/workflows/${id}?force=true`)).status).toBe(204);
-    expect((await alice.get(`/api/scheduled-agents/${made.id}`)).status).toBe(404);
-    // Its row goes with the workflow; the engine would still fire it.
-    await expect(here.driver.client.schedule.getHandle(`schedule-${made.id}`).describe()).rejects.toMatchObject({
-      name: 'ScheduleNotFoundError',
-    });
+    for (const { id } of [made, off]) {
+      expect((await alice.get(`/api/scheduled-agents/${id}`)).status).toBe(404);
+      // Its row goes with the workflow; the engine would still have it.
+      await expect(here.driver.client.schedule.getHandle(`schedule-${id}`).describe()).rejects.toMatchObject({
+        name: 'ScheduleNotFoundError',
+      });
+    }
   });
 });
 

@@ -134,6 +134,8 @@ describe.each(BY_PLACE)('%s', (path) => {
       for (let page: Record<string, any> = { has_more: true }; page.has_more; ) {
         const next = await pageAfter(ids.at(-1), limit);
         ids.push(...next.data.map((item: { id: string }) => item.id));
+        // The last page says that it is, so that nobody asks for one that is empty.
+        expect([next.data.length <= limit, next.has_more], `pages of ${limit}`).toEqual([true, ids.length < all.length]);
         page = next;
       }
       expect(ids, `pages of ${limit}`).toEqual(all);

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createMcpCalls } from '../../src/api/compat/mcp/calls.ts';
 import { providerDestination, tokenReferences } from '../../src/domain/destinations.ts';
-import { conflict } from '../../src/domain/errors.ts';
+import { AppError, conflict, type ErrorKind } from '../../src/domain/errors.ts';
 import { type Database, inTransaction } from '../../src/store/database/database.ts';
 import { idempotencyStore } from '../../src/store/database/idempotency.ts';
 import { statement } from '../../src/store/database/statement.ts';
@@ -135,6 +136,38 @@ describe('a request that is withdrawn while it is being served', () => {
     expect(await requests.withdraw(key('late'))).toBe(false);
     expect(await requests.claim(key('late'), 'hash')).toEqual({ kind: 'replay', reply: { task_id: 'x' } });
   });
+
+  it('has its run halted if it is a call of MCP, and no other run', async () => {
+    const id = randomUUID();
+    const begun: string[] = [];
+    const halted: string[] = [];
+    const cancelled = Promise.withResolvers<void>();
+    const calls = createMcpCalls({
+      store: {
+        idempotency: idempotencyStore(database.prisma),
+        tasks: { find: async () => null },
+        workflows: { find: async () => ({ id, owner_key: 'local:alice' }) },
+      },
+      attach: async () => [],
+      dispatch: {
+        async prompt({ task_id }: { task_id: string }) {
+          begun.push(task_id);
+          await cancelled.promise;
+        },
+        halt: async (task_id: string) => void halted.push(task_id),
+      },
+    } as unknown as Parameters<typeof createMcpCalls>[0]);
+    const caller = { key: 'local:alice', login: 'alice', access_token: '' } as never;
+    const place = (request_id: number) => ({ session_id: 'session', request_id, caller });
+    const runs = [7, 8].map((request_id) => calls.begin(place(request_id), { model: id, prompt: 'x' }, caller));
+    await vi.waitFor(() => expect(begun).toHaveLength(2));
+    await calls.cancel(place(8));
+    // Nothing to halt is on record yet.
+    expect(halted).toEqual([]);
+    cancelled.resolve();
+    const [, { task_id }] = (await Promise.all(runs)) as [unknown, { task_id: string }];
+    expect(halted).toEqual([task_id]);
+  });
 });
 
 it('a request that was refused may be sent again with its key', async () => {
@@ -143,6 +176,23 @@ it('a request that was refused may be sent again with its key', async () => {
   await requests.claim(key, 'hash');
   await requests.failed(key, conflict('The name is taken'), { repeated: false });
   expect(await requests.claim(key, 'other')).toMatchObject({ kind: 'new' });
+});
+
+/** The kinds of refusals, with true for those after which a dependency may have done its part. */
+const MAY_BE_DONE: Record<ErrorKind, boolean> = {
+  ...{ invalid: false, unauthorized: false, forbidden: false, not_found: false, not_acceptable: false, conflict: false },
+  ...{ precondition: false, timeout: false, too_large: false, too_many: false, unsupported: false, unprocessable: false },
+  ...{ upstream: true, unavailable: true },
+};
+
+it.each(Object.entries(MAY_BE_DONE))('a request that fails as %s is repeated under its first id: %s', async (kind, is_kept) => {
+  const requests = idempotencyStore(database.prisma);
+  const key = { principal: 'local:alice', key: `fails as ${kind}` };
+  const first = (await requests.claim(key, 'hash')) as { reserved_id: string };
+  await requests.failed(key, new AppError(kind as ErrorKind, 'x'), { repeated: false });
+  const again = (await requests.claim(key, 'hash')) as { reserved_id: string };
+  expect(again).toMatchObject({ kind: 'new', repeated: is_kept });
+  expect(again.reserved_id === first.reserved_id).toBe(is_kept);
 });
 
 it('a request that failed at an unknown point is resumed under its first id', async () => {
