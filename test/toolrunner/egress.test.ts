@@ -285,6 +285,25 @@ describe('the egress proxy', () => {
     expect(await ask(at, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toContain('407');
   });
 
+  it('opens sixty-four connections of a pass at once, and another one when one of them has ended', async () => {
+    const port = await origin(() => ({ status: 200 }));
+    const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
+    const { token } = admit();
+    const tunnel = async () => {
+      const socket = connect(at, '127.0.0.1').on('error', () => {});
+      closing.push(() => socket.destroy());
+      socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(token)}\r\n`);
+      const [said] = await once(socket, 'data');
+      return { socket, status: String(said).split(' ')[1] };
+    };
+    const open = await Promise.all(Array.from({ length: 64 }, tunnel));
+    expect(open.map(({ status }) => status)).toEqual(Array(64).fill('200'));
+    expect((await tunnel()).status).toBe('429');
+    expect(await ask(at, get(`http://127.0.0.1:${port}/`, token))).toContain('429');
+    open[0]!.socket.destroy();
+    await expect.poll(async () => (await tunnel()).status).toBe('200');
+  });
+
   it('ends the connections of a pass with the pass', async () => {
     const port = await origin(() => ({ status: 200 }));
     const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);

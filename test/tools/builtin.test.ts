@@ -45,7 +45,7 @@ beforeAll(async () => {
     }
     if (pathname === '/redirect') return response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end();
     if (pathname === '/image') return response.writeHead(200, { 'content-type': 'image/png' }).end('x');
-    if (pathname === '/long') return response.writeHead(200, { 'content-type': 'text/plain' }).end('0123456789'.repeat(6_000));
+    if (pathname === '/long') return response.writeHead(200, { 'content-type': 'text/plain' }).end('0123456789'.repeat(11_000));
     const status = Number(/^\/status\/(\d+)$/.exec(pathname)?.[1] ?? 200);
     if (searchParams.has('empty')) return response.writeHead(status, { 'content-type': 'text/plain' }).end();
     return response.writeHead(status, { 'content-type': 'text/html' }).end(PAGE);
@@ -218,10 +218,10 @@ describe('the web', () => {
   });
 
   it('comes in parts where it is long', async () => {
-    expect((await use('web_fetch', { url: `${web_url}/long` })).content).toMatch(
-      /\[10000 more characters; continue with offset 50000\]$/,
-    );
-    expect((await use('web_fetch', { url: `${web_url}/long`, offset: 50_000 })).content).toHaveLength(10_000);
+    const part = async (offset?: number) => (await use('web_fetch', { url: `${web_url}/long`, offset })).content;
+    expect(await part()).toMatch(/\[60000 more characters; continue with offset 50000\]$/);
+    expect(await part(50_000)).toMatch(/\[10000 more characters; continue with offset 100000\]$/);
+    expect(await part(100_000)).toHaveLength(10_000);
   });
 
   it('is refused where it is not public, by redirects too, or not text', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
 import { type Layer, restoreLayers, storeLayer } from '../../src/tools/snapshots/layer.ts';
 import { createS3Store, parseS3Settings } from '../../src/tools/snapshots/object-store.ts';
+import { openStoredWorkspaces } from '../../src/tools/snapshots/stored-workspaces.ts';
 import { findTreeChange, isEmpty, readTree, type Tree } from '../../src/tools/snapshots/tree.ts';
 import { startObjectStore, type TestObjectStore } from '../support/peers/object-store.ts';
 
@@ -212,4 +213,28 @@ describe('an object store', () => {
     await store.objects.remove('mine/');
     expect((await other.get('mine/x', signal))?.toString()).toBe('x');
   });
+});
+
+it('files of a call that another worker has taken over are gone for the next call, those of the other one are there', async () => {
+  const layers: (Layer & { number: string })[] = [];
+  const save = async (layer: Layer) => {
+    layers.push({ ...layer, number: String(layers.length + 1) });
+    return String(layers.length);
+  };
+  const record = { find: async () => [...layers], first: (_: string, layer: Layer) => save(layer), forget: async () => {} };
+  const open = () => openStoredWorkspaces({ parent: folder(), objects: store.objects, record, log: () => {} });
+  const [mine, other] = [await open(), await open()];
+  const task_id = `taken-over-${++made}`;
+  const call = async (worker: typeof mine, script: string, how: typeof save | (() => Promise<null>) = save) => {
+    const directory = await worker.enter(task_id, async (into) => writeFileSync(join(into, 'README'), 'given'), signal);
+    const said = sh(directory, script);
+    await worker.leave(task_id, how, signal);
+    return said.split('\n').filter(Boolean);
+  };
+  await call(mine, 'echo 1 > kept');
+  await call(mine, 'echo 2 > stale; rm README', async () => null);
+  expect(await call(mine, 'LC_ALL=C ls')).toEqual(['README', 'kept']);
+  await call(other, 'echo 3 > theirs');
+  expect(await call(mine, 'LC_ALL=C ls')).toEqual(['README', 'kept', 'theirs']);
+  await Promise.all([mine.close(), other.close()]);
 });
