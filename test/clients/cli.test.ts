@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import exportAll from '../../src/main/commands/export.ts';
+import { readConfig } from '../../src/main/config.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { baseEnv } from '../support/machine/processes.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/peers/model-server.ts';
@@ -70,6 +73,8 @@ it('runs a workflow by its title and prints nothing but the answer', async () =>
   const task_id = /^task (\S+)/.exec(run.errors)?.[1] as string;
   const [task] = await json('tasks', 'ls', '--workflow', 'Greeter', '--limit', '1');
   expect(task).toMatchObject({ id: task_id, prompt: 'Greet me.', status: 'completed' });
+  // More than one page of the API.
+  expect((await json('tasks', 'ls', '--limit', '1500')).map(({ id }: { id: string }) => id)).toContain(task_id);
   expect((await perdura(['logs', task_id])).out).toMatch(/user: Greet me\.\n[\s\S]*assistant: Good morning\.\n[\s\S]*completed/);
   expect(await perdura(['run', 'Nobody', 'Hello'])).toMatchObject({
     code: 1,
@@ -176,4 +181,20 @@ instructions: Be kind.
     const imported = await perdura(['import', file, '--dry-run']);
     expect(imported).toMatchObject({ code: 1, errors: expect.stringContaining('There is already an agent with this name') });
   }, 60_000);
+});
+
+it.each([
+  ['JSON', 'plain.json', []],
+  ['JSON', 'plain', []],
+  ['JSON', 'named.yaml', ['--json']],
+  ['YAML', 'named.yaml', []],
+  ['YAML', 'short.yml', []],
+  ['YAML', 'named.json', ['--yaml']],
+] as const)('exports %s to %s with the options %j', async (format, name, options) => {
+  const file = join(folder, name);
+  await exportAll(readConfig({ PERDURA_API_URL: here.url, PERDURA_API_TOKEN: ALICE }), ['--output', file, ...options]);
+  const written = await readFile(file, 'utf8');
+  expect(written.startsWith('{') ? 'JSON' : 'YAML').toBe(format);
+  const bundle = await here.alice.ok(here.alice.get('/api/export'));
+  expect(parse(written)).toEqual({ ...bundle, exported_at: expect.any(String) });
 });
