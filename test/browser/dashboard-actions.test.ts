@@ -92,6 +92,7 @@ describeInBrowser('a download', () => {
 const EXPORTS = [
   ['Everything', 'bundle', 'export'],
   ['Skills', 'skill', 'skills/export'],
+  ['Guardrails', 'guardrail', 'guardrails/export'],
   ['Agents', 'agent', 'agents/export'],
   ['Your workflows', 'workflow', 'workflows/export'],
   ['Knowledge sources', 'knowledge_source', 'knowledge-sources/export'],

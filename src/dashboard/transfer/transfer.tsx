@@ -1,7 +1,7 @@
 import { Button, Checkbox, FileInput, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { bundle, type ImportResult, transfers } from '../../contracts/transfer.ts';
+import { bundle, type ImportResult, type ResourceType, transfers } from '../../contracts/transfer.ts';
 import type { AnyEndpoint, ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { DownloadButton } from '../ui/download.tsx';
@@ -10,9 +10,16 @@ import { parseJson } from '../ui/json.ts';
 import { Page, Section } from '../ui/page.tsx';
 import { Failure } from '../ui/states.tsx';
 
-const PARTS: Record<string, { label: string; export: AnyEndpoint; import: AnyEndpoint }> = {
+interface Part {
+  label: string;
+  export: AnyEndpoint;
+  import: AnyEndpoint;
+}
+
+const PARTS: Record<string, Part> = {
   bundle: { label: 'Everything', export: bundle.export, import: bundle.import },
   skill: { label: 'Skills', export: transfers.skill.exportAll, import: transfers.skill.import },
+  guardrail: { label: 'Guardrails', export: transfers.guardrail.exportAll, import: transfers.guardrail.import },
   agent: { label: 'Agents', export: transfers.agent.exportAll, import: transfers.agent.import },
   workflow: { label: 'Your workflows', export: transfers.workflow.exportAll, import: transfers.workflow.import },
   knowledge_source: {
@@ -25,14 +32,14 @@ const PARTS: Record<string, { label: string; export: AnyEndpoint; import: AnyEnd
     export: transfers.scheduled_agent.exportAll,
     import: transfers.scheduled_agent.import,
   },
-};
+} satisfies Record<'bundle' | ResourceType, Part>;
 
 export default function Transfer() {
   return (
     <Page title="Import and export">
       <Text c="dimmed">
-        Skills, agents, your workflows and schedules, and knowledge sources as JSON. A bundle contains no secrets, only the names
-        of stored tokens.
+        Skills, guardrails, agents, your workflows and schedules, and knowledge sources as JSON. A bundle contains no secrets,
+        only the names of stored tokens.
       </Text>
       <Export />
       <Import />
