@@ -173,7 +173,7 @@ describe('a Python grader', () => {
     expect(odd.error).toContain('The tool should return true, false or {"pass", "reason"} and returned {"verdict":"good"}');
   });
 
-  it('is called with a key of its own for each item, although the tool is the same', async () => {
+  it('is called with a separate key for each item, although the tool is the same', async () => {
     here.model.always(says('x'));
     const tool_id = await toolOf(SOURCES.key);
     const { results } = await evaluated({ a: 'x', b: 'x' }, [python(tool_id), python(tool_id)]);

@@ -50,7 +50,7 @@ describe('workers of one role each', () => {
     expect(here.model.requests.at(-1)).toMatchObject({ authorization: `Bearer ${TOKENS.provider}-value` });
     const pids = Object.fromEntries(ROLES.map((role) => [role, workers[role]!.pid]));
     expect(await takersOf(task_id)).toEqual({ exchange: [pids.models], callTool: [pids.tools] });
-    // A long run goes on in another history, which sends its work to the same queues.
+    // A long run continues in another history, which sends its work to the same queues.
     const remember = asks({ name: 'store_memory', args: { key: 'answer', value: '42' } });
     here.model.script(remember, remember, remember, says('Done again.'));
     const long_id = await leftBehind(here, workflow_id);
