@@ -84,6 +84,9 @@ export const LOG_EVENTS = {
   reconciliation_requested: defineEvent('A call may have taken effect, and waits until a person reports the outcome.', {
     ...call_with_arguments,
     restored: z.boolean().meta({ description: 'True if the reason is a restore of the installation' }),
+    cause: z.string().optional().meta({
+      description: 'Why nobody knows the outcome, if it is neither a restore nor a lost worker: the server of the tool was lost, or silent',
+    }),
   }),
   reconciliation_decided: defineEvent('A person, or the worker that was believed lost, settled the outcome of a call.', {
     call_id: z.string(),

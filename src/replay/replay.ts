@@ -162,6 +162,7 @@ export function createReplayPorts(work: Replaying, model = createReplayRuntime(w
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
     isUnreachable: (_error): _error is never => false,
+    isUncertain: (_error): _error is never => false,
   };
 }
 

@@ -3,6 +3,7 @@ import * as openai from 'openai';
 import { ModelFailure } from '../domain/model-failure.ts';
 import { ANSWER_TOO_LARGE, findOutsideRefusal } from '../domain/outside.ts';
 import { getReason, innermost, sentenceOfError } from '../domain/reason.ts';
+import { parseRetryAfter } from '../domain/retry-after.ts';
 import type { Answered } from '../domain/usage.ts';
 import { ReportedError, readPassedError, type VendorError } from './vendor-errors.ts';
 import { isExhaustedQuota, isLoading, isOverlong } from './vendor-words.ts';
@@ -162,19 +163,6 @@ export const ADVICE: Record<string, string> = {
   quota_exhausted: 'its quota or credit is used up; add credit at the vendor, or use another key',
   model_loading: 'it did not load its model within a minute; try again later',
 };
-
-/**
- * Returns Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. Undefined unless it is
- * later than now.
- */
-function parseRetryAfter(headers: Headers | undefined): number | undefined {
-  const fine = Number(headers?.get('retry-after-ms') ?? Number.NaN);
-  if (fine > 0) return fine;
-  const text = headers?.get('retry-after');
-  if (!text) return undefined;
-  const wait = Number.isNaN(Number(text)) ? Date.parse(text) - Date.now() : Number(text) * 1000;
-  return wait > 0 ? wait : undefined;
-}
 
 /** True if the guarded fetch refused to connect; a retry would be refused too. */
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';

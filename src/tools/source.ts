@@ -65,7 +65,10 @@ export interface SourceTool extends ToolSpec {
   own_name?: string;
 }
 
-/** A source of tools. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable. */
+/**
+ * A source of tools. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable, or if the
+ * outcome of the call is uncertain.
+ */
 export interface ToolSource {
   list(signal: AbortSignal): Promise<SourceTool[]>;
   call(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
@@ -80,6 +83,18 @@ export class ToolUnreachable extends Error {
   constructor(message: string, { reached = false, ...options }: ErrorOptions & { reached?: boolean } = {}) {
     super(storable(truncate(message)), options);
     this.reached = reached;
+  }
+}
+
+/**
+ * The source was lost during a call, or did not answer it, and a repetition could have the effect a second time. A person
+ * decides what becomes of the call.
+ */
+export class ToolUncertain extends Error {
+  override readonly name = 'ToolUncertain';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(storable(truncate(message)), options);
   }
 }
 

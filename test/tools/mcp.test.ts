@@ -12,7 +12,7 @@ import { discover } from '../../src/tools/mcp/discover.ts';
 import { probeMcp } from '../../src/tools/mcp/probe.ts';
 import { toMcpOutcome } from '../../src/tools/mcp/result.ts';
 import { createMcpTools } from '../../src/tools/mcp/tools.ts';
-import { ToolUnreachable } from '../../src/tools/source.ts';
+import { ToolUncertain, ToolUnreachable } from '../../src/tools/source.ts';
 import { freePort } from '../support/machine/processes.ts';
 import { callOf, everything, type McpBench, MODULES, nodeServer, openMcpBench, openToken, SERVERS, serverOf } from './support.ts';
 
@@ -259,11 +259,11 @@ describe('a server that misbehaves', () => {
     expect(notes.at(-1)?.detail).toMatch(/Its list of tools does not end; 50 pages/);
   });
 
-  it('is reported to the model if it dies in a call that may have taken effect, and serves the next call', async () => {
+  it('leaves a call that may have taken effect to a person if it dies in it, and serves the next call', async () => {
     const tools = await toolsOf(odd('plain'));
-    const { content, failed } = await tools.call(callOf('die'), signal());
-    expect(failed).toBe(true);
-    expect(content).toMatch(/was lost while the tool ran.*not known/);
+    const outcome = await tools.call(callOf('die'), signal()).catch((error: Error) => error);
+    expect(outcome).toBeInstanceOf(ToolUncertain);
+    expect(outcome).toMatchObject({ message: expect.stringMatching(/^The MCP server odd was lost while the tool ran/) });
     expect(await tools.call(callOf('key'), signal())).toMatchObject({ failed: false });
   });
 
@@ -326,6 +326,16 @@ describe('a call over HTTP', () => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"jsonrpc": "2.0",', () => response.socket?.destroy());
     },
+    'ends within a stream': (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': open\n\n', () => response.socket?.destroy());
+    },
+    'ends with a stream that has no answer': (response) =>
+      void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': open\n\n'),
+    'ends within a stream that it does not resume': (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('id: 1\ndata:\n\n', () => response.socket?.destroy());
+    },
     'is answered by a proxy that lost the server': (response) => void response.writeHead(502).end('Bad gateway'),
     'is answered by a proxy that gave up': (response) => void response.writeHead(504).end('Gateway timeout'),
   };
@@ -344,7 +354,8 @@ describe('a call over HTTP', () => {
     const tools = createMcpTools(bench.ports, server, [{ server_id: server.id, tool: 'remember', spec }]);
     const outcome = await tools.call(callOf('remember'), signal()).catch((error: Error) => error);
     if (effect === 'write') {
-      expect(outcome).toMatchObject({ failed: true, content: expect.stringMatching(/was lost while the tool ran.*not known/) });
+      expect(outcome).toBeInstanceOf(ToolUncertain);
+      expect(outcome).toMatchObject({ message: expect.stringMatching(/was lost while the tool ran/) });
     } else {
       expect(outcome).toBeInstanceOf(ToolUnreachable);
       expect(outcome).toMatchObject({ reached: true });

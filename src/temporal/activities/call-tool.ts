@@ -27,6 +27,8 @@ export interface CallToolPorts extends AnswerPorts {
   /** Notifies the run that there is a decision about one of its calls. */
   nudge(task_id: string, call_id: string): Promise<unknown>;
   isUnreachable(error: unknown): error is Error & { reached: boolean };
+  /** True if the tool may have had its effect, and a repetition could have it a second time. */
+  isUncertain(error: unknown): error is Error;
   now(): string;
 }
 
@@ -117,7 +119,7 @@ function buildStartEvent({ now }: CallToolPorts, { task_id, call_id, name, argum
   return createTaskEvents(task_id, now).log('tool_call', name, { call_id, name, arguments: args, ...again });
 }
 
-async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<'done' | 'behind'> {
+async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<CallState> {
   const start = performance.now();
   const start_events = started.status === 'planned' ? [buildStartEvent(ports, started)] : [];
   try {
@@ -132,6 +134,7 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
     await decideLate(ports, started, outcome);
     return await recheckCall(ports, started);
   } catch (error) {
+    if (!signal.aborted && ports.isUncertain(error)) return park(ports, started, 'waiting_reconciliation', error.message);
     if (signal.aborted || !ports.isUnreachable(error)) throw error;
     throw await noteUnreachable(ports, started, { error, signal });
   }
@@ -218,7 +221,8 @@ async function end(
   });
 }
 
-async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): Promise<'waiting'> {
+/** Pauses the run until a person decides about a call. `cause`: why nobody knows if the call took effect. */
+async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall, cause?: string): Promise<'waiting'> {
   const { log, status: createStatusEvent } = createTaskEvents(call.task_id, ports.now);
   const { call_id, name, arguments: args } = call;
   const facts = { call_id, name, arguments: args };
@@ -226,8 +230,10 @@ async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): 
     waiting_approval: () => log('approval_requested', `May the tool ${name} be called?`, facts),
     waiting_client: () => log('client_call_requested', `The client executes ${name} and sends the result`, facts),
     waiting_reconciliation: () => {
-      const question = call.restored ? formatRestoredQuestion(name) : formatLostWorkerQuestion(name);
-      return log('reconciliation_requested', question, { ...facts, restored: call.restored });
+      const lost = call.restored ? formatRestore(name) : formatLostWorker(name);
+      const reason = cause === undefined ? {} : { cause: storable(cause) };
+      const question = `${reason.cause ?? lost}; what was the outcome?`;
+      return log('reconciliation_requested', question, { ...facts, restored: call.restored, ...reason });
     },
   }[status]();
   // Already parked: the worker was lost before it could report that.
@@ -237,9 +243,9 @@ async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): 
   return 'waiting';
 }
 
-const formatLostWorkerQuestion = (name: string) => `The worker was lost while the tool ${name} ran; what was the outcome?`;
-const formatRestoredQuestion = (name: string) =>
-  `The installation was restored from an older record, so the tool ${name} may already have been called; what was the outcome?`;
+const formatLostWorker = (name: string) => `The worker was lost while the tool ${name} ran`;
+const formatRestore = (name: string) =>
+  `The installation was restored from an older record, so the tool ${name} may already have been called`;
 
 /** Writes a person's decision as the result, instead of calling the tool. */
 async function writeDecision(ports: CallToolPorts, call: OpenCall): Promise<'done'> {

@@ -1,24 +1,21 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  ErrorCode,
-  McpError,
-  type Progress,
-  ResultSchema,
-  ToolListChangedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+import { type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { isMcpSignInNeeded } from '../../domain/errors.ts';
 import { ANSWER_TOO_LARGE, findOutsideRefusal, OutsideRefused, truncate } from '../../domain/outside.ts';
-import { getReason, readably } from '../../domain/reason.ts';
+import { getReason } from '../../domain/reason.ts';
 import type { AskPerson } from '../source.ts';
 import { callClock } from './call-clock.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
+import { McpLost, McpRefused } from './failures.ts';
+import { createHttpWire } from './http-wire.ts';
+import { tidyInitialized } from './initialize.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
 import { createQuestions } from './questions.ts';
+import { createRequests, type Requests } from './requests.ts';
 import { type CallResult, toMcpOutcome } from './result.ts';
 import { ConfinedStdio } from './stdio.ts';
 import { stdioTransport } from './stdio-server.ts';
@@ -45,8 +42,10 @@ export interface McpConnection {
   /** True if the server has asked a person a question. */
   hasAsked(): boolean;
   call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof toMcpOutcome>>;
-  /** Throws if the server does not answer. */
-  ping(): Promise<void>;
+  /** Returns false if the server does not answer, or has lost the session. */
+  ping(): Promise<boolean>;
+  /** Resolves when no request is in progress. */
+  whenIdle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,9 +55,8 @@ const CALL_KEY = 'perdura/call_key';
 const CONNECT_MS = 15_000;
 const CALL_MS = 120_000;
 const LONGEST_CALL_MS = 25 * 60_000;
+const LIST_MS = 20_000;
 const PING_MS = 5_000;
-/** The longest possible timer: calls have their own clock, which stops while a person is asked. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * Connects and initialises. Rejects with a sentence that names the server and the cause. A server that does not support
@@ -82,25 +80,36 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
 /** Returns the status with which the server refused a POST of streamable HTTP. */
 function findRefusalStatus(error: unknown): number | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause)
-    if (inner instanceof StreamableHTTPError) return inner.code;
+    if (inner instanceof McpRefused || inner instanceof McpLost) return inner.status;
 }
 
 async function connectOnce(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
   const refusal = watchRefusals();
-  const transport = await createTransport(target, {
-    ...ports,
-    ...(ports.fetch ? { fetch: withRefusalReports(ports.fetch, refusal.report) } : {}),
-  });
   const client = new Client({ name: 'perdura', version }, { capabilities: { elicitation: { form: {} } } });
-  const questions = createQuestions(client, target);
-  let closed = false;
-  client.onclose = () => {
-    closed = true;
+  const end = { closed: false, reason: null as string | null };
+  const lose = (reason: Error) => {
+    end.reason ??= getReason(reason);
+    void client.close().catch(() => {});
   };
-  // An invalid line or a broken stream does not end the connection; `onclose` reports its end.
+  const wire = createHttpWire(ports.fetch ?? fetch, { refuse: refusal.report, lose });
+  const transport = await createTransport(target, { ...ports, fetch: wire.fetch });
+  const questions = createQuestions(client, target);
+  client.onclose = () => {
+    end.closed = true;
+  };
+  // An invalid line does not end the connection; `onclose` reports its end. The older transport has one stream for all answers:
+  // after a new connection, those of the old one are missing.
   client.onerror = (error) => {
     if (findOutsideRefusal(error)) refusal.report(error);
+    else if (error instanceof SseError) lose(error);
   };
+  tidyFirstResult(transport);
+  const requests = createRequests(client, {
+    wire,
+    refusal,
+    end,
+    hasSession: () => transport.sessionId !== undefined,
+  });
   try {
     const { connect_ms = CONNECT_MS } = ports;
     // The client limits only its wait for the reply to `initialize`, not the wait for an event stream, nor that of later
@@ -112,51 +121,56 @@ async function connectOnce(target: McpTarget, ports: ConnectPorts, version: stri
     if (isMcpSignInNeeded(error)) throw error;
     throw createUnreachableError(target.name, describeCause(error, transport), error);
   }
-  const listing = cacheListing(client, ports.schemaFaults);
+  const listing = cacheListing(client, requests, ports.schemaFaults);
   return {
-    isClosed: () => closed || refusal.happened(),
-    list: (signal) =>
-      refusal.orElse(listing(signal)).catch((error: Error) => {
-        throw readably(error, `The list of tools of the MCP server ${target.name}`);
-      }),
+    isClosed: () => end.closed || requests.hasLostSession() || refusal.happened(),
+    list: listing,
     isSignedIn: ports.isSignedIn ?? (() => false),
     hasAsked: questions.hasAsked,
     async call({ tool, arguments: args, call_key, onprogress, task_id, ask }, signal) {
       const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
       const expiry = new AbortController();
       const limits = { silence_ms: ports.call_ms ?? CALL_MS, total_ms: LONGEST_CALL_MS };
-      const clock = callClock(limits, () => expiry.abort(new McpError(ErrorCode.RequestTimeout, 'Request timed out')));
-      const options: RequestOptions = {
-        signal: AbortSignal.any([signal, expiry.signal]),
-        timeout: NO_TIMEOUT_MS,
-        onprogress(progress) {
+      const clock = callClock(limits, () => expiry.abort());
+      const watch = {
+        onprogress(progress: Progress) {
           clock.progress();
           onprogress?.(progress);
         },
+        onWait(ms: number) {
+          clock.pause();
+          onprogress?.({ progress: 0, message: `The server takes no more requests now; waiting ${Math.ceil(ms / 1_000)} s` });
+        },
+        onWaited: clock.resume,
       };
+      const work = () => requests.send({ method: 'tools/call', params }, { signal, expiry: expiry.signal, ...watch });
       try {
-        const work = () => client.request({ method: 'tools/call', params }, ResultSchema, options);
         const refusals: string[] = [];
         const asking = { task_id, ask, clock, reportRefusal: (sentence: string) => void refusals.push(sentence) };
-        const outcome = toMcpOutcome((await refusal.orElse(questions.during(asking, work))) as CallResult);
+        const outcome = toMcpOutcome((await questions.during(asking, work)) as CallResult);
         return { ...outcome, content: [outcome.content, ...refusals.map((sentence) => `[${sentence}]`)].join('\n') };
-      } catch (error) {
-        // Anything but a reply from the server means that the connection is broken.
-        if (!signal.aborted && !(error instanceof McpError)) closed = true;
-        throw error;
       } finally {
         clock.end();
       }
     },
-    async ping() {
-      await client.ping({ timeout: PING_MS });
-    },
+    ping: requests.ping,
+    whenIdle: requests.whenIdle,
     async close() {
       if (transport instanceof StreamableHTTPClientTransport)
         await withTimeLimit(transport.terminateSession(), PING_MS).catch(() => {});
       await client.close();
       await transport.close();
     },
+  };
+}
+
+/** Repairs the answer to `initialize`, which is the first result that a server sends. */
+function tidyFirstResult(transport: Transport): void {
+  let is_first = true;
+  transport.onmessage = (message) => {
+    if (!is_first || !('result' in message)) return;
+    is_first = false;
+    tidyInitialized(message);
   };
 }
 
@@ -169,36 +183,6 @@ async function createTransport(target: McpTarget, ports: ConnectPorts): Promise<
   return endpoint.kind === 'sse'
     ? new SSEClientTransport(url, options)
     : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
-}
-
-/**
- * Wraps a fetch so that a refused body, or a request that lacks a sign-in, is reported at once; the client alone would wait until
- * its time-out.
- */
-function withRefusalReports(fetch: typeof globalThis.fetch, report: (error: unknown) => void): typeof globalThis.fetch {
-  return async (input, init) => {
-    const response = await fetch(input, init).catch((error: unknown) => {
-      if (isMcpSignInNeeded(error)) report(error);
-      throw error;
-    });
-    if (!response.body) return response;
-    const reader = response.body.getReader();
-    const watched_body = new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          const { done, value } = await reader.read().catch((error: unknown) => {
-            if (findOutsideRefusal(error)) report(error);
-            throw error;
-          });
-          if (done) controller.close();
-          else controller.enqueue(value);
-        },
-        cancel: (reason) => reader.cancel(reason),
-      },
-      { highWaterMark: 0 },
-    );
-    return new Response(watched_body, response);
-  };
 }
 
 /** Ends every wait for a server when one of its answers was refused. */
@@ -224,16 +208,18 @@ function toRefusal(error: unknown): unknown {
 }
 
 /** Caches the list of tools, if the server announces changes, until it announces one. */
-function cacheListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
-  const announces_changes = client.getServerCapabilities()?.tools?.listChanged === true;
+function cacheListing(client: Client, { send }: Requests, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
+  const { tools } = client.getServerCapabilities() ?? {};
   let cached_listing: Listing | null = null;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     cached_listing = null;
   });
   return async (signal) => {
+    if (!tools) return { tools: [], problems: [], refused_tools: [] };
     if (cached_listing) return cached_listing;
-    const listing = await listTools(client, { schemaFaults, signal });
-    if (announces_changes) cached_listing = listing;
+    const ask = (params: object) => send({ method: 'tools/list', params }, { signal, expiry: AbortSignal.timeout(LIST_MS) });
+    const listing = await listTools(ask, { schemaFaults });
+    if (tools.listChanged) cached_listing = listing;
     return listing;
   };
 }

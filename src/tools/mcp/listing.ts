@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
 import { isTooDeep, storableValue } from '../../domain/normalise.ts';
@@ -36,20 +34,16 @@ const MOST_PROBLEMS = 50;
 const OWN_NAME_CHARACTERS = 256;
 const DESCRIPTION_CHARACTERS = 8_000;
 const SCHEMA_CHARACTERS = 64_000;
-const LIST_MS = 20_000;
 
 /** Returns the fault of each of a server's schemas; null if there is none. Never rejects. */
 export type SchemaFaults = (schemas: readonly unknown[]) => Promise<(string | null)[]>;
 
-interface ListPorts {
-  schemaFaults: SchemaFaults;
-  signal: AbortSignal;
-}
-
-/** Lists all tools of a server. A malformed one is reported and left out; it does not affect the others. */
-export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
+/** Lists all tools of a server, which `ask` asks for each page. A malformed one is reported and left out; it does not affect the others. */
+export async function listTools(
+  ask: (params: object) => Promise<object>,
+  { schemaFaults }: { schemaFaults: SchemaFaults },
+): Promise<Listing> {
   const listing: Listing = { tools: [], problems: [], refused_tools: [] };
-  if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
   let count = 0;
   for (let page = 0; listing.tools.length < MOST_TOOLS; page += 1) {
@@ -58,9 +52,7 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
       listing.problems.push(`Its list of tools does not end; ${read}`);
       return listing;
     }
-    const params = cursor === undefined ? {} : { cursor };
-    const result = await client.request({ method: 'tools/list', params }, ResultSchema, { signal, timeout: LIST_MS });
-    const { tools, nextCursor } = result as { tools?: unknown; nextCursor?: unknown };
+    const { tools, nextCursor } = (await ask(cursor === undefined ? {} : { cursor })) as { tools?: unknown; nextCursor?: unknown };
     const all: unknown[] = Array.isArray(tools) ? tools : [];
     count += all.length;
     if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');

@@ -6,6 +6,7 @@ import type { PersonalFetch } from './bearer.ts';
 import type { McpTarget } from './config.ts';
 import type { ConnectPorts } from './connect-ports.ts';
 import { connect, type McpConnection } from './connection.ts';
+import { McpLost } from './failures.ts';
 
 /**
  * A server and the principal in whose name it is used. Principals never share a connection. Runs share one, unless the server
@@ -68,10 +69,11 @@ export function createMcpPool(options: PoolOptions): McpPool {
     if (
       connection &&
       !connection.isClosed() &&
-      (performance.now() - entry.used_at < check_after_ms || (await answers(connection)))
+      (performance.now() - entry.used_at < check_after_ms || (await connection.ping()))
     )
       return connection;
-    if (connection && entry.connection) void connection.close().catch(() => {});
+    // Other calls may still get their answers through it.
+    if (connection && entry.connection) void connection.whenIdle().then(() => connection.close()).catch(() => {});
     if (performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
     entry.connection = openConnection(entry, place);
     return entry.connection;
@@ -135,8 +137,14 @@ export function createMcpPool(options: PoolOptions): McpPool {
     const entry = entries.get(key) ?? { connection: null, users: 0, used_at: 0, failures: 0, retry_at: 0, last_error: '' };
     entries.set(key, entry);
     entry.users += 1;
+    const open = () => unlessAborted(joinConnection(entry, place), signal);
     try {
-      return await work(await unlessAborted(joinConnection(entry, place), signal));
+      const connection = await open();
+      return await work(connection).catch(async (error: unknown) => {
+        // The server has lost the session, as after a restart. The next connection has a new one.
+        if (!(error instanceof McpLost) || error.sent) throw error;
+        return work(await open());
+      });
     } finally {
       entry.users -= 1;
       entry.used_at = performance.now();
@@ -167,12 +175,6 @@ export function createMcpPool(options: PoolOptions): McpPool {
     },
   };
 }
-
-const answers = (connection: McpConnection): Promise<boolean> =>
-  connection.ping().then(
-    () => true,
-    () => false,
-  );
 
 /** Hashes a connection's key, because the key contains secrets. */
 const hashKey = ({ target, principal }: McpPlace) =>

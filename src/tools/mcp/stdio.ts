@@ -4,6 +4,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { tooLarge } from '../../egress/counted-fetch.ts';
 import type { ConfinedCommand, ConfinedProcess } from '../../toolrunner/index.ts';
+import { McpLost } from './failures.ts';
 
 export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => Promise<ConfinedProcess>;
 
@@ -55,7 +56,7 @@ export class ConfinedStdio implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const child = this.#process;
-    if (!child || child.stdin.destroyed) throw new Error('The process of the MCP server has ended');
+    if (!child || child.stdin.destroyed) throw new McpLost('its process has ended', { sent: false });
     if (child.stdin.write(serializeMessage(message))) return;
     await Promise.race([new Promise((resolve) => child.stdin.once('drain', resolve)), child.exit]);
   }

@@ -1,5 +1,3 @@
-import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import type { ToolEffect } from '../../domain/effects.ts';
 import { formatRefusal, isMcpSignInNeeded } from '../../domain/errors.ts';
@@ -7,10 +5,11 @@ import { findOutage } from '../../domain/outages.ts';
 import { findOutsideRefusal, truncate } from '../../domain/outside.ts';
 import { textWithReason } from '../../domain/reason.ts';
 import { toolIdentity } from '../../domain/tool-guards.ts';
-import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
+import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUncertain, ToolUnreachable } from '../source.ts';
 import { type McpServerConfig, resolveTarget } from './config.ts';
 import type { McpConnection } from './connection.ts';
 import type { McpPorts } from './discover.ts';
+import { McpLost, McpRefused, McpSilent, McpUnreadable } from './failures.ts';
 
 export interface McpToolPorts extends McpPorts {
   /** Opens a stored token in the name of the run's owner; throws a sentence if it may not be used. */
@@ -59,31 +58,31 @@ async function callThrough(
   } catch (error) {
     signal.throwIfAborted();
     if (isMcpSignInNeeded(error)) throw error;
-    const refusal = findOutsideRefusal(error);
-    if (refusal) return { content: `${refusal.code}: ${sentence(server, refusal.message)}`, failed: true };
-    if (wasNotSent(error)) throw new ToolUnreachable(`The MCP server ${server.name} is out of reach`, { cause: error });
-    if (connection.isClosed() || !(error instanceof McpError)) return reportLostCall(server, tool.spec.effect, error as Error);
-    return { content: `The MCP server ${server.name} answered with an error: ${truncate(error.message)}`, failed: true };
+    return toOutcome(error as Error, server, tool.spec.effect);
   }
 }
 
-/** Returns the error text of a call that was made: another attempt would get the same answer. */
-const sentence = ({ name }: PinnedMcpServer, message: string) =>
-  `The MCP server ${name} made the call, but its answer could not be read: ${message}`;
-
-/** True if the call cannot have taken effect: no request or connection was made, or the server does not know the session. */
-function wasNotSent(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  if (error instanceof ToolUnreachable || findOutage(error)) return true;
-  return (error instanceof StreamableHTTPError && code === 404) || cause?.code === 'ECONNREFUSED';
+/** Returns what the model receives of a failed call. Throws if the call may be repeated, or if a person has to decide that. */
+function toOutcome(error: Error, { name }: PinnedMcpServer, effect: ToolEffect): ToolOutcome {
+  const refusal = findOutsideRefusal(error);
+  // Another attempt would get the same answer.
+  if (refusal) return failed(`${refusal.code}: The MCP server ${name} made the call, but its answer could not be read: ${refusal.message}`);
+  if (error instanceof McpRefused) return failed(`The MCP server ${name} answered with an error: ${truncate(error.message)}`);
+  if (error instanceof McpUnreadable)
+    return failed(`The MCP server ${name} made the call, but its answer could not be read: ${truncate(error.message)}`);
+  if (error instanceof ToolUnreachable || findOutage(error) || (error instanceof McpLost && !error.sent))
+    throw new ToolUnreachable(`The MCP server ${name} is out of reach`, { cause: error });
+  const is_silent = error instanceof McpSilent;
+  const cause = is_silent
+    ? `The MCP server ${name} did not answer the call in time, and was asked to cancel it`
+    : `The MCP server ${name} was lost while the tool ran (${truncate(textWithReason(error))})`;
+  if (effect === 'write') throw new ToolUncertain(cause, { cause: error });
+  // What took too long would do so again.
+  if (is_silent) return failed(cause);
+  throw new ToolUnreachable(cause, { cause: error, reached: true });
 }
 
-/** Retries a call that is read-only or idempotent; for any other, reports the uncertain outcome to the model. */
-function reportLostCall({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
-  const cause = `The MCP server ${name} was lost while the tool ran (${truncate(textWithReason(error))})`;
-  if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error, reached: true });
-  return { content: `${cause}; whether the call had its effect is not known`, failed: true };
-}
+const failed = (content: string): ToolOutcome => ({ content, failed: true });
 
 const REPORT_EVERY_MS = 1_000;
 

@@ -22,7 +22,7 @@ import { behindEvents } from '../../../temporal/start/continuity.ts';
 import { countSlots } from '../../../temporal/worker/slots.ts';
 import { selectRoles } from '../../../temporal/worker/worker.ts';
 import { createAgentToolbox, type ToolPorts, type Toolset } from '../../../tools/for-agent.ts';
-import { type RunContext, type ToolCall, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
+import { type RunContext, type ToolCall, ToolUncertain, ToolUnreachable, unreachableWhileDown } from '../../../tools/source.ts';
 import { runWithinLimits, toWorkspaceLimits } from '../../../tools/workspace-limits.ts';
 import type { Config } from '../../config.ts';
 import type { RunControl, SharedServices } from '../../core.ts';
@@ -176,6 +176,7 @@ export async function createActivityPorts(
       return { ...done, removed: await tidy() };
     },
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
+    isUncertain: (error): error is ToolUncertain => error instanceof ToolUncertain,
   };
   const unwatch = async () => {
     unsubscribe();

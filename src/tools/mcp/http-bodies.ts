@@ -1,0 +1,51 @@
+import { pickTexts, truncate } from '../../domain/outside.ts';
+import { withoutDumps } from './failures.ts';
+
+/** Returns a function that gets the parts of an event stream, and is true for the part with which the first event id is complete. */
+export function findStreamId(): (part: Uint8Array) => boolean {
+  const decoder = new TextDecoder();
+  let end = '\n';
+  return (part) => {
+    const text = end + decoder.decode(part, { stream: true });
+    end = text.slice(-8);
+    return /[\r\n]id: ?[^\s\0]/.test(text);
+  };
+}
+
+interface Refusal {
+  /** What the server says about its refusal; empty if it says nothing that a person could read. */
+  sentence: string;
+  /** True if the body is an answer of the protocol. */
+  in_protocol: boolean;
+}
+
+/** Reads what a server says about a refusal: an error of the protocol, or one of the usual forms of JSON, or a line of text. */
+export async function readRefusal(response: Response): Promise<Refusal> {
+  const text = (await response.text().catch(() => '')).trim();
+  const value = parseBody(text);
+  if (value === undefined) return { sentence: /^<|[\r\n]/.test(text) ? '' : truncate(text), in_protocol: false };
+  const { jsonrpc, error } = Object(value) as { jsonrpc?: unknown; error?: unknown };
+  const in_protocol = jsonrpc !== undefined && typeof error === 'object' && error !== null;
+  return { sentence: truncate(withoutDumps(findMessage(value))), in_protocol };
+}
+
+function parseBody(text: string): unknown {
+  // A server may answer with one event of a stream.
+  const json = /^data: ?(.*)$/m.exec(text)?.[1] ?? text;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the message within a body of JSON; empty if there is none. */
+function findMessage(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const { error, errors, detail } = Object(value) as { error?: unknown; errors?: unknown; detail?: unknown };
+  const { message, error_description, detail: detail_text, error: error_text, title } = pickTexts(value);
+  const nested = [error, Array.isArray(errors) ? errors[0] : undefined, Array.isArray(detail) ? detail[0] : detail];
+  const found = nested.filter((one) => typeof one === 'object' && one !== null).map(findMessage);
+  const { msg } = pickTexts(value);
+  return [...found, message, error_description, detail_text, error_text, msg, title].find(Boolean) ?? '';
+}

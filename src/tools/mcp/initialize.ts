@@ -1,0 +1,43 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+
+/** The version of a server that names none: the one that the protocol assumes of a server without a header. */
+const UNNAMED_VERSION = '2025-03-26';
+
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Repairs, in place, the answer to `initialize` as servers really send it, before the SDK's client checks it: null for what is
+ * absent, no name or version of the server, no version of the protocol. Other messages are left unchanged.
+ */
+export function tidyInitialized(message: JSONRPCMessage): void {
+  const { result } = message as { result?: unknown };
+  if (!isFields(result)) return;
+  for (const key of ['instructions', '_meta']) if (result[key] === null) delete result[key];
+  if (typeof result.instructions !== 'string') delete result.instructions;
+  result.protocolVersion ??= UNNAMED_VERSION;
+  if (typeof result.protocolVersion !== 'string') result.protocolVersion = String(result.protocolVersion);
+  result.serverInfo = tidyInfo(result.serverInfo);
+  result.capabilities = tidyCapabilities(result.capabilities);
+}
+
+/** Only the name and the version are read. */
+const tidyInfo = (info: unknown): Fields => {
+  const { name, version } = isFields(info) ? info : {};
+  return {
+    name: typeof name === 'string' ? name : 'unknown',
+    version: typeof version === 'string' ? version : 'unknown',
+  };
+};
+
+/**
+ * Returns the capabilities that Perdura reads. A server that names `tools` at all has them, and so has one without any statement
+ * of its capabilities.
+ */
+function tidyCapabilities(capabilities: unknown): Fields {
+  if (!isFields(capabilities)) return { tools: {} };
+  const { tools } = capabilities;
+  if (tools === undefined || tools === false) return {};
+  return { tools: isFields(tools) && tools.listChanged === true ? { listChanged: true } : {} };
+}

@@ -1,0 +1,123 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ErrorCode, McpError, type Progress, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { isMcpSignInNeeded } from '../../domain/errors.ts';
+import { findOutage } from '../../domain/outages.ts';
+import { findOutsideRefusal } from '../../domain/outside.ts';
+import { getReason, Misshapen, sentenceOfError } from '../../domain/reason.ts';
+import { McpLost, McpRefused, McpSilent, McpUnreadable, withoutDumps } from './failures.ts';
+import type { HttpWire } from './http-wire.ts';
+
+interface SendOptions {
+  /** Cancels the request in somebody's name. */
+  signal: AbortSignal;
+  /** Aborts once the server had its time for the answer. */
+  expiry: AbortSignal;
+  onprogress?: (progress: Progress) => void;
+  onWait?: (ms: number) => void;
+  onWaited?: () => void;
+}
+
+export interface Requests {
+  /**
+   * Sends a request and returns its result. Throws the signal's reason, `mcp_sign_in_needed`, a refusal of what is too large, an
+   * outage of this installation, or one of the failures of `failures.ts`.
+   */
+  send(request: { method: string; params: object }, options: SendOptions): Promise<object>;
+  /** Returns false if the server does not answer, or has lost the session. */
+  ping(): Promise<boolean>;
+  /** True if the server has lost the session, so that a new connection is needed. */
+  hasLostSession(): boolean;
+  /** Resolves when no request is in progress. */
+  whenIdle(): Promise<void>;
+}
+
+interface Connected {
+  wire: HttpWire;
+  refusal: { orElse<T>(work: Promise<T>): Promise<T> };
+  /** How the connection ended; the reason is null if the server closed it. */
+  end: { closed: boolean; reason: string | null };
+  /** True if the server has given the connection a session. */
+  hasSession(): boolean;
+}
+
+const PING_MS = 5_000;
+/** The longest possible timer: requests have their own clocks, which may stop while a person is asked. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** The statuses that concern the caller, not the session: no access, or too many requests. */
+const ABOUT_CALLER = new Set<number | undefined>([401, 403, 429]);
+
+/** The errors of the protocol for requests that a server does not begin to execute. */
+const UNEXECUTED: number[] = [ErrorCode.InvalidRequest, ErrorCode.MethodNotFound, ErrorCode.InvalidParams];
+
+/** Sends the requests of one connection, and finds out what each failure means. */
+export function createRequests(client: Client, { wire, refusal, end, hasSession }: Connected): Requests {
+  let lost_session = false;
+  let pending = 0;
+  let idle = Promise.withResolvers<void>();
+
+  /** Asks the server if it knows the session. A server need not know pings; then its answer shows that it is there. */
+  async function ping(): Promise<'alive' | 'silent' | 'refused'> {
+    const expiry = AbortSignal.timeout(PING_MS);
+    try {
+      await client.ping({ timeout: NO_TIMEOUT_MS, signal: expiry });
+      return 'alive';
+    } catch (error) {
+      if (expiry.aborted) return 'silent';
+      return error instanceof McpError && error.code === ErrorCode.MethodNotFound && !end.closed ? 'alive' : 'refused';
+    }
+  }
+
+  /** Returns the failure that an error of the client means. */
+  function toFailure(error: unknown, { expiry }: SendOptions): Error {
+    const broken = wire.findBreak(error);
+    if (broken !== null) return new McpLost(broken, { sent: true, cause: error });
+    if (isMcpSignInNeeded(error) || findOutsideRefusal(error) || findOutage(error)) return error as Error;
+    if (error instanceof McpLost || error instanceof McpRefused) return error;
+    if (expiry.aborted) return new McpSilent('it did not answer in time');
+    if (end.closed) return new McpLost(end.reason ?? 'it closed the connection', { sent: true, cause: error });
+    if (error instanceof McpError)
+      return new McpRefused(withoutDumps(error.message), { unexecuted: UNEXECUTED.includes(error.code) });
+    if (isUnreadable(error)) return new McpUnreadable(sentenceOfError(error), { cause: error });
+    return new McpLost(getReason(error), { sent: true, cause: error });
+  }
+
+  /** Returns true if a refusal shows that the server has lost the session, as after a restart. */
+  const showsLostSession = async ({ status }: McpRefused): Promise<boolean> =>
+    (status !== undefined || hasSession()) && !ABOUT_CALLER.has(status) && (await ping()) === 'refused';
+
+  return {
+    ping: async () => (await ping()) === 'alive',
+    hasLostSession: () => lost_session,
+    whenIdle: () => (pending === 0 ? Promise.resolve() : idle.promise),
+    async send(request, options) {
+      pending += 1;
+      const { signal, expiry, onprogress, onWait = () => {}, onWaited = () => {} } = options;
+      const both = AbortSignal.any([signal, expiry]);
+      const limits = { signal: both, timeout: NO_TIMEOUT_MS, ...(onprogress && { onprogress }) };
+      const work = () => client.request(request as Parameters<Client['request']>[0], ResultSchema, limits);
+      try {
+        return await refusal.orElse(wire.during({ signal: both, onWait, onWaited }, work));
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = toFailure(error, options);
+        if (failure instanceof McpRefused && (await showsLostSession(failure))) {
+          lost_session = true;
+          if (failure.unexecuted) throw new McpLost(failure.message, { sent: false, cause: failure });
+        }
+        if (failure instanceof McpLost) lost_session = true;
+        throw failure;
+      } finally {
+        pending -= 1;
+        if (pending === 0) {
+          idle.resolve();
+          idle = Promise.withResolvers<void>();
+        }
+      }
+    },
+  };
+}
+
+/** True if what the server sent is not a message of the protocol. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof SyntaxError || error instanceof Misshapen || Array.isArray((error as { issues?: unknown } | null)?.issues);
